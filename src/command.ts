@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import type { Context } from './context.ts';
+import type { ExitCode } from './errors.ts';
+import type { Reporter } from './output/reporter.ts';
+
+/** Options every command takes. */
+export interface GlobalFlags {
+  readonly profile?: string;
+  readonly verbose?: boolean;
+  readonly debug?: boolean;
+  readonly color?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** One call of a command: what was typed, parsed by the declarations, and the world it runs in. */
+export interface Call<Flags = unknown> {
+  readonly flags: Flags & GlobalFlags;
+  readonly args: readonly string[];
+  readonly context: Context;
+  readonly reporter: Reporter;
+}
+
+/** Does a command's work; the exit code is 0 unless it says otherwise. */
+export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | undefined | void>;
+
+/** Turns a `run` function into what commander calls. */
+export type Action = <Flags>(run: Run<Flags>) => (...parsed: unknown[]) => Promise<void>;
+
+/** A command's module: adds its arguments, options and action to the command that the tree made for it. */
+export interface CommandModule {
+  declare(command: Command, action: Action): void;
+}

@@ -1,0 +1,68 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { configFolder } from './folder.ts';
+import { replaceFile } from './replace-file.ts';
+
+/** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */
+export type SavedProfile = Record<string, string>;
+
+export interface SavedConfig {
+  version: 1;
+  /** The profile used where neither flag nor variable names one. */
+  profile?: string;
+  profiles: Record<string, SavedProfile>;
+}
+
+type Place = Pick<Context, 'environment' | 'machine'>;
+
+export function configPath(context: Place): string {
+  return path.join(configFolder(context), 'config.json');
+}
+
+/** Reads the saved settings; none saved is an empty configuration. Throws `UsageError` where the file is not ours. */
+export async function readConfig(context: Place): Promise<SavedConfig> {
+  const file = configPath(context);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
+    throw new UsageError(`the settings in ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return checked(text, file);
+}
+
+/** Applies a change to the saved settings and writes them, whole or not at all. */
+export async function changeConfig(context: Place, change: (config: SavedConfig) => void): Promise<void> {
+  const config = await readConfig(context);
+  change(config);
+  const file = configPath(context);
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
+}
+
+function checked(text: string, file: string): SavedConfig {
+  const broken = (what: string) =>
+    new UsageError(`the settings in ${file} are damaged: ${what}`, {
+      next: 'mend the file, or remove it and sign in again',
+    });
+  let value: SavedConfig;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw broken((error as Error).message);
+  }
+  if (value === null || typeof value !== 'object' || value.version !== 1)
+    throw broken('not a version 1 configuration');
+  const profiles = Object.entries(value.profiles ?? {});
+  const flat = (profile: unknown) =>
+    profile !== null &&
+    typeof profile === 'object' &&
+    Object.values(profile).every((text) => typeof text === 'string');
+  if (!profiles.every(([, profile]) => flat(profile))) throw broken('a profile is not a map of texts');
+  return { ...value, profiles: Object.fromEntries(profiles) };
+}

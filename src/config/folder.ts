@@ -1,0 +1,22 @@
+import path from 'node:path';
+import type { Context } from '../context.ts';
+
+/**
+ * The folder that holds the settings, absolute: `HOOKTRAIL_CONFIG_DIR`, or where the platform keeps such files
+ * (XDG base directories, Application Support, AppData).
+ */
+export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
+  const own = environment['HOOKTRAIL_CONFIG_DIR'];
+  if (own) return path.resolve(own);
+  const home = environment['HOME'] || machine.userHome;
+  if (machine.platform === 'win32') {
+    return path.join(
+      environment['APPDATA'] || path.join(machine.userHome, 'AppData', 'Roaming'),
+      'hooktrail',
+    );
+  }
+  if (machine.platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'hooktrail');
+  const xdg = environment['XDG_CONFIG_HOME'];
+  // The XDG specification has relative paths ignored.
+  return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config'), 'hooktrail');
+}

@@ -1,0 +1,97 @@
+import { UsageError } from '../errors.ts';
+import type { SettingName } from './names.ts';
+import { nearest } from './nearest.ts';
+
+/** The settings in their final form. */
+export interface SettingValues {
+  /** Identity provider; its path ends without a slash. */
+  readonly authUrl: URL;
+  /** Event service; its path ends without a slash. */
+  readonly baseUrl: URL;
+  readonly clientId: string;
+  readonly vendor: string;
+  /** Space-delimited. */
+  readonly scope: string;
+  readonly redirectUri: URL;
+  /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
+  readonly issuer: string;
+  readonly store: 'keychain' | 'file';
+}
+
+/**
+ * Turns the text of a setting into its value. `source` is the flag, variable or file entry it came from, for the
+ * message of the `UsageError` that bad text gets.
+ */
+export function parseSetting<Name extends SettingName>(
+  name: Name,
+  text: string,
+  source: string,
+): SettingValues[Name];
+export function parseSetting(name: SettingName, text: string, source: string): SettingValues[SettingName] {
+  const refuse = (accepted: string): never => {
+    throw new UsageError(`${source}: '${text}' is not accepted: ${accepted}`);
+  };
+  switch (name) {
+    case 'authUrl':
+    case 'baseUrl':
+      return serviceUrl(text, refuse);
+    case 'redirectUri':
+      return redirectUri(text, refuse);
+    case 'vendor':
+      // A token of RFC 6838 section 4.2, as the media type's vendor tree takes it.
+      return /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text)
+        ? text
+        : refuse('letters, digits and ! # $ & ^ _ . - only');
+    case 'store': {
+      if (text === 'keychain' || text === 'file') return text;
+      const meant = nearest(text, ['keychain', 'file']);
+      return refuse(`keychain or file${meant ? ` (did you mean ${meant}?)` : ''}`);
+    }
+    case 'scope': {
+      const scope = text.trim().split(/\s+/).join(' ');
+      // RFC 6749 section 3.3.
+      return /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
+        ? scope
+        : refuse('one or more scopes, separated by spaces');
+    }
+    case 'issuer':
+      if (text !== 'none' && !URL.canParse(text)) refuse("a URL, or 'none'");
+      return text;
+    case 'clientId':
+      return /^[\x20-\x7e]+$/.test(text) ? text : refuse('printable ASCII characters');
+  }
+}
+
+/** RFC 8252 section 8.3 and the URL standard: names and addresses that never leave the machine. */
+export function isLoopback(url: URL): boolean {
+  const host = url.hostname;
+  return (
+    host === 'localhost' ||
+    host.endsWith('.localhost') ||
+    host === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(host)
+  );
+}
+
+function serviceUrl(text: string, refuse: (accepted: string) => never): URL {
+  if (!URL.canParse(text)) return refuse('an https: URL');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+    return refuse('an https: URL (http: for loopback hosts alone)');
+  }
+  if (url.username || url.password) return refuse('a URL without user name and password');
+  if (url.search || url.hash) return refuse('a URL without query and fragment');
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+function redirectUri(text: string, refuse: (accepted: string) => never): URL {
+  if (!URL.canParse(text)) return refuse('a URL such as http://127.0.0.1:8976/callback');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+    return refuse('an https: URL (http: for loopback hosts alone)');
+  }
+  // RFC 6749 section 3.1.2.
+  if (url.hash) return refuse('a URL without fragment');
+  return url;
+}

@@ -1,0 +1,64 @@
+/** What differs between a run of the real program and a run inside a test. Functions take the part they use. */
+export interface Context {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly machine: Machine;
+  readonly browser: Browser;
+  readonly loadKeychain: () => Promise<Keychain>;
+  /** Aborts with an `InterruptedError` on SIGINT and SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
+  readonly signal: AbortSignal;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Output {
+  readonly isTerminal: boolean;
+  /** Width in columns; 80 where unknown. */
+  readonly columns: number;
+  /** Bits of colour the terminal shows, as `tty.WriteStream.getColorDepth()` tells; 1 where there is none. */
+  readonly colorDepth: number;
+  /** Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more. */
+  write(chunk: string | Uint8Array): Promise<void>;
+}
+
+export interface Input {
+  readonly isTerminal: boolean;
+  /** Lines without their ends; a last line without an end counts. Can be iterated once. */
+  lines(): AsyncIterable<string>;
+  /** Everything until the end of the stream. */
+  bytes(): Promise<Buffer>;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Rejects with the signal's reason when it aborts. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The user and machine as the operating system tells them, whatever the environment says. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly pid: number;
+  readonly hostname: string;
+  readonly userId: number;
+  readonly userName: string;
+  /** From the user database, not from `$HOME`. */
+  readonly userHome: string;
+}
+
+export interface Browser {
+  /** Opens the URL with the user's browser, or with `command` when given. Rejects when it cannot be started. */
+  open(url: URL, command: string | undefined): Promise<void>;
+}
+
+/** The operating system's store of secrets, under one service name. */
+export interface Keychain {
+  get(account: string): Promise<string | null>;
+  set(account: string, secret: string): Promise<void>;
+  delete(account: string): Promise<boolean>;
+  accounts(): Promise<string[]>;
+}

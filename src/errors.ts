@@ -1,0 +1,74 @@
+/** The exit codes of the program, as its command-line contract lists them. */
+export const ExitCode = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  notSignedIn: 4,
+  unreachable: 5,
+  matched: 10,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+export interface ErrorParts {
+  /** Lines printed indented under the message. */
+  readonly details?: readonly string[];
+  /** What the user can do about it, printed as `next: …`. */
+  readonly next?: string;
+  readonly cause?: unknown;
+}
+
+/** A failure the user is told about in words; anything else that is thrown is a defect of the program. */
+export abstract class HooktrailError extends Error {
+  abstract readonly exitCode: ExitCode;
+  readonly details: readonly string[];
+  readonly next: string | undefined;
+
+  constructor(message: string, parts: ErrorParts = {}) {
+    super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
+    this.name = new.target.name;
+    this.details = parts.details ?? [];
+    this.next = parts.next;
+  }
+}
+
+/** The command line, the environment or the saved configuration is wrong. */
+export class UsageError extends HooktrailError {
+  readonly exitCode = ExitCode.usage;
+}
+
+/** The service or the identity provider answered with an error, or a result could not be completed. */
+export class ServiceError extends HooktrailError {
+  readonly exitCode = ExitCode.failed;
+}
+
+/** No usable sign-in, or the sign-in was refused. */
+export class NotSignedInError extends HooktrailError {
+  readonly exitCode = ExitCode.notSignedIn;
+}
+
+/** DNS, refused connection, TLS or time-out, after every retry. */
+export class UnreachableError extends HooktrailError {
+  readonly exitCode = ExitCode.unreachable;
+}
+
+/** SIGINT or SIGTERM arrived; the reason of the context's abort signal. */
+export class InterruptedError extends HooktrailError {
+  readonly exitCode: ExitCode;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super('interrupted');
+    this.exitCode = signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
+  }
+}
+
+/** The reader of standard output went away (`| head`): success, and nothing is left to say. */
+export class ClosedPipeError extends HooktrailError {
+  readonly exitCode = ExitCode.done;
+
+  constructor() {
+    super('standard output was closed');
+  }
+}

@@ -1,0 +1,54 @@
+import { CommanderError } from 'commander';
+import type { Context } from './context.ts';
+import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
+import { errorText } from './output/error-text.ts';
+import { colorLevel, paletteOf } from './output/palette.ts';
+import { terminalSafe } from './output/terminal-safe.ts';
+import { buildProgram } from './program.ts';
+
+/** Runs one command line and tells its exit code. Never throws: every failure becomes text on standard error. */
+export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
+  try {
+    const { program, outcome } = await buildProgram(argv, context);
+    await program.parseAsync(argv, { from: 'user' });
+    context.signal.throwIfAborted();
+    return outcome.exitCode;
+  } catch (thrown) {
+    const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : usageOf(thrown);
+    if (error === undefined) return ExitCode.done;
+    return await explain(error, argv, context);
+  }
+}
+
+/** An abort makes all kinds of calls fail; an error that says more than "aborted" still wins over it. */
+function isVerdict(error: unknown): boolean {
+  return error instanceof HooktrailError;
+}
+
+async function explain(error: unknown, argv: readonly string[], context: Context): Promise<ExitCode> {
+  const { stderr, environment } = context;
+  const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
+  if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
+  const colored = argv.includes('--no-color') ? false : undefined;
+  const palette = await paletteOf(colorLevel(stderr, environment, colored));
+  const safe = stderr.isTerminal ? terminalSafe : (text: string) => text;
+  let text = errorText(error, palette, safe);
+  if (argv.includes('--debug') && error instanceof Error && !(error instanceof HooktrailError)) {
+    text += `${safe(error.stack ?? '')}\n`;
+  }
+  await stderr.write(text).catch(() => undefined);
+  return exitCode;
+}
+
+/** What commander throws, in our words; undefined where it only printed help or the version. */
+function usageOf(error: unknown): unknown {
+  if (!(error instanceof CommanderError)) return error;
+  if (error.exitCode === 0) return undefined;
+  if (error.code === 'commander.help')
+    return new UsageError('a command is missing', { next: 'choose one of those above' });
+  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const meant = suggestion?.match(/^\(Did you mean (.*)\?\)$/)?.[1];
+  return new UsageError(message, {
+    next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
+  });
+}

@@ -1,0 +1,86 @@
+import { Command } from 'commander';
+import type { Action, GlobalFlags, Run } from './command.ts';
+import type { Context } from './context.ts';
+import { ExitCode } from './errors.ts';
+import { createReporter } from './output/reporter.ts';
+import { type Branch, type Leaf, tree } from './tree.ts';
+import { version } from './version.ts';
+
+export interface Outcome {
+  exitCode: ExitCode;
+}
+
+/**
+ * The commander program for one command line. Every command is there by name and summary; the declaration of the one
+ * that `argv` names is loaded, the others stay unread (`everything` loads all, for completions and the manual).
+ */
+export async function buildProgram(
+  argv: readonly string[],
+  context: Context,
+  everything = false,
+): Promise<{ program: Command; outcome: Outcome }> {
+  const outcome: Outcome = { exitCode: ExitCode.done };
+  const program = new Command('hooktrail')
+    .description(
+      'Search an event notification service, and find, understand and recover deliveries that failed.',
+    )
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'explain the command')
+    .option('--profile <name>', 'the profile to use')
+    .option('--verbose', 'one line a request on standard error, without secrets')
+    .option('--debug', 'headers too, without secrets')
+    .option('--no-color', 'no colour')
+    .option('--quiet', 'no progress and no notices; warnings and errors stay')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text).catch(() => undefined),
+      writeErr: (text) => void context.stderr.write(text).catch(() => undefined),
+      // `main` prints errors, in one form whatever their source.
+      outputError: () => undefined,
+      getOutHelpWidth: () => (context.stdout.isTerminal ? Math.min(context.stdout.columns, 120) : 100),
+    })
+    .exitOverride();
+  await grow(program, tree, everything ? undefined : wordsOf(argv), actionFor(context, outcome));
+  return { program, outcome };
+}
+
+async function grow(
+  parent: Command,
+  nodes: readonly (Branch | Leaf)[],
+  words: string[] | undefined,
+  action: Action,
+) {
+  const [word, ...rest] = words ?? [];
+  for (const node of nodes) {
+    const command = parent.command(node.name, node.isDefault ? { isDefault: true } : {});
+    command.description(node.summary);
+    if (node.group) command.helpGroup(node.group);
+    const named = words === undefined || node.name === word;
+    if ('children' in node) {
+      await grow(command, node.children, words && (named ? rest : []), action);
+    } else if (named || (node.isDefault && !nodes.some((sibling) => sibling.name === word))) {
+      (await node.load()).declare(command, action);
+    }
+  }
+}
+
+/** The words of the command line that can name a command: no options, not the value of the one global that takes one. */
+function wordsOf(argv: readonly string[]): string[] {
+  const words: string[] = [];
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index] as string;
+    if (argument === '--profile') index++;
+    else if (!argument.startsWith('-')) words.push(argument);
+  }
+  return words[0] === 'help' ? words.slice(1) : words;
+}
+
+function actionFor(context: Context, outcome: Outcome): Action {
+  return <Flags>(run: Run<Flags>) =>
+    async (...parsed: unknown[]) => {
+      const command = parsed.at(-1) as Command;
+      const flags = command.optsWithGlobals() as Flags & GlobalFlags;
+      const reporter = await createReporter(context, flags);
+      outcome.exitCode = (await run({ flags, args: command.args, context, reporter })) ?? ExitCode.done;
+    };
+}

@@ -1,0 +1,47 @@
+import { createInterface } from 'node:readline';
+import type { ReadStream, WriteStream } from 'node:tty';
+import type { Input, Output } from './context.ts';
+import { ClosedPipeError } from './errors.ts';
+
+type Writable = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'getColorDepth'>>;
+type Readable = NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY'>>;
+
+/** An output that waits for slow readers and knows when its reader is gone; `onClosed` is called once then. */
+export function outputOf(stream: Writable, onClosed: () => void): Output {
+  let closed = false;
+  stream.on('error', () => {
+    // EPIPE, or the terminal hung up: either way nobody reads any more.
+    if (!closed) onClosed();
+    closed = true;
+  });
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return stream.columns || 80;
+    },
+    get colorDepth() {
+      return stream.isTTY ? (stream.getColorDepth?.() ?? 1) : 1;
+    },
+    write: (chunk) =>
+      new Promise((resolve, reject) => {
+        if (closed) return reject(new ClosedPipeError());
+        // The callback comes when the bytes are with the kernel: memory stays flat however slow the reader is.
+        stream.write(chunk as string, (error) => (error ? reject(new ClosedPipeError()) : resolve()));
+      }),
+  };
+}
+
+/** An input that touches the stream only when something is read: opening standard input costs time and can hold a terminal. */
+export function inputOf(open: () => Readable): Input {
+  return {
+    get isTerminal() {
+      return open().isTTY === true;
+    },
+    lines: () => createInterface({ input: open(), crlfDelay: Number.POSITIVE_INFINITY }),
+    bytes: async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of open()) chunks.push(chunk as Buffer);
+      return Buffer.concat(chunks);
+    },
+  };
+}

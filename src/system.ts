@@ -1,0 +1,88 @@
+import os from 'node:os';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock, Context, Keychain, Machine } from './context.ts';
+import { ClosedPipeError, type ExitCode, InterruptedError } from './errors.ts';
+import { inputOf, outputOf } from './streams.ts';
+
+export interface System {
+  readonly argv: readonly string[];
+  readonly context: Context;
+  exitWith(code: ExitCode): void;
+}
+
+/** The only place that knows `process`, the real clock and the native keychain. */
+export function createSystem(): System {
+  const abort = new AbortController();
+  const stopOn = (signal: 'SIGINT' | 'SIGTERM') => {
+    process.on(signal, () => abort.abort(new InterruptedError(signal)));
+  };
+  stopOn('SIGINT');
+  stopOn('SIGTERM');
+  const onClosed = () => abort.abort(new ClosedPipeError());
+
+  return {
+    argv: process.argv.slice(2),
+    context: {
+      stdin: inputOf(() => process.stdin),
+      stdout: outputOf(process.stdout, onClosed),
+      // A closed stderr loses notices, never results: the run goes on.
+      stderr: outputOf(process.stderr, () => undefined),
+      environment: process.env,
+      clock,
+      machine: machine(),
+      browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
+      loadKeychain,
+      signal: abort.signal,
+    },
+    exitWith(code) {
+      process.exitCode = code;
+    },
+  };
+}
+
+const clock: Clock = {
+  now: () => Date.now(),
+  sleep: async (milliseconds, signal) => {
+    try {
+      await delay(milliseconds, undefined, signal ? { signal } : {});
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error;
+    }
+  },
+};
+
+function machine(): Machine {
+  let user: os.UserInfo<string> | undefined;
+  // Asked of the user database, and only when needed: most commands never do.
+  const account = () => {
+    user ??= os.userInfo();
+    return user;
+  };
+  return {
+    platform: process.platform,
+    pid: process.pid,
+    hostname: os.hostname(),
+    get userId() {
+      return account().uid;
+    },
+    get userName() {
+      return account().username;
+    },
+    get userHome() {
+      return account().homedir;
+    },
+  };
+}
+
+const SERVICE = 'hooktrail';
+
+async function loadKeychain(): Promise<Keychain> {
+  const { default: keytar } = await import('keytar');
+  return {
+    get: (account) => keytar.getPassword(SERVICE, account),
+    set: (account, secret) => keytar.setPassword(SERVICE, account, secret),
+    delete: (account) => keytar.deletePassword(SERVICE, account),
+    accounts: async () => (await keytar.findCredentials(SERVICE)).map((entry) => entry.account),
+  };
+}

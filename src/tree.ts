@@ -1,0 +1,129 @@
+import type { CommandModule } from './command.ts';
+
+interface Node {
+  readonly name: string;
+  readonly summary: string;
+  readonly group?: string;
+  readonly isDefault?: true;
+}
+/** A command; its module is read when it is the one called. */
+export interface Leaf extends Node {
+  load(): Promise<CommandModule>;
+}
+/** A word that only groups commands. */
+export interface Branch extends Node {
+  readonly children: readonly Leaf[];
+}
+
+const SIGN_IN = 'Signing in:';
+const EVENTS = 'Events:';
+const SETTINGS = 'Settings:';
+const TRY = 'Trying it out:';
+
+/** The whole command tree, names and summaries alone. */
+export const tree: readonly (Branch | Leaf)[] = [
+  {
+    name: 'login',
+    group: SIGN_IN,
+    summary: 'sign in through the browser',
+    load: () => import('./commands/login.ts'),
+  },
+  {
+    name: 'logout',
+    group: SIGN_IN,
+    summary: 'delete what login stored',
+    load: () => import('./commands/logout.ts'),
+  },
+  {
+    name: 'status',
+    group: SIGN_IN,
+    summary: 'who is signed in, where, until when, and where the secrets are',
+    load: () => import('./commands/status.ts'),
+  },
+  {
+    name: 'token',
+    group: SIGN_IN,
+    summary: 'print a valid access token and nothing else',
+    load: () => import('./commands/token.ts'),
+  },
+  {
+    name: 'event-types',
+    group: EVENTS,
+    summary: 'list the event types on offer',
+    load: () => import('./commands/event-types.ts'),
+  },
+  {
+    name: 'events',
+    group: EVENTS,
+    summary: 'search stored events and their deliveries',
+    children: [
+      {
+        name: 'search',
+        summary: 'search events, through all pages of results',
+        load: () => import('./commands/events/search.ts'),
+      },
+    ],
+  },
+  {
+    name: 'api',
+    group: EVENTS,
+    summary: 'an authenticated request to any path of the event service',
+    load: () => import('./commands/api.ts'),
+  },
+  {
+    name: 'profiles',
+    group: SETTINGS,
+    summary: 'several environments side by side',
+    children: [
+      {
+        name: 'list',
+        isDefault: true,
+        summary: 'list the profiles',
+        load: () => import('./commands/profiles/list.ts'),
+      },
+      {
+        name: 'use',
+        summary: 'make a profile the default',
+        load: () => import('./commands/profiles/use.ts'),
+      },
+      {
+        name: 'delete',
+        summary: 'delete a profile and its secrets',
+        load: () => import('./commands/profiles/delete.ts'),
+      },
+    ],
+  },
+  {
+    name: 'config',
+    group: SETTINGS,
+    summary: 'the saved settings of a profile (never secrets)',
+    children: [
+      {
+        name: 'list',
+        isDefault: true,
+        summary: 'list the saved settings',
+        load: () => import('./commands/config/list.ts'),
+      },
+      { name: 'get', summary: 'print one setting', load: () => import('./commands/config/get.ts') },
+      { name: 'set', summary: 'save a setting', load: () => import('./commands/config/set.ts') },
+      { name: 'unset', summary: 'remove a saved setting', load: () => import('./commands/config/unset.ts') },
+      {
+        name: 'path',
+        summary: 'print where the settings are saved',
+        load: () => import('./commands/config/path.ts'),
+      },
+    ],
+  },
+  {
+    name: 'sandbox',
+    group: TRY,
+    summary: 'run a local identity provider and event service',
+    load: () => import('./commands/sandbox.ts'),
+  },
+  {
+    name: 'demo',
+    group: TRY,
+    summary: 'sandbox, sign-in and a search of FAILED events in one go',
+    load: () => import('./commands/demo.ts'),
+  },
+];
