@@ -21,7 +21,7 @@ export interface Call<Flags = unknown> {
 }
 
 /** Does a command's work; the exit code is 0 unless it says otherwise. */
-export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | undefined | void>;
+export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;
 
 /** Turns a `run` function into what commander calls. */
 export type Action = <Flags>(run: Run<Flags>) => (...parsed: unknown[]) => Promise<void>;
