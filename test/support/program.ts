@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { inject } from 'vitest';
+
+export interface Options {
+  /** The whole environment, as `createHome` makes it, with what the test adds. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Standard input as a whole; empty when absent. `start` leaves it open when this is null. */
+  readonly stdin?: string | null;
+  readonly cwd?: string;
+}
+
+export interface Result {
+  /** The exit code, or the name of the signal that ended the process. */
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built program to its end. */
+export async function run(args: readonly string[], options: Options): Promise<Result> {
+  return await start(args, options).finished;
+}
+
+export interface Running {
+  readonly pid: number;
+  readonly stdin: NodeJS.WritableStream;
+  readonly finished: Promise<Result>;
+  /** What was printed so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Waits until the stream's text so far matches; rejects when the program ends without it. */
+  printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Starts the built program and leaves it running. */
+export function start(args: readonly string[], { env, stdin = '', cwd = env['HOME'] }: Options): Running {
+  const child = spawn(process.execPath, [inject('program'), ...args], { env, cwd });
+  const texts = { stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  let result: Result | undefined;
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text;
+      for (const look of waiting) look();
+    });
+  }
+  // The program may end without having read its input.
+  child.stdin.on('error', () => undefined);
+  if (stdin !== null) child.stdin.end(stdin);
+  const finished = once(child, 'close').then(([code, signal]) => {
+    result = { code: code ?? signal, ...texts };
+    for (const look of waiting) look();
+    return result;
+  });
+  return {
+    pid: child.pid as number,
+    stdin: child.stdin,
+    finished,
+    get stdout() {
+      return texts.stdout;
+    },
+    get stderr() {
+      return texts.stderr;
+    },
+    printed: (stream, pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const match = texts[stream].match(pattern);
+          if (match) resolve(match);
+          else if (result)
+            reject(new Error(`${pattern} was not printed:\n${JSON.stringify(result, null, 2)}`));
+          else return;
+          waiting.delete(look);
+        };
+        waiting.add(look);
+        look();
+      }),
+    kill: (signal) => void child.kill(signal),
+  };
+}
