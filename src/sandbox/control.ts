@@ -1,0 +1,56 @@
+import type { Behaviour } from './behaviour.ts';
+import type { EventWriter, NewEvent, WrittenEvent } from './event-writer.ts';
+import type { Fault, FaultQueue, FaultTarget } from './faults.ts';
+import type { Subscription } from './history/subscriptions.ts';
+import type { IdentityProvider } from './identity/identity-provider.ts';
+import type { EventStore, PublishStatus } from './store/event-store.ts';
+
+/** The strings behind the scenes, for tests. Everything takes effect with the next request. */
+export interface Control {
+  /** What the service description leaves open; assign to its members. */
+  readonly behaviour: Behaviour;
+  /** The endpoints that the seeded history was published to. */
+  readonly subscriptions: readonly Subscription[];
+  readonly store: EventStore;
+  /** Makes the next requests to a target go wrong, one fault each, in this order. */
+  fault(target: FaultTarget, ...faults: Fault[]): void;
+  /** Faults that no request has met yet. */
+  readonly pendingFaults: number;
+  clearFaults(): void;
+  addEvent(event?: NewEvent): WrittenEvent;
+  /** Changes an event's publish status; false when there is no such event. */
+  setStatus(eventId: string, status: PublishStatus): boolean;
+  /** Adds events at a steady rate until the returned function is called. */
+  startLive(perSecond: number, event?: () => NewEvent): () => void;
+  /** Refuses all access tokens issued so far; refresh tokens stay good. */
+  revokeAccessTokens(): void;
+  /** Refuses everything issued so far, refresh tokens too. */
+  revokeGrants(): void;
+}
+
+interface Parts {
+  readonly behaviour: Behaviour;
+  readonly faults: FaultQueue;
+  readonly identity: IdentityProvider;
+  readonly store: EventStore;
+  readonly subscriptions: readonly Subscription[];
+  readonly writer: EventWriter;
+}
+
+export function createControl({ behaviour, faults, identity, store, subscriptions, writer }: Parts): Control {
+  return {
+    behaviour,
+    subscriptions,
+    store,
+    fault: (target, ...added) => faults.add(target, added),
+    get pendingFaults() {
+      return faults.pending;
+    },
+    clearFaults: () => faults.clear(),
+    addEvent: (event = {}) => writer.add(event),
+    setStatus: (eventId, status) => writer.setStatus(eventId, status),
+    startLive: (perSecond, event) => writer.startLive(perSecond, event),
+    revokeAccessTokens: () => identity.tokens.revokeAll(),
+    revokeGrants: () => identity.revokeGrants(),
+  };
+}

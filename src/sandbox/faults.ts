@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Which requests a fault is for; `service` is either operation of the event service. */
+export type FaultTarget = 'authorize' | 'token' | 'event-types' | 'events' | 'service';
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** Something that goes wrong with one request. Lengths are bytes of the body, times milliseconds. */
+export type Fault =
+  /** Answers normally, so that a later request is hit. */
+  | { readonly kind: 'pass' }
+  /** Does something first, then answers normally. */
+  | { readonly kind: 'run'; readonly run: (request: IncomingMessage) => unknown }
+  /** Answers with this instead; the request is not carried out. */
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  /** Breaks the connection; the request is not carried out. */
+  | { readonly kind: 'reset' }
+  /** Carries the request out and breaks the connection instead of answering. */
+  | { readonly kind: 'answer-lost' }
+  /** Breaks the connection after part of the body (default: half). */
+  | { readonly kind: 'reset-mid-body'; readonly after?: number }
+  /** As `reset-mid-body`, with an orderly end of the connection. */
+  | { readonly kind: 'close-mid-body'; readonly after?: number }
+  /** Sends part of the body as if it were all. */
+  | { readonly kind: 'truncate'; readonly after?: number }
+  /** Stops after part of the body, for good or for `ms`; `after: -1` stops before the status line. */
+  | { readonly kind: 'stall'; readonly after?: number; readonly ms?: number }
+  /** Answers later. */
+  | { readonly kind: 'slow'; readonly ms: number }
+  /** Sends the body in small pieces. */
+  | { readonly kind: 'trickle'; readonly bytes: number; readonly everyMs: number }
+  /** Carries the request out and answers with something else. */
+  | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer };
+
+/** Faults waiting for their requests, each target's in order. */
+export class FaultQueue {
+  readonly #waiting = new Map<FaultTarget, Fault[]>();
+
+  add(target: FaultTarget, faults: readonly Fault[]): void {
+    this.#waiting.set(target, [...(this.#waiting.get(target) ?? []), ...faults]);
+  }
+
+  take(targets: readonly FaultTarget[]): Fault | undefined {
+    for (const target of targets) {
+      const fault = this.#waiting.get(target)?.shift();
+      if (fault) return fault;
+    }
+    return undefined;
+  }
+
+  get pending(): number {
+    return [...this.#waiting.values()].reduce((sum, faults) => sum + faults.length, 0);
+  }
+
+  clear(): void {
+    this.#waiting.clear();
+  }
+}

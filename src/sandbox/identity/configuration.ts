@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
+import type { Behaviour } from '../behaviour.ts';
+import type { SandboxSettings } from '../options.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import type { IdentityMemory } from './memory-adapter.ts';
+import { pageHeaders } from './page.ts';
+import { errorPage } from './sign-in-page.ts';
+
+const DAY = 86_400;
+
+interface Parts {
+  readonly settings: SandboxSettings;
+  readonly behaviour: Behaviour;
+  readonly tokens: AccessTokens;
+  readonly memory: IdentityMemory;
+  readonly key: JWK;
+}
+
+/** An error that is shown and not sent back to the client (`allow_redirect` is the library's word for it). */
+class ShownError extends Error {
+  readonly error = 'invalid_request';
+  readonly error_description: string;
+  readonly status = 400;
+  readonly statusCode = 400;
+  readonly expose = true;
+  readonly allow_redirect = false;
+
+  constructor(description: string) {
+    super('invalid_request');
+    this.error_description = description;
+  }
+}
+
+/** How the library is told to behave as the service description says. Each function replaces a default that would print a notice. */
+export function configuration({ settings, behaviour, tokens, memory, key }: Parts): Configuration {
+  return {
+    adapter: (kind: string) => memory.adapter(kind),
+    jwks: { keys: [key] },
+    clients: [
+      {
+        client_id: settings.clientId,
+        client_secret: settings.clientSecret,
+        // A native application's loopback redirect URIs match with any port (RFC 8252 section 7.3).
+        application_type: 'native',
+        redirect_uris: redirectUris(settings.redirectUri),
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    routes: { authorization: '/connect/authorize', token: '/connect/token' },
+    scopes: ['offline_access'],
+    // The service asks for a `grant_type` at the authorization endpoint, where OAuth knows none.
+    extraParams: {
+      grant_type: (_ctx, value) => {
+        if (value !== 'authorization_code')
+          throw new ShownError("the parameter grant_type must be 'authorization_code'");
+      },
+    },
+    pkce: { required: () => false },
+    rotateRefreshToken: true,
+    issueRefreshToken: async (_ctx, client, code) =>
+      client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
+    expiresWithSession: async () => false,
+    extraTokenClaims: async (_ctx, token) => ({
+      generation: tokens.generation,
+      grant_id: 'grantId' in token ? token.grantId : undefined,
+      ...(behaviour.accessTokenPadding > 0
+        ? {
+            padding: randomBytes(behaviour.accessTokenPadding)
+              .toString('hex')
+              .slice(0, behaviour.accessTokenPadding),
+          }
+        : {}),
+    }),
+    ttl: {
+      AccessToken: () => behaviour.tokenLifetimeSeconds,
+      AuthorizationCode: 60,
+      Grant: 90 * DAY,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: 90 * DAY,
+      Session: DAY,
+    },
+    findAccount: async (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
+    clientBasedCORS: () => false,
+    renderError: async (ctx: KoaContextWithOIDC, out) => {
+      for (const [name, value] of Object.entries(pageHeaders())) ctx.set(name, value);
+      ctx.body = errorPage(out.error, out.error_description ?? 'The request was refused.');
+    },
+    interactions: { url: (_ctx, { uid }) => `${new URL(settings.issuer).pathname}/sign-in/${uid}` },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: async () => settings.baseUrl,
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async () => ({
+          scope: 'event_api',
+          audience: settings.baseUrl,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'ES256' } },
+        }),
+      },
+    },
+  };
+}
+
+/** The redirect URI, and its like on the other loopback hosts. */
+function redirectUris(redirectUri: string): string[] {
+  const { protocol, hostname, pathname, search } = new URL(redirectUri);
+  const loopbacks = ['127.0.0.1', 'localhost', '[::1]'];
+  if (protocol !== 'http:' || !loopbacks.includes(hostname)) return [redirectUri];
+  return [...new Set([redirectUri, ...loopbacks.map((host) => `http://${host}${pathname}${search}`)])];
+}

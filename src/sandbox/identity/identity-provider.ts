@@ -1,0 +1,96 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
+import type { Behaviour } from '../behaviour.ts';
+import type { SandboxSettings } from '../options.ts';
+import type { RequestLog } from '../request-log.ts';
+import { splitTarget } from '../service/event-service.ts';
+import { AccessTokens } from './access-tokens.ts';
+import { configuration } from './configuration.ts';
+import { loadProvider } from './load-provider.ts';
+import { IdentityMemory } from './memory-adapter.ts';
+import { createSignIn } from './sign-in.ts';
+
+export interface IdentityProvider {
+  readonly tokens: AccessTokens;
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Forgets all sign-ins: refresh tokens, codes and access tokens are refused from now on. */
+  revokeGrants(): void;
+}
+
+/** The two endpoints of the identity provider (service description, parts 4 and 5) by a certified library. */
+export async function createIdentityProvider(
+  settings: SandboxSettings,
+  behaviour: Behaviour,
+  log: RequestLog,
+): Promise<IdentityProvider> {
+  const Provider = await loadProvider();
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const tokens = new AccessTokens(publicKey, settings.issuer, settings.baseUrl);
+  const memory = new IdentityMemory();
+  const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
+  const setup: Configuration = configuration({ settings, behaviour, tokens, memory, key });
+  const provider = new Provider(settings.issuer, setup);
+  // Koa would print what goes wrong.
+  provider.silent = true;
+  provider.on('grant.revoked', (_ctx: unknown, grantId: string) => tokens.revokeGrant(grantId));
+  provider.on('authorization.success', (ctx: KoaContextWithOIDC, out: Record<string, unknown> = {}) => {
+    out['scope'] = ctx.oidc.entities.AuthorizationCode?.scope;
+    if (behaviour.redirectIssuer !== undefined) out['iss'] = behaviour.redirectIssuer ?? undefined;
+  });
+  provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
+    const body = ctx.body as { refresh_token?: string; scope?: string };
+    // The library counts `offline_access` out as it is no scope of the API; the service counts it in.
+    if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
+    if (!behaviour.refreshTokens) delete body.refresh_token;
+    note(ctx);
+  });
+  provider.on('grant.error', (ctx: KoaContextWithOIDC, error: { error?: string }) => note(ctx, error.error));
+
+  function note(ctx: KoaContextWithOIDC, error?: string): void {
+    const record = log.of(ctx.req);
+    if (!record) return;
+    const grantType = ctx.oidc.params?.['grant_type'];
+    if (typeof grantType === 'string') record.grantType = grantType;
+    if (error !== undefined) record.error = error;
+  }
+
+  const callback = provider.callback();
+  const signIn = createSignIn(provider, behaviour, settings.baseUrl);
+  const mount = new URL(settings.issuer).pathname;
+
+  return {
+    tokens,
+    revokeGrants() {
+      for (const kind of ['Grant', 'RefreshToken', 'AuthorizationCode']) memory.clear(kind);
+      tokens.revokeAll();
+    },
+    async handle(request, response) {
+      const [path, query] = splitTarget(request.url ?? '');
+      const route = path.slice(mount.length);
+      const uid = /^\/(?:sign-in|connect\/authorize)\/([\w-]+)$/.exec(route)?.[1];
+      setCookies(request, behaviour.autoApprove ? uid : undefined);
+      if (route.startsWith('/sign-in/')) return signIn(request, response);
+      const target = route === '/connect/authorize' ? withConsent(query) : query;
+      const url = route + (target && `?${target}`);
+      // The library finds out where it is mounted by comparing the two.
+      Object.assign(request, { originalUrl: mount + url, url });
+      await callback(request, response);
+    },
+  };
+}
+
+/**
+ * Drops the browser's session, so that each sign-in asks for the user, and fills in the cookies of a sign-in that
+ * approves itself: then any HTTP client that follows redirects can be the browser.
+ */
+function setCookies(request: IncomingMessage, uid: string | undefined): void {
+  const kept = (request.headers.cookie ?? '').split(/; */).filter((cookie) => !/^_session[.=]/.test(cookie));
+  if (uid !== undefined) kept.push(`_interaction=${uid}`, `_interaction_resume=${uid}`);
+  request.headers.cookie = kept.filter(Boolean).join('; ');
+}
+
+/** OpenID Connect wants `prompt=consent` for `offline_access`; the service does not. The sign-in page always asks. */
+function withConsent(query: string): string {
+  return /(?:^|&)prompt=/.test(query) ? query : `${query}${query && '&'}prompt=consent`;
+}

@@ -1,0 +1,70 @@
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+interface Entry {
+  readonly payload: AdapterPayload;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+}
+
+const KEPT = 20_000;
+
+/** What the identity provider remembers: the entries used last, of all kinds together. */
+export class IdentityMemory {
+  readonly #entries = new Map<string, Entry>();
+
+  adapter(kind: string): Adapter {
+    const key = (id: string) => `${kind}:${id}`;
+    const find = async (id: string) => this.#get(key(id));
+    return {
+      find,
+      upsert: async (id, payload, expiresIn) => {
+        this.#set(key(id), { payload, expires: expiresIn ? Date.now() + expiresIn * 1000 : Infinity });
+      },
+      consume: async (id) => {
+        const payload = this.#get(key(id));
+        if (payload) payload.consumed = Math.floor(Date.now() / 1000);
+      },
+      destroy: async (id) => {
+        this.#entries.delete(key(id));
+      },
+      findByUid: async (uid) => this.#first(kind, (payload) => payload.uid === uid),
+      findByUserCode: async () => undefined,
+      revokeByGrantId: async (grantId) => this.#remove(kind, (payload) => payload.grantId === grantId),
+    };
+  }
+
+  /** Forgets all entries of a kind. */
+  clear(kind: string): void {
+    this.#remove(kind, () => true);
+  }
+
+  #get(key: string): AdapterPayload | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    this.#entries.delete(key);
+    if (entry.expires <= Date.now()) return undefined;
+    this.#entries.set(key, entry);
+    return entry.payload;
+  }
+
+  #set(key: string, entry: Entry): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    if (this.#entries.size <= KEPT) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  #first(kind: string, matches: (payload: AdapterPayload) => boolean): AdapterPayload | undefined {
+    for (const [key, { payload }] of this.#entries) {
+      if (key.startsWith(`${kind}:`) && matches(payload)) return payload;
+    }
+    return undefined;
+  }
+
+  #remove(kind: string, matches: (payload: AdapterPayload) => boolean): void {
+    for (const [key, { payload }] of this.#entries) {
+      if (key.startsWith(`${kind}:`) && matches(payload)) this.#entries.delete(key);
+    }
+  }
+}

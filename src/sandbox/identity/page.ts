@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+
+const style = `
+:root{color-scheme:light dark;--ink:#1c2330;--soft:#5a6474;--line:#d5dae2;--card:#fff;--ground:#eef1f5;--accent:#1f5fbf;--on-accent:#fff}
+@media (prefers-color-scheme:dark){:root{--ink:#e8ecf3;--soft:#a3adbd;--line:#39424f;--card:#1b212b;--ground:#10141a;--accent:#7fb2ff;--on-accent:#0b1a30}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.25rem;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
+main{width:100%;max-width:26rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.75rem}
+h1{margin:0 0 .25rem;font-size:1.35rem}
+p{margin:0 0 1rem}
+ul{margin:0 0 1.25rem;padding:0;list-style:none;border-top:1px solid var(--line)}
+li{padding:.6rem 0;border-bottom:1px solid var(--line)}
+code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}
+small,.note{color:var(--soft);font-size:.875rem}
+li small{display:block}
+label{display:block;font-weight:600;margin-bottom:.35rem}
+input{width:100%;padding:.6rem .7rem;font:inherit;color:inherit;background:transparent;border:1px solid var(--soft);border-radius:.4rem}
+.actions{display:flex;gap:.75rem;margin:1.25rem 0}
+button{flex:1;padding:.65rem;font:inherit;font-weight:600;border-radius:.4rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
+button.main{background:var(--accent);border-color:var(--accent);color:var(--on-accent)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+.note{margin:0}
+`;
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+/** `text` with the characters that mean something in HTML escaped, in attributes too. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** A page of the identity provider; `main` is HTML. */
+export function renderPage(title: string, main: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+${main}
+</main>
+</body>
+</html>
+`;
+}
+
+/**
+ * Headers for such a page. Chromium holds a form's redirects to `form-action` too, so `formTarget`, where the form's
+ * redirects end, is allowed beside the page's own origin.
+ */
+export function pageHeaders(formTarget?: string): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${styleHash}'`,
+    `form-action ${formTarget === undefined ? "'none'" : `'self' ${formSource(formTarget)}`}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  };
+}
+
+/** CSP knows no IPv6 literals (CSP3 section 2.3.1): there the scheme has to do. */
+function formSource(target: string): string {
+  const { protocol, hostname, origin } = new URL(target);
+  return hostname.startsWith('[') || origin === 'null' ? protocol : origin;
+}

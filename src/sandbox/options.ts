@@ -1,0 +1,41 @@
+/** What a sandbox can be started with; every part has a default. */
+export interface SandboxOptions {
+  /** 0 takes any free port. */
+  readonly port?: number;
+  /** Number of events in the seeded history. */
+  readonly events?: number;
+  /** The same seed and the same `now` give the same history. */
+  readonly seed?: number;
+  /** End of the seeded history in milliseconds since the epoch. */
+  readonly now?: number;
+  /** Added to every answer of the event service. */
+  readonly latencyMs?: number;
+  readonly tokenLifetimeSeconds?: number;
+  /** The sign-in page approves at once, still by HTTP redirects, and asks for no cookies. */
+  readonly autoApprove?: boolean;
+  /** Requests a second to the event service; beyond that it answers 429 with `Retry-After`. */
+  readonly rateLimit?: number;
+  /** Share (0 to 1) of event service requests answered 500, 502, 503, 504 or with a broken connection. */
+  readonly faultRate?: number;
+  /** Loopback redirect URIs are accepted with any port (RFC 8252 section 7.3). */
+  readonly redirectUri?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly vendor?: string;
+  /** Compresses answers of the event service for clients that accept gzip. */
+  readonly compress?: boolean;
+  /** Serves the control over HTTP under `/control`, for tests that run the sandbox as a process of its own. */
+  readonly controlApi?: boolean;
+}
+
+/** What a client needs to know to use the sandbox. */
+export interface SandboxSettings {
+  readonly authUrl: string;
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly vendor: string;
+  readonly redirectUri: string;
+  readonly scope: string;
+  readonly issuer: string;
+}

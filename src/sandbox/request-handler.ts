@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Behaviour } from './behaviour.ts';
+import type { FaultQueue, FaultTarget } from './faults.ts';
+import { applyFault } from './faulty-answer.ts';
+import type { SandboxSettings } from './options.ts';
+import type { Random } from './random.ts';
+import { drawFault } from './random-faults.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { RequestLog } from './request-log.ts';
+import { splitTarget } from './service/event-service.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export interface RequestHandlerParts {
+  readonly settings: SandboxSettings;
+  readonly behaviour: Behaviour;
+  readonly log: RequestLog;
+  readonly faults: FaultQueue;
+  readonly random: Random;
+  readonly identity: Handler;
+  readonly service: Handler;
+}
+
+/** Leads each request to its part of the sandbox, past everything that may go wrong with it. */
+export function createRequestHandler(parts: RequestHandlerParts) {
+  const { behaviour, faults } = parts;
+  const identityPath = new URL(parts.settings.authUrl).pathname;
+  const servicePath = new URL(parts.settings.baseUrl).pathname;
+  const targets: Readonly<Record<string, readonly FaultTarget[]>> = {
+    [`${identityPath}/connect/authorize`]: ['authorize'],
+    [`${identityPath}/connect/token`]: ['token'],
+    [`${servicePath}/event-types`]: ['event-types', 'service'],
+    [`${servicePath}/integrator-events`]: ['events', 'service'],
+  };
+  const rateLimit = new RateLimit();
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path] = splitTarget(request.url ?? '');
+    const isService = path.startsWith(`${servicePath}/`);
+    if (behaviour.clockOffsetMs !== 0) {
+      response.setHeader('Date', new Date(Date.now() + behaviour.clockOffsetMs).toUTCString());
+    }
+    if (isService) {
+      if (behaviour.latencyMs > 0) await sleep(behaviour.latencyMs);
+      const wait = rateLimit.take(behaviour.rateLimit);
+      if (wait > 0) return tooManyRequests(response, wait);
+    }
+    const fault =
+      faults.take(targets[path] ?? []) ??
+      (isService ? drawFault(parts.random, behaviour.faultRate) : undefined);
+    if (fault && !(await applyFault(fault, request, response))) return;
+    if (isService) await parts.service(request, response);
+    else if (path.startsWith(`${identityPath}/`)) await parts.identity(request, response);
+    else notFound(response);
+  }
+
+  function tooManyRequests(response: ServerResponse, seconds: number): void {
+    if (behaviour.retryAfter) response.setHeader('Retry-After', seconds);
+    response.writeHead(429, { 'Content-Type': 'application/json; charset=utf-8' });
+    response.end(JSON.stringify({ code: 'request.rate_limited', message: 'too many requests a second' }));
+  }
+
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    parts.log.add(request, response);
+    handle(request, response).catch((error: unknown) => {
+      // A connection that broke is the client's; anything else must not go unseen by who tests against the sandbox.
+      if (response.headersSent || response.destroyed) return void request.socket.destroy();
+      response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8' });
+      response.end(JSON.stringify({ code: 'sandbox.defect', message: String(error) }));
+    });
+  };
+}
+
+function notFound(response: ServerResponse): void {
+  response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
+  response.end('There is nothing here.\n');
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Behaviour } from './behaviour.ts';
+import { type Control, createControl } from './control.ts';
+import { EventWriter } from './event-writer.ts';
+import { FaultQueue } from './faults.ts';
+import { writeHistory } from './history/history.ts';
+import { createIdentityProvider } from './identity/identity-provider.ts';
+import type { SandboxOptions, SandboxSettings } from './options.ts';
+import { Random } from './random.ts';
+import { createRequestHandler } from './request-handler.ts';
+import { RequestLog, type RequestRecord } from './request-log.ts';
+import { createEventService } from './service/event-service.ts';
+import { EventStore } from './store/event-store.ts';
+
+export type { Behaviour } from './behaviour.ts';
+export type { Control } from './control.ts';
+export type { NewEvent, WrittenEvent } from './event-writer.ts';
+export type { Answer, Fault, FaultTarget } from './faults.ts';
+export type { SandboxOptions, SandboxSettings } from './options.ts';
+export type { RequestRecord } from './request-log.ts';
+
+export interface Sandbox {
+  readonly settings: SandboxSettings;
+  /** The latest 100,000 requests, oldest first. */
+  readonly log: readonly RequestRecord[];
+  readonly control: Control;
+  /** Frees the port and all connections at once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the identity provider and the event service of the service description on one loopback port.
+ *
+ * @throws Error with the code `EADDRINUSE` when the port is taken.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const server = createServer();
+  const origin = await listen(server, options.port ?? 0);
+  try {
+    return await serve(server, origin, options);
+  } catch (error) {
+    await close(server);
+    throw error;
+  }
+}
+
+async function serve(server: Server, origin: string, options: SandboxOptions): Promise<Sandbox> {
+  const seed = options.seed ?? 1;
+  const settings = settingsFor(origin, options);
+  const behaviour = behaviourFor(options);
+  const log = new RequestLog();
+  const store = new EventStore();
+  const identity = await createIdentityProvider(settings, behaviour, log);
+  const { subscriptions } = writeHistory(store, options.events ?? 5000, seed, options.now ?? Date.now());
+  const faults = new FaultQueue();
+  const writer = new EventWriter(store, new Random(seed + 1), subscriptions, behaviour);
+  const control = createControl({ behaviour, faults, identity, store, subscriptions, writer });
+  const service = createEventService({
+    baseUrl: settings.baseUrl,
+    vendor: settings.vendor,
+    store,
+    behaviour,
+    verify: (token) => identity.tokens.verify(token),
+  });
+  server.on(
+    'request',
+    createRequestHandler({
+      settings,
+      behaviour,
+      log,
+      faults,
+      random: new Random(seed + 2),
+      identity: (request, response) => identity.handle(request, response),
+      service,
+    }),
+  );
+  return {
+    settings,
+    log: log.records,
+    control,
+    close: () => {
+      writer.stopAll();
+      return close(server);
+    },
+  };
+}
+
+function settingsFor(origin: string, options: SandboxOptions): SandboxSettings {
+  const authUrl = `${origin}/identity`;
+  return {
+    authUrl,
+    baseUrl: `${origin}/events/v1`,
+    clientId: options.clientId ?? 'hooktrail-sandbox',
+    clientSecret: options.clientSecret ?? randomBytes(24).toString('base64url'),
+    vendor: options.vendor ?? 'sandbox',
+    redirectUri: options.redirectUri ?? 'http://127.0.0.1:8976/callback',
+    scope: 'event_api offline_access',
+    issuer: authUrl,
+  };
+}
+
+function behaviourFor(options: SandboxOptions): Behaviour {
+  return {
+    latencyMs: options.latencyMs ?? 0,
+    rateLimit: options.rateLimit ?? 0,
+    retryAfter: true,
+    faultRate: options.faultRate ?? 0,
+    compress: options.compress ?? false,
+    omit: [],
+    maxPageSize: 500,
+    links: 'absolute',
+    pretty: false,
+    clockOffsetMs: 0,
+    autoApprove: options.autoApprove ?? false,
+    tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 1800,
+    redirectIssuer: undefined,
+    refreshTokens: true,
+    accessTokenPadding: 0,
+  };
+}
+
+async function listen(server: Server, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}

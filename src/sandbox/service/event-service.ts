@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { gzip } from 'node:zlib';
+import type { Behaviour } from '../behaviour.ts';
+import { eventTypes } from '../history/event-types.ts';
+import type { AccessToken } from '../identity/access-tokens.ts';
+import type { EventStore } from '../store/event-store.ts';
+import { accepts } from './accept.ts';
+import { ServiceFailure } from './error-object.ts';
+import { pageLinks } from './links.ts';
+import { indent } from './pretty.ts';
+import { parseQuery } from './query-keys.ts';
+import { searchAnswer } from './search-answer.ts';
+
+export interface EventServiceParts {
+  readonly baseUrl: string;
+  readonly vendor: string;
+  readonly store: EventStore;
+  readonly behaviour: Behaviour;
+  /** The token's content, or undefined when it is none of ours, has expired or was revoked. */
+  readonly verify: (token: string) => AccessToken | undefined | Promise<AccessToken | undefined>;
+}
+
+type Operation = (query: string) => Buffer;
+
+/** The two operations of the event service (service description, part 4). */
+export function createEventService(parts: EventServiceParts) {
+  const { baseUrl, behaviour, store } = parts;
+  const basePath = new URL(baseUrl).pathname;
+  const mediaType = `application/vnd.${parts.vendor}.v1+json`;
+  const operations = new Map<string, Operation>([
+    ['/event-types', listEventTypes],
+    ['/integrator-events', searchEvents],
+  ]);
+
+  function listEventTypes(query: string): Buffer {
+    if (query !== '') {
+      const message = 'this operation has no query parameters';
+      throw new ServiceFailure(400, { code: 'event_type.unknown_parameter', message, property: query });
+    }
+    const items = eventTypes.map(({ share: _, ...item }) => item);
+    return Buffer.from(JSON.stringify({ href: `${baseUrl}/event-types`, count: items.length, items }));
+  }
+
+  function searchEvents(query: string): Buffer {
+    const { filter, start, size: asked, filterKeys } = parseQuery(query);
+    const size = Math.min(asked, behaviour.maxPageSize);
+    const page = store.page(filter, start, size);
+    const position = {
+      collection: `${baseUrl}/integrator-events`,
+      filterKeys,
+      start,
+      size,
+      count: page.count,
+    };
+    return searchAnswer(pageLinks(position, behaviour.links), size, page, behaviour.omit);
+  }
+
+  async function authorize(request: IncomingMessage): Promise<void> {
+    const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) {
+      throw new ServiceFailure(
+        401,
+        { code: 'authorization.missing_token', message: 'the request carries no bearer token' },
+        { 'WWW-Authenticate': 'Bearer realm="event service"' },
+      );
+    }
+    const verified = parts.verify(token);
+    // Awaiting a token that is known already would cost a turn of the event loop.
+    const content = verified instanceof Promise ? await verified : verified;
+    if (!content) {
+      const message = 'the access token is invalid, expired or revoked';
+      throw new ServiceFailure(
+        401,
+        { code: 'authorization.invalid_token', message },
+        { 'WWW-Authenticate': 'Bearer realm="event service", error="invalid_token"' },
+      );
+    }
+    if (!content.scopes.includes('event_api')) {
+      throw new ServiceFailure(
+        403,
+        { code: 'authorization.insufficient_scope', message: "the access token lacks the scope 'event_api'" },
+        { 'WWW-Authenticate': 'Bearer realm="event service", error="insufficient_scope", scope="event_api"' },
+      );
+    }
+  }
+
+  async function answer(request: IncomingMessage): Promise<Buffer> {
+    const [path, query] = splitTarget(request.url ?? '');
+    const operation = operations.get(path.slice(basePath.length));
+    if (!operation) {
+      throw new ServiceFailure(404, { code: 'path.not_found', message: `there is nothing at ${path}` });
+    }
+    if (request.method !== 'GET') {
+      const message = `${request.method} is not allowed here`;
+      throw new ServiceFailure(405, { code: 'method.not_allowed', message }, { Allow: 'GET' });
+    }
+    await authorize(request);
+    if (!accepts(request.headers.accept, mediaType)) {
+      throw new ServiceFailure(406, {
+        code: 'version.not_acceptable',
+        message: `the Accept header must name a version of this service: ${mediaType}`,
+        property: 'Accept',
+        properties: { accepted: mediaType },
+      });
+    }
+    return operation(query);
+  }
+
+  return async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body: Buffer;
+    try {
+      body = await answer(request);
+    } catch (error) {
+      if (!(error instanceof ServiceFailure)) throw error;
+      response.statusCode = error.status;
+      for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+      body = Buffer.from(JSON.stringify(error.body));
+    }
+    if (behaviour.pretty) body = Buffer.from(indent(body.toString()));
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    if (behaviour.compress) {
+      response.setHeader('Vary', 'Accept-Encoding');
+      if (/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) {
+        response.setHeader('Content-Encoding', 'gzip');
+        body = await new Promise((resolve, reject) => {
+          gzip(body, { level: 1 }, (error, compressed) => (error ? reject(error) : resolve(compressed)));
+        });
+      }
+    }
+    response.setHeader('Content-Length', body.length);
+    response.end(body);
+  };
+}
+
+/** The raw path and the raw query of a request target. */
+export function splitTarget(target: string): [path: string, query: string] {
+  const mark = target.indexOf('?');
+  return mark < 0 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];
+}

@@ -1,0 +1,108 @@
+import type { EventFilter } from '../store/event-store.ts';
+import { parseGuid } from '../store/guid.ts';
+import { type Bound, parseBound } from '../store/timestamp.ts';
+import { badParameter } from './error-object.ts';
+
+export const MAXIMUM_LIMIT = 500;
+
+export interface EventQuery {
+  readonly filter: EventFilter;
+  /** Counts from 1. */
+  readonly start: number;
+  readonly size: number;
+  /** The filter keys as they were sent, without `limit`, for the paging links. */
+  readonly filterKeys: readonly string[];
+}
+
+/** Operators and properties of the query keys (service description, part 4). */
+const readers: Readonly<Record<string, (filter: EventFilter, value: string) => void>> = {
+  'gt(createdOn': (filter, value) => {
+    filter.after = createdOn(value);
+  },
+  'lt(createdOn': (filter, value) => {
+    filter.before = createdOn(value);
+  },
+  'eq(subscriptionId': (filter, value) => {
+    if (!parseGuid(value)) throw invalidValue('subscriptionId', value, 'is not a GUID');
+    filter.subscription = value.toLowerCase();
+  },
+  'eq(eventId': (filter, value) => {
+    const id = parseGuid(value);
+    if (!id) throw invalidValue('eventId', value, 'is not a GUID');
+    filter.id = id;
+  },
+  'eq(publishStatus': (filter, value) => {
+    if (value !== 'SUCCESS' && value !== 'FAILED')
+      throw invalidValue('publishStatus', value, 'is neither SUCCESS nor FAILED');
+    filter.status = value;
+  },
+  'eq(eventType': (filter, value) => {
+    filter.type = value;
+  },
+};
+
+/**
+ * Reads a raw query whose keys carry operator and argument and no value: `gt(createdOn,2026-11-01)&limit(1,500)`.
+ * Parentheses and the first comma are grammar when sent literally, and data when percent-encoded.
+ *
+ * @throws ServiceFailure 400 for everything that the grammar does not know.
+ */
+export function parseQuery(query: string): EventQuery {
+  const filter: EventFilter = {};
+  const filterKeys: string[] = [];
+  const seen = new Set<string>();
+  let start = 1;
+  let size = MAXIMUM_LIMIT;
+  for (const key of query === '' ? [] : query.split('&')) {
+    const parts = /^([a-z]+\([A-Za-z0-9]+),([^(),=]*)\)$/.exec(key);
+    if (!parts)
+      throw badParameter(
+        'malformed_parameter',
+        key,
+        `'${key}' is not of the form operator(argument,value), without '='`,
+      );
+    const [, name, raw] = parts as unknown as [string, string, string];
+    const limitStart = /^limit\((.*)$/.exec(name)?.[1];
+    const operation = limitStart === undefined ? name : 'limit(';
+    if (seen.has(operation))
+      throw badParameter('duplicate_parameter', `${operation}`, `'${key}' is given more than once`);
+    seen.add(operation);
+    if (limitStart !== undefined) {
+      start = positive(limitStart, key);
+      size = positive(raw, key);
+      if (size > MAXIMUM_LIMIT)
+        throw badParameter('limit_exceeded', 'limit', `'${key}' asks for more than ${MAXIMUM_LIMIT} results`);
+      continue;
+    }
+    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+    if (!read) throw badParameter('unknown_parameter', key, `'${key}' is not a parameter of this operation`);
+    read(filter, decode(raw, key));
+    filterKeys.push(key);
+  }
+  return { filter, start, size, filterKeys };
+}
+
+function positive(text: string, key: string): number {
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > 0x7fffffff)
+    throw badParameter('invalid_limit', 'limit', `'${key}' needs two integers of at least 1`);
+  return number;
+}
+
+function decode(raw: string, key: string): string {
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    throw badParameter('malformed_parameter', key, `'${key}' is not percent-encoded UTF-8`);
+  }
+}
+
+function createdOn(value: string): Bound {
+  const bound = parseBound(value);
+  if (!bound) throw invalidValue('createdOn', value, 'is not a UTC ISO 8601 date or date-time');
+  return bound;
+}
+
+function invalidValue(property: string, value: string, problem: string) {
+  return badParameter('invalid_value', property, `'${value}' ${problem}`);
+}
