@@ -1,3 +1,5 @@
+import type { Readable, Writable } from 'node:stream';
+
 /** What differs between a run of the real program and a run inside a test. Functions take the part they use. */
 export interface Context {
   readonly stdin: Input;
@@ -20,12 +22,16 @@ export interface Output {
   readonly columns: number;
   /** Bits of colour the terminal shows, as `tty.WriteStream.getColorDepth()` tells; 1 where there is none. */
   readonly colorDepth: number;
+  /** The stream itself, for a prompt that draws on the terminal. */
+  stream(): Writable;
   /** Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more. */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
 export interface Input {
   readonly isTerminal: boolean;
+  /** The stream itself, for a prompt that reads single keys. */
+  stream(): Readable;
   /** Lines without their ends; a last line without an end counts. Can be iterated once. */
   lines(): AsyncIterable<string>;
   /** Everything until the end of the stream. */

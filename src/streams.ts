@@ -1,10 +1,11 @@
 import { createInterface } from 'node:readline';
+import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
 import { ClosedPipeError } from './errors.ts';
 
-type Writable = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'getColorDepth'>>;
-type Readable = NodeJS.ReadableStream & Partial<Pick<ReadStream, 'isTTY'>>;
+type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'getColorDepth'>>;
+type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
 /** An output that waits for slow readers and knows when its reader is gone; `onClosed` is called once then. */
 export function outputOf(stream: Writable, onClosed: () => void): Output {
@@ -22,6 +23,7 @@ export function outputOf(stream: Writable, onClosed: () => void): Output {
     get colorDepth() {
       return stream.isTTY ? (stream.getColorDepth?.() ?? 1) : 1;
     },
+    stream: () => stream,
     write: (chunk) =>
       new Promise((resolve, reject) => {
         if (closed) return reject(new ClosedPipeError());
@@ -37,6 +39,7 @@ export function inputOf(open: () => Readable): Input {
     get isTerminal() {
       return open().isTTY === true;
     },
+    stream: open,
     lines: () => createInterface({ input: open(), crlfDelay: Number.POSITIVE_INFINITY }),
     bytes: async () => {
       const chunks: Buffer[] = [];
