@@ -18,7 +18,11 @@ export interface Call<Flags = unknown> {
   readonly args: readonly string[];
   readonly context: Context;
   readonly reporter: Reporter;
+  /** Runs another command line, in another context if need be: what `demo` shows is the program itself. */
+  readonly invoke: Invoke;
 }
+
+export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;
 
 /** Does a command's work; the exit code is 0 unless it says otherwise. */
 export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;

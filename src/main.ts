@@ -9,7 +9,7 @@ import { buildProgram } from './program.ts';
 /** Runs one command line and tells its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   try {
-    const { program, outcome } = await buildProgram(argv, context);
+    const { program, outcome } = await buildProgram(argv, context, main);
     await program.parseAsync(argv, { from: 'user' });
     context.signal.throwIfAborted();
     return outcome.exitCode;

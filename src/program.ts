@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Action, GlobalFlags, Run } from './command.ts';
+import type { Action, GlobalFlags, Invoke, Run } from './command.ts';
 import type { Context } from './context.ts';
 import { ExitCode } from './errors.ts';
 import { createReporter } from './output/reporter.ts';
@@ -17,6 +17,7 @@ export interface Outcome {
 export async function buildProgram(
   argv: readonly string[],
   context: Context,
+  invoke: Invoke,
   everything = false,
 ): Promise<{ program: Command; outcome: Outcome }> {
   const outcome: Outcome = { exitCode: ExitCode.done };
@@ -40,7 +41,7 @@ export async function buildProgram(
       getOutHelpWidth: () => (context.stdout.isTerminal ? Math.min(context.stdout.columns, 120) : 100),
     })
     .exitOverride();
-  await grow(program, tree, everything ? undefined : wordsOf(argv), actionFor(context, outcome));
+  await grow(program, tree, everything ? undefined : wordsOf(argv), actionFor(context, invoke, outcome));
   return { program, outcome };
 }
 
@@ -75,12 +76,13 @@ function wordsOf(argv: readonly string[]): string[] {
   return words[0] === 'help' ? words.slice(1) : words;
 }
 
-function actionFor(context: Context, outcome: Outcome): Action {
+function actionFor(context: Context, invoke: Invoke, outcome: Outcome): Action {
   return <Flags>(run: Run<Flags>) =>
     async (...parsed: unknown[]) => {
       const command = parsed.at(-1) as Command;
       const flags = command.optsWithGlobals() as Flags & GlobalFlags;
       const reporter = await createReporter(context, flags);
-      outcome.exitCode = (await run({ flags, args: command.args, context, reporter })) ?? ExitCode.done;
+      outcome.exitCode =
+        (await run({ flags, args: command.args, context, reporter, invoke })) ?? ExitCode.done;
     };
 }

@@ -56,7 +56,7 @@ function machine(): Machine {
   let user: os.UserInfo<string> | undefined;
   // Asked of the user database, and only when needed: most commands never do.
   const account = () => {
-    user ??= os.userInfo();
+    user ??= userOfProcess();
     return user;
   };
   return {
@@ -73,6 +73,16 @@ function machine(): Machine {
       return account().homedir;
     },
   };
+}
+
+/** Containers run with user ids that no database knows; such a user still has an id and, by `$HOME`, a home. */
+function userOfProcess(): os.UserInfo<string> {
+  try {
+    return os.userInfo();
+  } catch {
+    const uid = process.getuid?.() ?? -1;
+    return { uid, gid: process.getgid?.() ?? -1, username: String(uid), homedir: os.homedir(), shell: null };
+  }
 }
 
 const SERVICE = 'hooktrail';

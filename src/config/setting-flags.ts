@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type SettingName, settingNames } from './names.ts';
 
 /** What `--help` says of each setting and the placeholder of its value. */
@@ -23,11 +23,17 @@ export function addServiceFlags(command: Command): Command {
   return add(command, ['baseUrl', 'vendor']);
 }
 
-function add(command: Command, names: readonly SettingName[]): Command {
+/** Flags that override, for one call, where a stored sign-in is looked up and which service is asked. */
+export function addConnectionFlags(command: Command): Command {
+  return add(command, ['authUrl', 'baseUrl', 'clientId', 'vendor'], 'Connection (overrides the profile):');
+}
+
+function add(command: Command, names: readonly SettingName[], group?: string): Command {
   for (const name of names) {
     const [placeholder, text] = flagTexts[name];
     const { flag, variable } = settingNames[name];
-    command.option(`${flag} <${placeholder}>`, `${text} [${variable}]`);
+    const option = new Option(`${flag} <${placeholder}>`, `${text} [${variable}]`);
+    command.addOption(group ? option.helpGroup(group) : option);
   }
   return command;
 }

@@ -102,7 +102,11 @@ export function missingSettings(names: readonly SettingName[]): UsageError {
   });
 }
 
-/** The profile that was probably meant, for messages about one that does not exist. */
-export function nearestProfile(name: string, config: SavedConfig): string | undefined {
-  return nearest(name, Object.keys(config.profiles));
+export function unknownProfile(name: string, config: SavedConfig): UsageError {
+  const names = Object.keys(config.profiles);
+  const meant = nearest(name, names);
+  return new UsageError(`there is no profile '${name}'`, {
+    details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
+    next: meant ? `did you mean ${meant}?` : 'run `hooktrail login --profile NAME` to make one',
+  });
 }

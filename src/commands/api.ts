@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { addConnectionFlags } from '../config/setting-flags.ts';
+import type { SettingFlags } from '../config/settings.ts';
+import { UsageError } from '../errors.ts';
+
+interface Flags extends SettingFlags {
+  readonly method?: string;
+  readonly input?: string;
+  readonly header?: string[];
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+export function declare(command: Command, action: Action): void {
+  command
+    .argument('<path>', "a path under the event service's base URL, with its query, such as '/event-types'")
+    .option('-X, --method <method>', 'the request method (default: GET, or POST with --input)')
+    .option('--input <file>', 'send this file as the body; - is standard input')
+    .option(
+      '-H, --header <name: value>',
+      'add a header (repeatable)',
+      (value: string, earlier: string[] = []) => [...earlier, value],
+    );
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Prints the body as it came. Exits with 1 when the service answers with an error, whose body is printed too.
+
+Examples:
+  $ hooktrail api /event-types
+  $ hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'
+  $ hooktrail api /subscriptions --input subscription.json`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, context } = call;
+  const headers = parseHeaders(flags.header ?? []);
+  const method = parseMethod(flags.method ?? (flags.input === undefined ? 'GET' : 'POST'));
+  const { withService } = await import('../oauth/connect.ts');
+  const { apiUrl } = await import('../http/api-url.ts');
+  const { serviceError } = await import('../http/service-error.ts');
+  const body = flags.input === undefined ? undefined : await inputBody(flags.input, context);
+  await withService(call, async (service) => {
+    const url = apiUrl(service.baseUrl, args[0] as string);
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await service.send({ url, method, headers: { ...type, ...headers }, body });
+    if (response.body.length > 0) await context.stdout.write(response.body);
+    if (response.status < 200 || response.status >= 300)
+      throw serviceError(response, `${method} ${url.pathname}`);
+  });
+}
+
+async function inputBody(file: string, context: Call['context']): Promise<Buffer> {
+  if (file === '-') return context.stdin.bytes();
+  const { readFile } = await import('node:fs/promises');
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new UsageError(`--input: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function parseMethod(text: string): string {
+  const method = text.toUpperCase();
+  if (METHODS.includes(method)) return method;
+  throw new UsageError(`--method: '${text}' is not accepted: ${METHODS.join(', ')}`);
+}
+
+function parseHeaders(lines: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    // A token of RFC 9110 section 5.6.2, and a value without anything that could start another header.
+    const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(line);
+    if (!match) throw new UsageError(`--header: '${line}' is not accepted: name: value`);
+    const name = (match[1] as string).toLowerCase();
+    if (name === 'authorization') {
+      throw new UsageError('--header: the Authorization header is set by hooktrail', {
+        next: 'give a token of your own in HOOKTRAIL_ACCESS_TOKEN',
+      });
+    }
+    headers[name] = match[2] as string;
+  }
+  return headers;
+}

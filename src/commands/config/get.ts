@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
+
+export function declare(command: Command, action: Action): void {
+  command.argument('<key>', 'a setting, such as base-url').action(action(run));
+}
+
+async function run({ flags, args, context }: Call): Promise<void> {
+  const { readConfig } = await import('../../config/file.ts');
+  const { settingNames } = await import('../../config/names.ts');
+  const { settingOfKey } = await import('../../config/saved-setting.ts');
+  const { resolveSettings } = await import('../../config/settings.ts');
+  const { key } = settingNames[settingOfKey(args[0] as string)];
+  const config = await readConfig(context);
+  const { profile } = resolveSettings(flags, context.environment, config);
+  const value = config.profiles[profile]?.[key];
+  if (value === undefined) {
+    throw new UsageError(`${key} is not saved in the profile '${profile}'`, {
+      next: `save it with \`hooktrail config set ${key} VALUE\``,
+    });
+  }
+  await context.stdout.write(`${value}\n`);
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+
+interface Flags {
+  readonly json?: true;
+}
+
+export function declare(command: Command, action: Action): void {
+  command.option('--json', 'print the settings as a JSON object').action(action(run));
+}
+
+async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+  const { readConfig } = await import('../../config/file.ts');
+  const { resolveSettings } = await import('../../config/settings.ts');
+  const config = await readConfig(context);
+  const { profile } = resolveSettings(flags, context.environment, config);
+  const saved = config.profiles[profile] ?? {};
+  if (flags.json) {
+    await context.stdout.write(`${JSON.stringify(saved)}\n`);
+    return;
+  }
+  if (Object.keys(saved).length === 0) reporter.notice(`nothing is saved in the profile '${profile}'`);
+  for (const [key, value] of Object.entries(saved)) await context.stdout.write(`${key}=${value}\n`);
+}

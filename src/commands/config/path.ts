@@ -1,0 +1,11 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+
+export function declare(command: Command, action: Action): void {
+  command.action(action(run));
+}
+
+async function run({ context }: Call): Promise<void> {
+  const { configPath } = await import('../../config/file.ts');
+  await context.stdout.write(`${configPath(context)}\n`);
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+
+export function declare(command: Command, action: Action): void {
+  command
+    .argument('<key>', 'a setting, such as base-url')
+    .argument('<value>', 'its value, checked before it is saved')
+    .action(action(run));
+}
+
+async function run({ flags, args, context, reporter }: Call): Promise<void> {
+  const { changeConfig } = await import('../../config/file.ts');
+  const { settingNames } = await import('../../config/names.ts');
+  const { settingOfKey } = await import('../../config/saved-setting.ts');
+  const { resolveSettings } = await import('../../config/settings.ts');
+  const { parseSetting } = await import('../../config/values.ts');
+  const [name, text] = [settingOfKey(args[0] as string), args[1] as string];
+  const { key } = settingNames[name];
+  parseSetting(name, text, key);
+  let profile = '';
+  await changeConfig(context, (config) => {
+    ({ profile } = resolveSettings(flags, context.environment, config));
+    config.profiles[profile] = { ...config.profiles[profile], [key]: text };
+  });
+  reporter.notice(`${key} is saved in the profile '${profile}'`);
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+
+export function declare(command: Command, action: Action): void {
+  command.argument('<key>', 'a setting, such as issuer').action(action(run));
+}
+
+async function run({ flags, args, context, reporter }: Call): Promise<void> {
+  const { changeConfig } = await import('../../config/file.ts');
+  const { settingNames } = await import('../../config/names.ts');
+  const { settingOfKey } = await import('../../config/saved-setting.ts');
+  const { resolveSettings } = await import('../../config/settings.ts');
+  const { key } = settingNames[settingOfKey(args[0] as string)];
+  let profile = '';
+  await changeConfig(context, (config) => {
+    ({ profile } = resolveSettings(flags, context.environment, config));
+    delete config.profiles[profile]?.[key];
+  });
+  reporter.notice(`${key} is not saved in the profile '${profile}' any more`);
+}

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { addConnectionFlags } from '../config/setting-flags.ts';
+import type { SettingFlags } from '../config/settings.ts';
+import { addFormatFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
+
+interface Flags extends FormatFlags, SettingFlags {
+  readonly match?: string;
+}
+
+export function declare(command: Command, action: Action): void {
+  command.option('--match <text>', 'only those with this text in a value, in any case');
+  addFormatFlags(command);
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail event-types
+  $ hooktrail event-types --match sign --json`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const format = formatOptions(flags, 'event-types');
+  const { withService } = await import('../oauth/connect.ts');
+  const { fetchEventTypes } = await import('../events/event-types.ts');
+  const { createItemWriter } = await import('../output/item-format.ts');
+  await withService(call, async (service) => {
+    const items = await fetchEventTypes(service, context.clock, flags.match);
+    const writer = await createItemWriter(format, context, reporter);
+    if (items.count > 0) await writer.write(items);
+    await writer.end();
+  });
+}

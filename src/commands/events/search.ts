@@ -1,0 +1,124 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import { loadSettings, type SettingFlags } from '../../config/settings.ts';
+import { ExitCode, UsageError } from '../../errors.ts';
+import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { type Query, searchUrl } from '../../events/query.ts';
+import type { ReadOptions } from '../../events/read-pages.ts';
+import {
+  addFormatFlags,
+  type FormatFlags,
+  type FormatOptions,
+  formatOptions,
+} from '../../output/format-flags.ts';
+
+interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+  readonly limit?: number;
+  readonly pageSize?: number;
+  readonly concurrency?: number;
+  readonly all?: true;
+  readonly dryRun?: true;
+  readonly curl?: true;
+  readonly exitCode?: true;
+}
+
+/** A table on a terminal is for reading: more rows than this want a filter, a pipe or `--all`. */
+const TERMINAL_ROWS = 500;
+const PAGE_SIZE = 500;
+const CONCURRENCY = 4;
+
+export function declare(command: Command, action: Action): void {
+  addFilterFlags(command)
+    .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
+    .option('--all', 'print every match on a terminal too')
+    .option(
+      '--page-size <number>',
+      'events a request, 1 to 500 (default: 500)',
+      wholeNumber('--page-size', 1, 500),
+    )
+    .option(
+      '--concurrency <number>',
+      'pages asked for at once, 1 to 16 (default: 4)',
+      wholeNumber('--concurrency', 1, 16),
+    )
+    .option('--exit-code', 'exit with 10 when anything matches')
+    .option('--dry-run', 'print the request URLs and send nothing')
+    .option('--curl', 'print curl commands for the requests and send nothing');
+  addFormatFlags(command);
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail events search --failed --since 24h
+  $ hooktrail events search --type document.signed --after 2026-11-01 --csv > signed.csv
+  $ hooktrail events search --failed --fields eventId --ndjson | wc -l`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { flags, context } = call;
+  if (flags.all && flags.limit !== undefined)
+    throw new UsageError('--all and --limit contradict each other: give one');
+  if (flags.dryRun && flags.curl)
+    throw new UsageError('--dry-run and --curl are two forms of the same: give one');
+  const queries = filterQueries(flags, context.clock.now());
+  const format = formatOptions(flags, 'events');
+  if (flags.dryRun || flags.curl) return preview(call, queries);
+
+  const atGlance =
+    format.format === 'table' && context.stdout.isTerminal && !flags.all && flags.limit === undefined;
+  const limit = atGlance ? TERMINAL_ROWS : flags.limit;
+  const found = await search(call, queries, limit, format);
+  if (atGlance && found.more) {
+    const all = found.total === undefined ? 'more' : `${found.total}`;
+    call.reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
+  }
+  return flags.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
+}
+
+interface Found {
+  readonly printed: number;
+  /** Events that match in all, where the service tells. */
+  readonly total: number | undefined;
+  readonly more: boolean;
+}
+
+async function search(
+  call: Call<Flags>,
+  queries: Query[],
+  limit: number | undefined,
+  format: FormatOptions,
+): Promise<Found> {
+  const { withService } = await import('../../oauth/connect.ts');
+  const { searchAll } = await import('../../events/search-all.ts');
+  const { flags, context, reporter } = call;
+  return withService(call, async (service) => {
+    const options: Omit<ReadOptions, 'query' | 'concurrency'> & { concurrency: number } = {
+      baseUrl: service.baseUrl,
+      pageSize: flags.pageSize ?? PAGE_SIZE,
+      limit,
+      concurrency: flags.concurrency ?? CONCURRENCY,
+    };
+    return searchAll({ service, queries, options, format, context, reporter });
+  });
+}
+
+/** `--dry-run` and `--curl`: the first request of each search; neither needs a sign-in. */
+async function preview({ flags, context }: Call<Flags>, queries: Query[]): Promise<ExitCode> {
+  const settings = await loadSettings(flags, context);
+  const size = Math.min(flags.pageSize ?? PAGE_SIZE, flags.limit ?? PAGE_SIZE);
+  const { baseUrl } = settings.require('baseUrl');
+  const urls = queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
+  if (flags.curl) {
+    const { curlCommand } = await import('../../http/curl.ts');
+    const { vendor } = settings.require('vendor');
+    for (const url of urls) await context.stdout.write(`${curlCommand(url, vendor, flags.profile)}\n`);
+  } else {
+    for (const url of urls) await context.stdout.write(`${url.href}\n`);
+  }
+  return ExitCode.done;
+}

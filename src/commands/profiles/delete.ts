@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+
+export function declare(command: Command, action: Action): void {
+  command.argument('<name>', 'the profile to delete, with everything stored for it').action(action(run));
+}
+
+async function run({ args, context, reporter }: Call): Promise<void> {
+  const { changeConfig, readConfig } = await import('../../config/file.ts');
+  const { unknownProfile } = await import('../../config/settings.ts');
+  const { forgetProfile } = await import('../../credentials/open-vault.ts');
+  const name = args[0] as string;
+  const config = await readConfig(context);
+  if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
+  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
+  await forgetProfile(name, context);
+  await changeConfig(context, (saved) => {
+    delete saved.profiles[name];
+    if (saved.profile === name) delete saved.profile;
+  });
+  reporter.notice(`the profile '${name}' is deleted, with what was stored for it on this machine`);
+}

@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+
+export function declare(command: Command, action: Action): void {
+  command
+    .argument(
+      '<name>',
+      'the profile that commands use when neither --profile nor HOOKTRAIL_PROFILE names one',
+    )
+    .action(action(run));
+}
+
+async function run({ args, context, reporter }: Call): Promise<void> {
+  const { changeConfig } = await import('../../config/file.ts');
+  const { unknownProfile } = await import('../../config/settings.ts');
+  const name = args[0] as string;
+  await changeConfig(context, (config) => {
+    if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
+    config.profile = name;
+  });
+  reporter.notice(`the profile '${name}' is used from now on`);
+}

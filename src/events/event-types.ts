@@ -1,0 +1,27 @@
+import type { Clock } from '../context.ts';
+import type { Service } from '../http/service.ts';
+import { pageFetcher } from './fetch-page.ts';
+import type { ItemTexts } from './page.ts';
+import { endpoint } from './query.ts';
+
+/** The event types on offer, or those of them in which a value holds `match`, in any case (service description, part 4). */
+export async function fetchEventTypes(service: Service, clock: Clock, match?: string): Promise<ItemTexts> {
+  const fetchPage = pageFetcher(service, clock);
+  const { page } = await fetchPage(endpoint(service.baseUrl, 'event-types'));
+  return match === undefined ? page.items : matching(page.items, match.toLowerCase());
+}
+
+function matching({ bytes, spans, count }: ItemTexts, text: string): ItemTexts {
+  const kept: number[] = [];
+  for (let index = 0; index < count; index++) {
+    const [start, end] = [spans[index * 2] as number, spans[index * 2 + 1] as number];
+    if (holds(JSON.parse(bytes.toString('utf8', start, end)), text)) kept.push(start, end);
+  }
+  return { bytes, spans: Uint32Array.from(kept), count: kept.length / 2 };
+}
+
+function holds(value: unknown, text: string): boolean {
+  if (value !== null && typeof value === 'object')
+    return Object.values(value).some((member) => holds(member, text));
+  return String(value).toLowerCase().includes(text);
+}

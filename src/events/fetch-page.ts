@@ -1,0 +1,48 @@
+import type { Clock } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { OnRetry } from '../http/retry.ts';
+import type { Service } from '../http/service.ts';
+import { serviceError } from '../http/service-error.ts';
+import { JsonSyntaxError } from './json-scanner.ts';
+import { type Page, readPage } from './page.ts';
+
+/** A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1). */
+export interface Answer {
+  readonly page: Page;
+  readonly serviceTime: number | undefined;
+}
+
+/** Asks for one collection at an address. */
+export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<Answer>;
+
+const TRIES = 3;
+
+/**
+ * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
+ * again, up to 3 times in all, before it becomes a `ServiceError`.
+ */
+export function pageFetcher(service: Service, clock: Clock, onRetry?: OnRetry): FetchPage {
+  return async (url, signal) => {
+    for (let attempt = 1; ; attempt++) {
+      const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
+      if (response.status !== 200) throw serviceError(response, 'the search failed');
+      const date = Date.parse(response.headers.date ?? '');
+      try {
+        return { page: readPage(response.body), serviceTime: Number.isNaN(date) ? undefined : date };
+      } catch (error) {
+        if (!(error instanceof JsonSyntaxError)) throw error;
+        if (attempt === TRIES) throw damaged(error);
+        onRetry?.({ reason: 'an answer that is not JSON', delay: attempt * 500 });
+        await clock.sleep(attempt * 500, signal);
+      }
+    }
+  };
+}
+
+function damaged(error: JsonSyntaxError): ServiceError {
+  return new ServiceError('the service answered with something that is not a collection in JSON', {
+    details: [error.message],
+    next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
+    cause: error,
+  });
+}

@@ -1,0 +1,119 @@
+import { type Command, Option } from 'commander';
+import { nearest } from '../config/nearest.ts';
+import { UsageError } from '../errors.ts';
+import { compareInstants, type Instant, parseInstant } from './instant.ts';
+import type { Query } from './query.ts';
+
+/** The filter flags as typed. */
+export interface FilterFlags {
+  readonly after?: string;
+  readonly since?: string;
+  readonly before?: string;
+  readonly until?: string;
+  readonly subscription?: string[];
+  readonly id?: string[];
+  readonly status?: string[];
+  readonly failed?: true;
+  readonly type?: string[];
+}
+
+const FILTERS = 'Filters:';
+
+/** Adds the filters that every command over events takes. */
+export function addFilterFlags(command: Command): Command {
+  const repeated = (flags: string, description: string) =>
+    new Option(flags, `${description} (repeatable: any of them)`).argParser(collected).helpGroup(FILTERS);
+  const time = (flags: string, description: string) => new Option(flags, description).helpGroup(FILTERS);
+  return command
+    .addOption(
+      time('--after <time>', 'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 2h, 7d, today'),
+    )
+    .addOption(time('--since <time>', 'the same as --after').hideHelp())
+    .addOption(time('--before <time>', 'created earlier than this'))
+    .addOption(time('--until <time>', 'the same as --before').hideHelp())
+    .addOption(repeated('--subscription <guid>', 'of this subscription'))
+    .addOption(repeated('--id <guid>', 'with this event id'))
+    .addOption(repeated('--status <status>', 'with this publish status: SUCCESS or FAILED'))
+    .addOption(time('--failed', 'the same as --status FAILED'))
+    .addOption(repeated('--type <name>', 'of this event type, as `hooktrail event-types` lists them'));
+}
+
+/**
+ * The searches that the flags ask for: one for each combination of repeated flags, in the order of the query keys.
+ * `now` is in milliseconds since the epoch. Throws `UsageError` that names the flag.
+ */
+export function filterQueries(flags: FilterFlags, now: number): Query[] {
+  const after = instant(flags.after, '--after', flags.since, '--since', now);
+  const before = instant(flags.before, '--before', flags.until, '--until', now);
+  if (after && before && compareInstants(after.value, before.value) >= 0) {
+    throw new UsageError(
+      `${after.flag} ${after.text} and ${before.flag} ${before.text} leave no time between them: nothing can match`,
+    );
+  }
+  const statuses = [...(flags.status ?? []).map(parseStatus), ...(flags.failed ? (['FAILED'] as const) : [])];
+  let queries: Query[] = [{ after: after?.value, before: before?.value }];
+  queries = combined(
+    queries,
+    'subscriptionId',
+    (flags.subscription ?? []).map((text) => guid(text, '--subscription')),
+  );
+  queries = combined(
+    queries,
+    'eventId',
+    (flags.id ?? []).map((text) => guid(text, '--id')),
+  );
+  queries = combined(queries, 'publishStatus', statuses);
+  return combined(queries, 'eventType', (flags.type ?? []).map(parseType));
+}
+
+/** A GUID in its usual form, as typed. */
+export function guid(text: string, flag: string): string {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)) return text;
+  throw new UsageError(`${flag}: '${text}' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e`);
+}
+
+function collected(value: string, earlier: string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}
+
+function combined<Field extends keyof Query>(
+  queries: Query[],
+  field: Field,
+  values: readonly Query[Field][],
+): Query[] {
+  const distinct = [...new Set(values)];
+  return distinct.length === 0
+    ? queries
+    : queries.flatMap((query) => distinct.map((value) => ({ ...query, [field]: value })));
+}
+
+function instant(
+  text: string | undefined,
+  flag: string,
+  synonymText: string | undefined,
+  synonym: string,
+  now: number,
+): { value: Instant; flag: string; text: string } | undefined {
+  if (text !== undefined && synonymText !== undefined) {
+    throw new UsageError(`${flag} and ${synonym} mean the same: give one of them`);
+  }
+  const given = text ?? synonymText;
+  if (given === undefined) return undefined;
+  const named = text === undefined ? synonym : flag;
+  return { value: parseInstant(given, named, now), flag: named, text: given };
+}
+
+function parseStatus(text: string): 'SUCCESS' | 'FAILED' {
+  const status = text.toUpperCase();
+  if (status === 'SUCCESS' || status === 'FAILED') return status;
+  const meant = nearest(text, ['SUCCESS', 'FAILED']);
+  throw new UsageError(
+    `--status: '${text}' is not accepted: SUCCESS or FAILED`,
+    meant ? { next: `did you mean ${meant}?` } : {},
+  );
+}
+
+function parseType(text: string): string {
+  if (text !== '') return text;
+  throw new UsageError('--type: an event type is missing; `hooktrail event-types` lists them');
+}

@@ -1,0 +1,92 @@
+import { UsageError } from '../errors.ts';
+
+/** A point in time as the service is asked about it. */
+export interface Instant {
+  /** The text sent to the service: a UTC date or date-time of ISO 8601. */
+  readonly text: string;
+  /** Whole seconds since the epoch. */
+  readonly seconds: number;
+  /** Digits of the fraction of a second, without trailing zeros: no precision is lost to a float. */
+  readonly fraction: string;
+}
+
+const ACCEPTED =
+  'a date (2026-11-01), a date-time (2026-11-01T08:30:00Z, an offset such as +02:00, or no zone: UTC), ' +
+  'a span ago (90s, 15m, 2h, 7d, 2w), now, today or yesterday';
+
+const ABSOLUTE =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
+const SPAN = /^(\d{1,9})([smhdw])$/;
+const SPAN_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/**
+ * Reads a point in time from a flag. UTC texts are sent exactly as typed, others are converted to `Z` with their
+ * fraction kept; spans and words count back from `now` (milliseconds since the epoch) in UTC.
+ */
+export function parseInstant(text: string, flag: string, now: number): Instant {
+  const refuse = (): never => {
+    throw new UsageError(`${flag}: '${text}' is not a time`, { details: [`accepted: ${ACCEPTED}`] });
+  };
+  const span = SPAN.exec(text);
+  if (span)
+    return instantAt(now - Number(span[1]) * (SPAN_SECONDS[span[2] as string] as number) * 1000) ?? refuse();
+  if (text === 'now') return instantAt(now) ?? refuse();
+  if (text === 'today' || text === 'yesterday') {
+    const midnight = Math.floor(now / 86_400_000) * 86_400_000;
+    return instantAt(text === 'today' ? midnight : midnight - 86_400_000) ?? refuse();
+  }
+  return absolute(text) ?? refuse();
+}
+
+/** The instant of a clock reading, to the millisecond; undefined outside the years 0 to 9999. */
+export function instantAt(milliseconds: number): Instant | undefined {
+  const date = new Date(milliseconds);
+  if (Number.isNaN(date.getTime())) return undefined;
+  const text = date.toISOString().replace(/\.000Z$/, 'Z');
+  if (!/^\d{4}-/.test(text)) return undefined;
+  const seconds = Math.floor(milliseconds / 1000);
+  return { text, seconds, fraction: trimmed(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
+}
+
+/** Negative where `a` is earlier, positive where it is later, exact to the last digit of the fraction. */
+export function compareInstants(a: Instant, b: Instant): number {
+  if (a.seconds !== b.seconds) return a.seconds - b.seconds;
+  return a.fraction < b.fraction ? -1 : a.fraction > b.fraction ? 1 : 0;
+}
+
+function absolute(text: string): Instant | undefined {
+  const match = ABSOLUTE.exec(text);
+  if (!match) return undefined;
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match;
+  const wall = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  const milliseconds = Date.parse(`${wall}Z`);
+  // Date.parse takes 30 February for 1 March, and 24:00 for the next day's midnight: what comes back tells.
+  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 19) !== wall)
+    return undefined;
+  const offset = offsetSeconds(zone);
+  if (offset === undefined) return undefined;
+  const seconds = milliseconds / 1000 - offset;
+  if (zone === undefined || /^[Zz]$/.test(zone)) {
+    const zoned = zone === undefined && match[4] !== undefined ? `${text}Z` : text;
+    return { text: zoned, seconds, fraction: trimmed(fraction) };
+  }
+  const utc = new Date(seconds * 1000).toISOString();
+  if (!/^\d{4}-/.test(utc)) return undefined;
+  return {
+    text: `${utc.slice(0, 19)}${fraction && `.${fraction}`}Z`,
+    seconds,
+    fraction: trimmed(fraction),
+  };
+}
+
+function offsetSeconds(zone: string | undefined): number | undefined {
+  if (zone === undefined || /^[Zz]$/.test(zone)) return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(3).replace(':', '') || '0');
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 3600 + minutes * 60);
+}
+
+function trimmed(fraction: string): string {
+  return fraction.replace(/0+$/, '');
+}

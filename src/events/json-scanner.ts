@@ -1,0 +1,191 @@
+/** What stands where JSON's grammar (RFC 8259) wants something else. */
+export class JsonSyntaxError extends Error {
+  /** Byte offset of the fault. */
+  readonly offset: number;
+
+  constructor(what: string, offset: number) {
+    super(`${what} at byte ${offset}`);
+    this.name = 'JsonSyntaxError';
+    this.offset = offset;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OBJECT_OPEN = 0x7b;
+const OBJECT_CLOSE = 0x7d;
+const ARRAY_OPEN = 0x5b;
+const ARRAY_CLOSE = 0x5d;
+
+/**
+ * Walks JSON text in a buffer and validates every byte it passes, without building values: the texts of items are
+ * handed on as they came. The caller has checked that the bytes are UTF-8.
+ */
+export class JsonScanner {
+  readonly bytes: Buffer;
+  /** Set when white space between tokens was passed; the caller resets it. */
+  spaced = false;
+  #closers = new Uint8Array(64);
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** The offset of the first byte at or after `at` that is not white space. */
+  space(at: number): number {
+    const { bytes } = this;
+    let index = at;
+    let byte = bytes[index];
+    if (byte === undefined || byte > 0x20) return index;
+    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++index];
+    if (index !== at) this.spaced = true;
+    return index;
+  }
+
+  /** The offset behind the value that starts at `at`. Any depth: nothing here recurses. */
+  value(at: number): number {
+    const { bytes } = this;
+    let index = at;
+    let depth = 0;
+    for (;;) {
+      const byte = bytes[index];
+      if (byte === QUOTE) {
+        index = this.string(index);
+      } else if (byte === OBJECT_OPEN) {
+        index = this.space(index + 1);
+        if (bytes[index] !== OBJECT_CLOSE) {
+          this.#push(depth++, OBJECT_CLOSE);
+          index = this.key(index);
+          continue;
+        }
+        index++;
+      } else if (byte === ARRAY_OPEN) {
+        index = this.space(index + 1);
+        if (bytes[index] !== ARRAY_CLOSE) {
+          this.#push(depth++, ARRAY_CLOSE);
+          continue;
+        }
+        index++;
+      } else {
+        index = this.#scalar(index);
+      }
+      for (;;) {
+        if (depth === 0) return index;
+        index = this.space(index);
+        const closer = this.#closers[depth - 1];
+        if (bytes[index] === COMMA) {
+          index = this.space(index + 1);
+          if (closer === OBJECT_CLOSE) index = this.key(index);
+          break;
+        }
+        if (bytes[index] !== closer)
+          throw this.fault(closer === OBJECT_CLOSE ? "',' or '}'" : "',' or ']'", index);
+        index++;
+        depth--;
+      }
+    }
+  }
+
+  /** The offset behind the string whose opening quote is at `at`. */
+  string(at: number): number {
+    const { bytes } = this;
+    if (bytes[at] !== QUOTE) throw this.fault('a string', at);
+    let index = at + 1;
+    for (;;) {
+      const byte = bytes[index];
+      if (byte === QUOTE) return index + 1;
+      if (byte === BACKSLASH) index = this.#escape(index);
+      else if (byte !== undefined && byte >= 0x20) index++;
+      else throw this.fault(byte === undefined ? 'the end of a string' : 'no raw control character', index);
+    }
+  }
+
+  /** The offset of the value behind the member name at `at`. */
+  key(at: number): number {
+    const index = this.space(this.string(at));
+    if (this.bytes[index] !== COLON) throw this.fault("':'", index);
+    return this.space(index + 1);
+  }
+
+  fault(wanted: string, at: number): JsonSyntaxError {
+    return new JsonSyntaxError(
+      at >= this.bytes.length ? `the text ends where ${wanted} belongs` : `${wanted} expected`,
+      at,
+    );
+  }
+
+  #push(depth: number, closer: number): void {
+    if (depth === this.#closers.length) {
+      const larger = new Uint8Array(depth * 2);
+      larger.set(this.#closers);
+      this.#closers = larger;
+    }
+    this.#closers[depth] = closer;
+  }
+
+  #escape(at: number): number {
+    const { bytes } = this;
+    switch (bytes[at + 1]) {
+      case 0x22:
+      case 0x5c:
+      case 0x2f:
+      case 0x62:
+      case 0x66:
+      case 0x6e:
+      case 0x72:
+      case 0x74:
+        return at + 2;
+      case 0x75:
+        for (let index = at + 2; index < at + 6; index++) {
+          if (!isHex(bytes[index])) throw this.fault('four hex digits', index);
+        }
+        return at + 6;
+      default:
+        throw this.fault('an escape', at + 1);
+    }
+  }
+
+  #scalar(at: number): number {
+    const byte = this.bytes[at];
+    if (byte === 0x74) return this.#literal('true', at);
+    if (byte === 0x66) return this.#literal('false', at);
+    if (byte === 0x6e) return this.#literal('null', at);
+    return this.#number(at);
+  }
+
+  #literal(word: string, at: number): number {
+    for (let index = 0; index < word.length; index++) {
+      if (this.bytes[at + index] !== word.charCodeAt(index)) throw this.fault(word, at + index);
+    }
+    return at + word.length;
+  }
+
+  #number(at: number): number {
+    const { bytes } = this;
+    let index = bytes[at] === 0x2d ? at + 1 : at;
+    if (bytes[index] === 0x30) index++;
+    else index = this.#digits(index, index === at ? 'a value' : 'a digit');
+    if (bytes[index] === 0x2e) index = this.#digits(index + 1, 'a digit');
+    if (bytes[index] === 0x65 || bytes[index] === 0x45) {
+      const sign = bytes[index + 1];
+      index = this.#digits(sign === 0x2b || sign === 0x2d ? index + 2 : index + 1, 'a digit');
+    }
+    return index;
+  }
+
+  #digits(at: number, wanted: string): number {
+    const { bytes } = this;
+    let index = at;
+    for (let byte = bytes[index]; byte !== undefined && byte >= 0x30 && byte <= 0x39; byte = bytes[index])
+      index++;
+    if (index === at) throw this.fault(wanted, at);
+    return index;
+  }
+}
+
+function isHex(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+}

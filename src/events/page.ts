@@ -1,0 +1,131 @@
+import { isUtf8 } from 'node:buffer';
+import { JsonScanner, JsonSyntaxError } from './json-scanner.ts';
+
+/** The exact texts of a page's items. */
+export interface ItemTexts {
+  readonly bytes: Buffer;
+  /** Two offsets an item: of its first byte, and behind its last. */
+  readonly spans: Uint32Array;
+  readonly count: number;
+}
+
+/** A collection as the service answered it (service description, part 2); every part may be missing. */
+export interface Page {
+  readonly items: ItemTexts;
+  /** Size of the whole collection; undefined where it is missing or no whole number. */
+  readonly count: number | undefined;
+  /** The next page's address; null where the service says there is none, undefined where it says nothing. */
+  readonly next: string | null | undefined;
+  readonly first: string | null | undefined;
+  readonly limit: number | undefined;
+}
+
+/**
+ * Reads a collection from the body of an answer. Items come out as their own bytes, without white space between
+ * tokens; the whole body is validated. Throws `JsonSyntaxError`. The buffer belongs to the page from then on.
+ */
+export function readPage(body: Buffer): Page {
+  if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
+  const scanner = new JsonScanner(body);
+  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  let at = scanner.space(hasMark ? 3 : 0);
+  if (body[at] !== 0x7b) throw scanner.fault('an object', at);
+  const members = new Map<string, string>();
+  let items: ItemTexts = { bytes: body, spans: new Uint32Array(0), count: 0 };
+  at = scanner.space(at + 1);
+  if (body[at] === 0x7d) at++;
+  else {
+    for (;;) {
+      const nameEnd = scanner.string(at);
+      const name = JSON.parse(body.toString('utf8', at, nameEnd)) as string;
+      const start = scanner.key(at);
+      if (name === 'items' && body[start] === 0x5b) {
+        const list = readItems(scanner, start);
+        items = list.items;
+        at = scanner.space(list.end);
+      } else {
+        const end = scanner.value(start);
+        if (name === 'items') items = { bytes: body, spans: new Uint32Array(0), count: 0 };
+        members.set(name, body.toString('utf8', start, end));
+        at = scanner.space(end);
+      }
+      if (body[at] === 0x7d) break;
+      if (body[at] !== 0x2c) throw scanner.fault("',' or '}'", at);
+      at = scanner.space(at + 1);
+    }
+    at++;
+  }
+  at = scanner.space(at);
+  if (at !== body.length) throw scanner.fault('the end', at);
+  return {
+    items,
+    count: wholeNumber(members.get('count')),
+    limit: wholeNumber(members.get('limit')),
+    next: link(members.get('next')),
+    first: link(members.get('first')),
+  };
+}
+
+/** Passes the array at `start` and collects where its items lie. */
+function readItems(scanner: JsonScanner, start: number): { items: ItemTexts; end: number } {
+  const { bytes } = scanner;
+  let spans = new Uint32Array(1024);
+  let used = 0;
+  let spaced = false;
+  let at = scanner.space(start + 1);
+  if (bytes[at] !== 0x5d) {
+    for (;;) {
+      scanner.spaced = false;
+      const end = scanner.value(at);
+      spaced ||= scanner.spaced;
+      if (used === spans.length) {
+        const larger = new Uint32Array(used * 2);
+        larger.set(spans);
+        spans = larger;
+      }
+      spans[used++] = at;
+      spans[used++] = end;
+      at = scanner.space(end);
+      if (bytes[at] === 0x5d) break;
+      if (bytes[at] !== 0x2c) throw scanner.fault("',' or ']'", at);
+      at = scanner.space(at + 1);
+    }
+  }
+  const items = { bytes, spans: spans.subarray(0, used), count: used / 2 };
+  return { items: spaced ? compacted(items) : items, end: at + 1 };
+}
+
+/** The same items without white space between tokens, in a buffer of their own, one comma between each two. */
+function compacted({ bytes, spans, count }: ItemTexts): ItemTexts {
+  const target = Buffer.allocUnsafe((spans[spans.length - 1] as number) - (spans[0] as number));
+  const moved = new Uint32Array(spans.length);
+  let to = 0;
+  for (let index = 0; index < spans.length; index += 2) {
+    if (index > 0) target[to++] = 0x2c;
+    moved[index] = to;
+    let quoted = false;
+    for (let from = spans[index] as number; from < (spans[index + 1] as number); from++) {
+      const byte = bytes[from] as number;
+      if (!quoted && byte <= 0x20) continue;
+      target[to++] = byte;
+      if (byte === 0x22) quoted = !quoted;
+      else if (quoted && byte === 0x5c) target[to++] = bytes[++from] as number;
+    }
+    moved[index + 1] = to;
+  }
+  return { bytes: target.subarray(0, to), spans: moved, count };
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value: unknown = JSON.parse(text);
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+}
+
+function link(text: string | undefined): string | null | undefined {
+  if (text === undefined) return undefined;
+  const value: unknown = JSON.parse(text);
+  // An empty link is how some services say that there is none.
+  return typeof value === 'string' && value !== '' ? value : null;
+}

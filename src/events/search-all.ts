@@ -1,0 +1,59 @@
+import type { Context } from '../context.ts';
+import type { Service } from '../http/service.ts';
+import type { FormatOptions } from '../output/format-flags.ts';
+import { createItemWriter } from '../output/item-format.ts';
+import { startProgress } from '../output/progress.ts';
+import type { Reporter } from '../output/reporter.ts';
+import { pageFetcher } from './fetch-page.ts';
+import type { Query } from './query.ts';
+import { type ReadOptions, readPages } from './read-pages.ts';
+
+export interface Search {
+  readonly service: Service;
+  readonly queries: readonly Query[];
+  readonly options: Omit<ReadOptions, 'query' | 'concurrency'> & { readonly concurrency: number };
+  readonly format: FormatOptions;
+  readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock'>;
+  readonly reporter: Reporter;
+}
+
+/** Reads every page of every search, in order, and prints the items; tells how many, and whether there are more. */
+export async function searchAll({ service, queries, options, format, context, reporter }: Search) {
+  const { limit = Number.POSITIVE_INFINITY } = options;
+  const writer = await createItemWriter(format, context, reporter);
+  const progress = startProgress(context, reporter, 'searching');
+  let { concurrency } = options;
+  let printed = 0;
+  let pages = 0;
+  let total: number | undefined = 0;
+  const fetchPage = pageFetcher(service, context.clock, ({ reason, delay, status }) => {
+    // A service that asks for less gets less, for the rest of this run.
+    if (status === 429) concurrency = Math.max(1, Math.floor(concurrency / 2));
+    progress.update({ note: `${reason}, trying again in ${Math.ceil(delay / 1000)} s` });
+  });
+  try {
+    for (const query of queries) {
+      if (printed >= limit) {
+        total = undefined;
+        break;
+      }
+      let sum: number | undefined;
+      const read = { ...options, query, limit: limit - printed, concurrency: () => concurrency };
+      for await (const page of readPages(fetchPage, read)) {
+        printed += page.items.count;
+        pages++;
+        sum = page.total;
+        progress.update({ pages, events: printed, total: queries.length === 1 ? sum : undefined, note: '' });
+        await writer.write(page.items);
+      }
+      total = total === undefined || sum === undefined ? undefined : total + sum;
+    }
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  } finally {
+    progress.stop();
+  }
+  await writer.end();
+  return { printed, total, more: printed >= limit && (total === undefined || total > printed) };
+}

@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+const SECRET_HEADERS =
+  /^(authorization|proxy-authorization|api-token|cookie|set-cookie|.*(secret|token|password|api-?key).*)$/i;
+const SECRET_PARAMETERS =
+  /^(code|state|code_verifier|client_secret|refresh_token|access_token|token|password)$/i;
+
+/** Header lines for `--debug`, with every secret's value replaced. */
+export function redactedHeaders(headers: Readonly<Record<string, string>> | IncomingHttpHeaders): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [`${name}: ${SECRET_HEADERS.test(name) ? redactedValue(name) : String(value)}`],
+  );
+}
+
+/** An address without user information and with the values of secret query parameters replaced. */
+export function redactedUrl(url: URL): string {
+  const copy = new URL(url);
+  copy.username = '';
+  copy.password = '';
+  copy.search = copy.search.replace(/([?&])([^=&]+)=[^&]*/g, (whole, mark, name) =>
+    SECRET_PARAMETERS.test(name) ? `${mark}${name}=[redacted]` : whole,
+  );
+  return copy.href;
+}
+
+function redactedValue(name: string): string {
+  return name.toLowerCase() === 'authorization' ? 'Bearer [redacted]' : '[redacted]';
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../context.ts';
+import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
+import { TransportError } from './transport-error.ts';
+
+/** Told before each wait, so that progress can say what it waits for. */
+export type OnRetry = (attempt: { reason: string; delay: number; status?: number }) => void;
+
+export interface RetryContext {
+  readonly clock: Clock;
+  readonly onRetry?: OnRetry | undefined;
+  /** 0 to 1; `Math.random` where absent. */
+  readonly random?: () => number;
+}
+
+const TRIES = 5;
+const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
+const FIRST_DELAY = 500;
+const LONGEST_DELAY = 20_000;
+const LONGEST_RETRY_AFTER = 60_000;
+
+/**
+ * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on every failure of
+ * the connection. Waits twice as long each time, with full jitter, or as long as `Retry-After` says (RFC 9110
+ * section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is thrown.
+ */
+export async function sendWithRetry(
+  transport: Transport,
+  request: HttpRequest,
+  { clock, onRetry, random = Math.random }: RetryContext,
+): Promise<HttpResponse> {
+  for (let attempt = 1; ; attempt++) {
+    let reason: string;
+    let delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    let status: number | undefined;
+    try {
+      const response = await transport.send(request);
+      if (!RETRIED.has(response.status) || attempt === TRIES) return response;
+      status = response.status;
+      const asked = retryAfter(response.headers['retry-after'], clock.now());
+      // Told to come back later than we are ready to wait: the answer itself is the more useful result.
+      if (asked !== undefined && asked > LONGEST_RETRY_AFTER) return response;
+      delay = asked ?? delay;
+      reason = `status ${response.status}`;
+    } catch (error) {
+      // A certificate does not become good by asking again.
+      if (!(error instanceof TransportError) || error.kind === 'tls' || attempt === TRIES) throw error;
+      reason = error.message;
+    }
+    onRetry?.({ reason, delay, ...(status === undefined ? {} : { status }) });
+    await clock.sleep(delay, request.signal);
+  }
+}
+
+/** Milliseconds that a `Retry-After` header asks for: seconds, or a date; undefined where it is missing or neither. */
+export function retryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

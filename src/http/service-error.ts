@@ -1,0 +1,104 @@
+import { NotSignedInError, ServiceError } from '../errors.ts';
+import type { HttpResponse } from './transport.ts';
+
+const MAX_TEXT = 2000;
+
+/**
+ * The error for an answer that is no success, with what the body tells: the service's Error object (service
+ * description, part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
+ */
+export function serviceError(response: HttpResponse, what: string): ServiceError | NotSignedInError {
+  const { status } = response;
+  const details = describeBody(response);
+  const message = `${what}: the service answered ${status}${reasonOf(status)}`;
+  if (status === 401) {
+    return new NotSignedInError(message, { details, next: 'run `hooktrail login` to sign in again' });
+  }
+  return new ServiceError(message, { details, ...nextStep(response) });
+}
+
+/** Lines that say what the body of an error tells; none where it is empty. */
+export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
+  const text = body.toString('utf8').trim();
+  if (text === '') return [];
+  const value = parsed(text);
+  if (value !== undefined) {
+    const lines = Object.entries(value).flatMap(([name, member]) => describeMember(name, member));
+    if (lines.length > 0) return lines;
+  }
+  const type = headers['content-type'] ?? '';
+  if (/html/i.test(type)) {
+    const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
+    return [title ? `an HTML page: ${title}` : 'an HTML page'];
+  }
+  return [text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text];
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describeMember(name: string, value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value !== 'object') return [`${name}: ${limited(String(value))}`];
+  const entries = Array.isArray(value) ? value.map((entry) => ['-', entry]) : Object.entries(value);
+  if (entries.length === 0) return [];
+  const lines = entries.map(([key, entry]) => {
+    const shown = typeof entry === 'string' ? entry : JSON.stringify(entry);
+    return `  ${key === '-' ? '-' : `${key}:`} ${limited(shown)}`;
+  });
+  return [`${name}:`, ...lines];
+}
+
+function limited(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}
+
+function nextStep({ status, headers }: HttpResponse): { next?: string } {
+  if (status === 403) return { next: 'check that the sign-in has the scope event_api: `hooktrail status`' };
+  if (status === 406)
+    return { next: 'check --vendor (HOOKTRAIL_VENDOR): it names the media type that is asked for' };
+  if (status === 404) return { next: 'check --base-url (HOOKTRAIL_BASE_URL)' };
+  if (status === 429) {
+    const wait = headers['retry-after'];
+    return {
+      next: wait
+        ? `try again after ${wait} s, or with --concurrency 1`
+        : 'try again later, or with --concurrency 1',
+    };
+  }
+  if (status >= 300 && status < 400) {
+    const target = headers.location;
+    return {
+      next: `redirects are not followed with the token${target ? `; check --base-url: it points on to ${target}` : ''}`,
+    };
+  }
+  return status >= 500 ? { next: 'try again later' } : {};
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  408: 'Request Timeout',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+};
+
+function reasonOf(status: number): string {
+  const reason = REASONS[status];
+  return reason ? ` ${reason}` : '';
+}

@@ -1,0 +1,36 @@
+import type { Call } from '../command.ts';
+import { loadSettings, type SettingFlags, type Settings } from '../config/settings.ts';
+import { createService, type Service } from '../http/service.ts';
+import { traced } from '../http/traced.ts';
+import { createTransport } from '../http/transport.ts';
+import { openSession } from './session.ts';
+
+/**
+ * Runs `work` with the event service that the settings name, signed in; connections end with it.
+ * Throws `UsageError` where settings are missing, `NotSignedInError` where nothing is stored for them.
+ */
+export async function withService<Result>(
+  { flags, context, reporter }: Call<SettingFlags>,
+  work: (service: Service, settings: Settings) => Promise<Result>,
+): Promise<Result> {
+  const settings = await loadSettings(flags, context);
+  const { baseUrl, vendor } = requiredSettings(
+    settings,
+    Boolean(context.environment['HOOKTRAIL_ACCESS_TOKEN']),
+  );
+  const transport = traced(createTransport(context.environment), reporter, context.clock);
+  try {
+    const tokens = await openSession(settings, context, reporter, transport);
+    const { clock, signal } = context;
+    return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
+  } finally {
+    await transport.close();
+  }
+}
+
+/** A ready token needs no identity provider; a stored one is found by the provider and the client it belongs to. */
+function requiredSettings(settings: Settings, hasToken: boolean) {
+  return hasToken
+    ? settings.require('baseUrl', 'vendor')
+    : settings.require('authUrl', 'baseUrl', 'clientId', 'vendor');
+}
