@@ -1,6 +1,7 @@
 import type { Behaviour } from './behaviour.ts';
-import { eventJson, withStatus } from './history/event-json.ts';
+import { withStatus, writeItem } from './history/event-item.ts';
 import { eventTypes } from './history/event-types.ts';
+import { ItemWriter } from './history/item-writer.ts';
 import { causes } from './history/outages.ts';
 import type { Subscription } from './history/subscriptions.ts';
 import type { Random } from './random.ts';
@@ -35,6 +36,7 @@ export class EventWriter {
   readonly #random: Random;
   readonly #subscriptions: readonly Subscription[];
   readonly #behaviour: Behaviour;
+  readonly #item = new ItemWriter();
   readonly #live = new Set<NodeJS.Timeout>();
 
   constructor(
@@ -60,35 +62,24 @@ export class EventWriter {
     const subscription = random.pick(this.#subscriptions);
     const subscriptionId = (event.subscriptionId ?? subscription.id).toLowerCase();
     const { endpoint } = this.#subscriptions.find((one) => one.id === subscriptionId) ?? subscription;
-    const eventType = event.eventType ?? random.pick(eventTypes).name;
-    const publishStatus = event.publishStatus ?? 'SUCCESS';
-    const eventId = guidText(...id);
-    const createdOn = momentText(moment);
+    const type = event.eventType ?? random.pick(eventTypes).name;
+    const status = event.publishStatus ?? 'SUCCESS';
+    const parts = { id, type, status, subscription: subscriptionId, created: moment, endpoint };
+    const lastError = status === 'FAILED' ? random.pick(causes) : 'null';
     const json =
-      event.json ??
-      eventJson(
-        {
-          eventId,
-          eventType,
-          createdOn,
-          status: publishStatus,
-          subscriptionId,
-          endpoint,
-          lastError: publishStatus === 'FAILED' ? random.pick(causes) : 'null',
-          ordinal: this.#store.size,
-        },
-        random,
-      );
-    this.#store.add({
-      ms: moment.ms,
-      ticks: moment.ticks,
-      id,
-      type: eventType,
-      subscription: subscriptionId,
-      status: publishStatus,
-      json,
-    });
-    return { eventId, eventType, createdOn, publishStatus, subscriptionId, json };
+      event.json === undefined
+        ? writeItem(this.#item, { ...parts, lastError, ordinal: this.#store.size }, random)
+        : Buffer.from(event.json);
+    const { ms, ticks } = moment;
+    this.#store.add({ ms, ticks, id, type, subscription: subscriptionId, status, json });
+    return {
+      eventId: guidText(...id),
+      eventType: type,
+      createdOn: momentText(moment),
+      publishStatus: status,
+      subscriptionId,
+      json: Buffer.from(json).toString(),
+    };
   }
 
   setStatus(eventId: string, status: PublishStatus): boolean {
@@ -96,7 +87,7 @@ export class EventWriter {
     const text = id && this.#store.text(id);
     if (!id || text === undefined) return false;
     const lastError = status === 'FAILED' ? this.#random.pick(causes) : 'null';
-    return this.#store.replace(id, status, withStatus(text, status, lastError));
+    return this.#store.replace(id, status, Buffer.from(withStatus(text, status, lastError)));
   }
 
   startLive(perSecond: number, event: () => NewEvent = () => ({})): () => void {

@@ -24,8 +24,6 @@ export interface SandboxOptions {
   readonly vendor?: string;
   /** Compresses answers of the event service for clients that accept gzip. */
   readonly compress?: boolean;
-  /** Serves the control over HTTP under `/control`, for tests that run the sandbox as a process of its own. */
-  readonly controlApi?: boolean;
 }
 
 /** What a client needs to know to use the sandbox. */

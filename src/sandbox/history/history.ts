@@ -1,9 +1,9 @@
 import { Random } from '../random.ts';
 import type { EventStore, PublishStatus } from '../store/event-store.ts';
-import { type GuidWords, guidText, versionFour } from '../store/guid.ts';
-import { momentText } from '../store/timestamp.ts';
-import { eventJson } from './event-json.ts';
+import { type GuidWords, versionFour } from '../store/guid.ts';
+import { writeItem } from './event-item.ts';
 import { type EventType, eventTypes } from './event-types.ts';
+import { ItemWriter } from './item-writer.ts';
 import { causes, drawOutages, type Outage } from './outages.ts';
 import { Rhythm } from './rhythm.ts';
 import { createSubscriptions, type Subscription } from './subscriptions.ts';
@@ -25,6 +25,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
   const outages = drawOutages(random, rhythm, subscriptions);
   const pickType = weighted(eventTypes, random);
   const pickSubscription = weighted(subscriptions, random);
+  const writer = new ItemWriter();
   store.reserve(count);
 
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
@@ -45,11 +46,8 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
       failureCause(outages, subscription, ms, random) ?? (newest ? causes[0] : undefined) ?? 'null';
     const status: PublishStatus = lastError === 'null' ? 'SUCCESS' : 'FAILED';
     const { id: subscriptionId, endpoint } = subscriptions[subscription] as Subscription;
-    const parts = { eventType: type, status, subscriptionId, endpoint, lastError, ordinal };
-    const json = eventJson(
-      { ...parts, eventId: guidText(...words), createdOn: momentText({ ms, ticks }) },
-      random,
-    );
+    const parts = { id: words, type, created: { ms, ticks }, status, subscription: subscriptionId, endpoint };
+    const json = writeItem(writer, { ...parts, lastError, ordinal }, random);
     store.add({ ms, ticks, id: words, type, subscription: subscriptionId, status, json });
     last = { ms, ticks, word: words[0] };
     ordinal++;

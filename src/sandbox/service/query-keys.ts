@@ -14,6 +14,9 @@ export interface EventQuery {
   readonly filterKeys: readonly string[];
 }
 
+/** operator(argument,value), the value in the characters that RFC 3986 allows in a query less those of this grammar. */
+const KEY = /^([a-z]+)\(([A-Za-z0-9]+),((?:[\w.~!$'*+;:@/?-]|%[0-9A-Fa-f]{2})*)\)$/;
+
 /** Operators and properties of the query keys (service description, part 4). */
 const readers: Readonly<Record<string, (filter: EventFilter, value: string) => void>> = {
   'gt(createdOn': (filter, value) => {
@@ -54,27 +57,24 @@ export function parseQuery(query: string): EventQuery {
   let start = 1;
   let size = MAXIMUM_LIMIT;
   for (const key of query === '' ? [] : query.split('&')) {
-    const parts = /^([a-z]+\([A-Za-z0-9]+),([^(),=]*)\)$/.exec(key);
-    if (!parts)
-      throw badParameter(
-        'malformed_parameter',
-        key,
-        `'${key}' is not of the form operator(argument,value), without '='`,
-      );
-    const [, name, raw] = parts as unknown as [string, string, string];
-    const limitStart = /^limit\((.*)$/.exec(name)?.[1];
-    const operation = limitStart === undefined ? name : 'limit(';
-    if (seen.has(operation))
-      throw badParameter('duplicate_parameter', `${operation}`, `'${key}' is given more than once`);
+    const parts = KEY.exec(key);
+    if (!parts) {
+      const problem =
+        "is not of the form operator(argument,value) without '=', with other characters percent-encoded";
+      throw badParameter('malformed_parameter', key, `'${key}' ${problem}`);
+    }
+    const [, operator, argument, raw] = parts as unknown as [string, string, string, string];
+    const operation = operator === 'limit' ? operator : `${operator}(${argument}`;
+    if (seen.has(operation)) throw badParameter('duplicate_parameter', key, `'${key}' repeats a parameter`);
     seen.add(operation);
-    if (limitStart !== undefined) {
-      start = positive(limitStart, key);
+    if (operator === 'limit') {
+      start = positive(argument, key);
       size = positive(raw, key);
       if (size > MAXIMUM_LIMIT)
         throw badParameter('limit_exceeded', 'limit', `'${key}' asks for more than ${MAXIMUM_LIMIT} results`);
       continue;
     }
-    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+    const read = Object.hasOwn(readers, operation) ? readers[operation] : undefined;
     if (!read) throw badParameter('unknown_parameter', key, `'${key}' is not a parameter of this operation`);
     read(filter, decode(raw, key));
     filterKeys.push(key);

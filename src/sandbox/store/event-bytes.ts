@@ -8,10 +8,10 @@ export class EventBytes {
   readonly #chunks: Buffer[] = [];
   #free = 0;
 
-  /** Keeps a text of `length` bytes in UTF-8; returns its position, which is where its comma stands. */
-  write(text: string, length: number): number {
-    const needed = length + 1;
-    if (needed > CHUNK) throw new RangeError(`an event of ${length} bytes is too large for the sandbox`);
+  /** Keeps a copy of a text; returns its position, which is where its comma stands. */
+  write(text: Uint8Array): number {
+    const needed = text.length + 1;
+    if (needed > CHUNK) throw new RangeError(`an event of ${text.length} bytes is too large for the sandbox`);
     if (needed > this.#free) {
       this.#chunks.push(Buffer.allocUnsafeSlow(CHUNK));
       this.#free = CHUNK;
@@ -20,7 +20,7 @@ export class EventBytes {
     const last = this.#chunks.length - 1;
     const chunk = this.#chunks[last] as Buffer;
     chunk[this.#free] = 0x2c;
-    chunk.write(text, this.#free + 1, length, 'utf8');
+    chunk.set(text, this.#free + 1);
     return last * CHUNK + this.#free;
   }
 

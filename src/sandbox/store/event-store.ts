@@ -13,7 +13,7 @@ export interface StoredEvent extends Moment {
   readonly subscription: string;
   readonly status: PublishStatus;
   /** The item exactly as answers show it. */
-  readonly json: string;
+  readonly json: Uint8Array;
 }
 
 /** All parts must hold; `after` and `before` are exclusive (service description, part 4). */
@@ -51,7 +51,6 @@ export class EventStore {
   }
 
   add(event: StoredEvent): void {
-    const length = Buffer.byteLength(event.json);
     const row = this.#columns.insert({
       ms: event.ms,
       ticks: event.ticks,
@@ -59,8 +58,8 @@ export class EventStore {
       type: this.#types.intern(event.type),
       subscription: this.#subscriptions.intern(event.subscription),
       failed: event.status === 'FAILED' ? 1 : 0,
-      position: this.#bytes.write(event.json, length),
-      length,
+      position: this.#bytes.write(event.json),
+      length: event.json.length,
     });
     this.#index.added(row);
   }
@@ -76,12 +75,11 @@ export class EventStore {
   }
 
   /** Replaces status and text of an event; false when there is none with this id. */
-  replace(id: GuidWords, status: PublishStatus, json: string): boolean {
+  replace(id: GuidWords, status: PublishStatus, json: Uint8Array): boolean {
     const row = this.#index.find(id);
     if (row < 0) return false;
-    const length = Buffer.byteLength(json);
-    this.#columns.position[row] = this.#bytes.write(json, length);
-    this.#columns.length[row] = length;
+    this.#columns.position[row] = this.#bytes.write(json);
+    this.#columns.length[row] = json.length;
     this.#columns.failed[row] = status === 'FAILED' ? 1 : 0;
     return true;
   }
