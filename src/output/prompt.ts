@@ -15,10 +15,10 @@ export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>):
 /** Asks until the answer passes the check. Throws `InterruptedError` on Ctrl+C. Only where `canPrompt`. */
 export async function promptText(message: string, streams: Streams, check?: Check): Promise<string> {
   const { text } = await import('@clack/prompts');
-  return answered(await text({ message, ...common(streams), validate: validated(check) }));
+  return answered(await text({ message, ...common(streams), validate: validated(check) })).trim();
 }
 
-/** The same, showing a mark for each character typed. */
+/** The same, showing a mark for each character typed; white space at the ends belongs to the answer. */
 export async function promptSecret(message: string, streams: Streams): Promise<string> {
   const { password } = await import('@clack/prompts');
   const answer = await password({ message, mask: '*', ...common(streams), validate: validated() });
@@ -39,5 +39,5 @@ function validated(check: Check = () => undefined) {
 /** Raw mode turns Ctrl+C into a key: it has to end the program as the signal would. */
 function answered(answer: string | symbol): string {
   if (typeof answer === 'symbol') throw new InterruptedError('SIGINT');
-  return answer.trim();
+  return answer;
 }

@@ -1,0 +1,57 @@
+import { type Command, Option } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { wholeNumber } from '../config/numbers.ts';
+import { addIdentityFlags, addServiceFlags } from '../config/setting-flags.ts';
+import type { SignInFlags } from '../oauth/authorization-setup.ts';
+
+interface Flags extends SignInFlags {
+  readonly browser: boolean;
+  readonly timeout: number;
+  readonly paste?: true;
+  readonly start?: true;
+  readonly complete?: string;
+}
+
+export function declare(command: Command, action: Action): void {
+  addServiceFlags(addIdentityFlags(command))
+    .option('--client-secret-stdin', 'read the client secret from the first line of standard input')
+    .option('--no-browser', 'only print the URL to sign in at')
+    .addOption(
+      new Option('--timeout <seconds>', 'how long to wait for the sign-in')
+        .default(300)
+        .argParser(wholeNumber('--timeout', 1, 86_400)),
+    )
+    .option('--paste', 'read the redirected URL from standard input instead of waiting for the browser')
+    .addOption(
+      new Option('--start', 'print the URL to sign in at as JSON and end').conflicts(['paste', 'complete']),
+    )
+    .addOption(
+      new Option(
+        '--complete <input>',
+        'finish what --start began: - reads the redirected URL from standard input',
+      )
+        .choices(['-'])
+        .conflicts(['paste', 'start', 'clientSecretStdin']),
+    )
+    .addHelpText('after', notes)
+    .action(action(run));
+}
+
+const notes = `
+The settings and the tokens are saved as the profile. Secrets go to the operating
+system's keychain, or with --store file to a file encrypted with a passphrase
+[HOOKTRAIL_PASSPHRASE]. The client secret is never an argument: it is asked for,
+or read from HOOKTRAIL_CLIENT_SECRET or with --client-secret-stdin.
+
+A redirect URI with port 0 takes any free port, where the provider allows it.`;
+
+async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+  if (context.environment['HOOKTRAIL_ACCESS_TOKEN']) {
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
+  }
+  const { signIn, startSignIn, finishSignIn } = await import('../oauth/authorization-flow.ts');
+  if (flags.start) return await startSignIn(flags, context, reporter);
+  if (flags.complete) return await finishSignIn(flags, context, reporter);
+  const { browser, paste = false, timeout: timeoutSeconds } = flags;
+  await signIn(flags, { browser, paste, timeoutSeconds }, context, reporter);
+}

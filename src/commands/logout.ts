@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+
+interface Flags {
+  readonly all?: true;
+}
+
+export function declare(command: Command, action: Action): void {
+  command
+    .option('--all', 'sign out of every profile')
+    .addHelpText(
+      'after',
+      `
+Deletes what login stored on this machine: the profile's settings, tokens and client secret. The service offers
+no way to revoke tokens: an access token that was copied elsewhere stays good until it ends.`,
+    )
+    .action(action(run));
+}
+
+async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+  const { changeConfig, readConfig } = await import('../config/file.ts');
+  const { loadSettings } = await import('../config/settings.ts');
+  const { forgetEverything, forgetProfile } = await import('../credentials/open-vault.ts');
+  const { forgetPending } = await import('../oauth/pending-sign-in.ts');
+  const { profile } = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
+  const saved = Object.keys((await readConfig(context)).profiles);
+  const ending = flags.all ? saved : saved.filter((name) => name === profile);
+
+  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
+  const forgotten = flags.all ? await forgetEverything(context) : await forgetProfile(profile, context);
+  await forgetPending(flags.all ? undefined : profile, context);
+  if (ending.length > 0) {
+    await changeConfig(context, (config) => {
+      for (const name of ending) {
+        delete config.profiles[name];
+        if (config.profile === name) delete config.profile;
+      }
+    });
+  }
+
+  if (forgotten === 0 && ending.length === 0) {
+    reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
+  } else {
+    const names = flags.all ? 'every profile' : `the profile '${profile}'`;
+    reporter.notice(`signed out of ${names} on this machine; the service shows no way to revoke tokens`);
+  }
+  if (context.environment['HOOKTRAIL_ACCESS_TOKEN']) {
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands go on using it');
+  }
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { addConnectionFlags } from '../config/setting-flags.ts';
+import type { SettingFlags } from '../config/settings.ts';
+
+export function declare(command: Command, action: Action): void {
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+The token is good for at least the next minute; it is refreshed first if need be.
+
+Example:
+  $ curl -H "Authorization: Bearer $(hooktrail token)" …`,
+    )
+    .action(action(run));
+}
+
+async function run({ flags, context, reporter }: Call<SettingFlags>): Promise<void> {
+  const { loadSettings } = await import('../config/settings.ts');
+  const { openSession } = await import('../oauth/session.ts');
+  const { createTransport } = await import('../http/transport.ts');
+  const { traced } = await import('../http/traced.ts');
+  const settings = await loadSettings(flags, context);
+  const transport = traced(createTransport(context.environment), reporter, context.clock);
+  try {
+    const tokens = await openSession(settings, context, reporter, transport);
+    await context.stdout.write(`${await tokens.accessToken()}\n`);
+  } finally {
+    await transport.close();
+  }
+}

@@ -1,0 +1,87 @@
+import { changeConfig, type SavedProfile } from '../config/file.ts';
+import { settingNames, settingOrder } from '../config/names.ts';
+import type { SettingFlags, Settings } from '../config/settings.ts';
+import type { Context } from '../context.ts';
+import type { Vault } from '../credentials/vault.ts';
+import { NotSignedInError } from '../errors.ts';
+import { traced } from '../http/traced.ts';
+import { createTransport } from '../http/transport.ts';
+import type { Reporter } from '../output/reporter.ts';
+import type { Answer } from './loopback-listener.ts';
+import { bindingOf, withSignInLock } from './session.ts';
+import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
+
+export interface Completion {
+  readonly answer: Answer;
+  readonly settings: Settings;
+  readonly redirectUri: URL;
+  readonly codeVerifier: string;
+  readonly clientSecret: string;
+  readonly vault: Vault;
+}
+
+/**
+ * Exchanges the code, stores what comes back and saves the profile.
+ * Throws `NotSignedInError` where the provider refused, `ServiceError` and `UnreachableError` as the exchange does.
+ */
+export async function completeSignIn(
+  { answer, settings, redirectUri, codeVerifier, clientSecret, vault }: Completion,
+  context: Context,
+  reporter: Reporter,
+): Promise<TokenGrant> {
+  if (answer.kind === 'refused') throw refusal(answer);
+  const transport = traced(createTransport(context.environment), reporter, context.clock);
+  try {
+    const exchange = {
+      callbackParameters: answer.parameters,
+      redirectUri: redirectUri.href,
+      codeVerifier,
+      clientSecret,
+    };
+    const grant = await exchangeCode(settings, exchange, { transport, reporter, clock: context.clock });
+    await withSignInLock(bindingOf(settings), context, () => store(grant, clientSecret, vault));
+    await saveProfile(settings, context);
+    return grant;
+  } finally {
+    await transport.close();
+  }
+}
+
+async function store(grant: TokenGrant, clientSecret: string, vault: Vault): Promise<void> {
+  // A refresh token of an earlier sign-in may be another user's: it must not take over when this one ends.
+  if (grant.refreshToken === undefined) await vault.delete();
+  const { accessToken: token, expiresAt, scope, refreshToken } = grant;
+  await vault.write({ refreshToken, clientSecret, access: { token, expiresAt, scope } });
+}
+
+/** Every setting that does not come from the defaults, as text, and the store, which may come from the environment. */
+export function settingTexts(settings: Settings): SettingFlags {
+  const given = settingOrder.filter(
+    (name) => name === 'store' || ![undefined, 'the default'].includes(settings.sourceOf(name)),
+  );
+  return Object.fromEntries(given.map((name) => [name, String(settings.get(name))]));
+}
+
+async function saveProfile(settings: Settings, context: Context): Promise<void> {
+  const texts = Object.entries(settingTexts(settings)).map(([name, text]) => [
+    settingNames[name as keyof typeof settingNames].key,
+    text,
+  ]);
+  await changeConfig(context, (config) => {
+    // The first profile is the one meant where none is named.
+    if (Object.keys(config.profiles).length === 0) config.profile = settings.profile;
+    config.profiles[settings.profile] = Object.fromEntries(texts) as SavedProfile;
+  });
+}
+
+function refusal({ error, description }: Extract<Answer, { kind: 'refused' }>): NotSignedInError {
+  const next: Readonly<Record<string, string>> = {
+    access_denied: 'sign in again and allow the access',
+    invalid_scope: 'ask with --scope for the scopes issued to the client',
+    unauthorized_client: 'check --client-id with whoever issued it',
+  };
+  return new NotSignedInError(`the sign-in was refused: ${error}`, {
+    details: description ? [description] : [],
+    next: next[error] ?? 'run `hooktrail login` again',
+  });
+}

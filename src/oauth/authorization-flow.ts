@@ -1,0 +1,89 @@
+import { loadSettings } from '../config/settings.ts';
+import type { Context, Input } from '../context.ts';
+import { openVault } from '../credentials/open-vault.ts';
+import type { Reporter } from '../output/reporter.ts';
+import { announce } from './authorization-announcement.ts';
+import { type Completion, completeSignIn, settingTexts } from './authorization-completion.ts';
+import { createAuthorizationRequest } from './authorization-request.ts';
+import { prepareSignIn, type SignInFlags } from './authorization-setup.ts';
+import { reportSignIn } from './authorization-summary.ts';
+import { type Finish, signInByLoopback } from './authorization-wait.ts';
+import { receivePasted } from './pasted-redirect.ts';
+import { readPending, savePending } from './pending-sign-in.ts';
+import { bindingOf } from './session.ts';
+
+interface Manner {
+  readonly browser: boolean;
+  readonly paste: boolean;
+  readonly timeoutSeconds: number;
+}
+
+/** Signs in from start to end, with the redirect taken from the loopback port or pasted. */
+export async function signIn(
+  flags: SignInFlags,
+  manner: Manner,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const nextLine = lineReader(context.stdin);
+  const setup = await prepareSignIn(flags, context, nextLine);
+  const finish: Finish = async ({ redirectUri, codeVerifier }, answer) => {
+    await finishWith({ ...setup, answer, redirectUri, codeVerifier }, context, reporter);
+  };
+  if (!manner.paste) return await signInByLoopback(setup, manner, context, reporter, finish);
+  const request = await createAuthorizationRequest(identityOf(setup));
+  await announce(request, manner, context, reporter);
+  const expected = { ...request, ...issuerOf(setup) };
+  await finish(request, await receivePasted(request.redirectUri, expected, context, nextLine));
+}
+
+/** Prints where to sign in and how to go on, as JSON, and keeps what completing will need. */
+export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
+  const setup = await prepareSignIn(flags, context, lineReader(context.stdin));
+  const { settings, clientSecret } = setup;
+  const { url, state, codeVerifier } = await createAuthorizationRequest(identityOf(setup));
+  await savePending(settingTexts(settings), { settings, state, codeVerifier, clientSecret }, context);
+  const profile = settings.profile === 'default' ? '' : ` --profile ${settings.profile}`;
+  const next = `hooktrail login --complete -${profile}`;
+  await context.stdout.write(`${JSON.stringify({ authorizeUrl: url.href, next })}\n`);
+  reporter.notice(
+    'Sign in there, then give the URL the browser ends up at to the next command, within 10 minutes.',
+  );
+}
+
+/** Finishes a started sign-in with the redirected URL on standard input. */
+export async function finishSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
+  const { profile } = await loadSettings({ ...(flags.profile ? { profile: flags.profile } : {}) }, context);
+  const pending = await readPending(profile, context);
+  const { settings, state } = pending;
+  const { redirectUri, store } = settings.require('redirectUri', 'store');
+  const vault = await openVault(store, bindingOf(settings), context);
+  await vault.probe();
+  const expected = { state, ...issuerOf(pending) };
+  const answer = await receivePasted(redirectUri, expected, context, lineReader(context.stdin));
+  await pending.consume();
+  await finishWith({ ...pending, answer, redirectUri, vault }, context, reporter);
+}
+
+async function finishWith(completion: Completion, context: Context, reporter: Reporter): Promise<void> {
+  const grant = await completeSignIn(completion, context, reporter);
+  reportSignIn(completion, grant, context, reporter);
+}
+
+function identityOf({ settings }: Pick<Completion, 'settings'>) {
+  return settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
+}
+
+function issuerOf({ settings }: Pick<Completion, 'settings'>) {
+  return settings.require('issuer', 'clientId');
+}
+
+/** Standard input a line at a time; the secret and the pasted URL may come on the same pipe. */
+function lineReader(stdin: Input): () => Promise<string | undefined> {
+  let lines: AsyncIterator<string> | undefined;
+  return async () => {
+    lines ??= stdin.lines()[Symbol.asyncIterator]();
+    const { value, done } = await lines.next();
+    return done ? undefined : value;
+  };
+}

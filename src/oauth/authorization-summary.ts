@@ -1,0 +1,30 @@
+import type { Context } from '../context.ts';
+import type { Reporter } from '../output/reporter.ts';
+import type { Completion } from './authorization-completion.ts';
+import type { TokenGrant } from './token-endpoint.ts';
+
+/** Tells on standard error what a finished sign-in is good for. */
+export function reportSignIn(
+  { settings, vault }: Pick<Completion, 'settings' | 'vault'>,
+  grant: TokenGrant,
+  { clock }: Pick<Context, 'clock'>,
+  reporter: Reporter,
+): void {
+  const { palette } = reporter;
+  const { authUrl, baseUrl, scope } = settings.require('authUrl', 'baseUrl', 'scope');
+  reporter.notice(palette.good(`Signed in at ${authUrl.href}`));
+  reporter.notice(`  profile   ${settings.profile}`);
+  reporter.notice(`  service   ${baseUrl.href}`);
+  reporter.notice(`  token     ${lifetime(grant, clock.now())}`);
+  reporter.notice(`  secrets   ${vault.place}`);
+  const withheld = scope.split(' ').filter((name) => !(grant.scope ?? scope).split(' ').includes(name));
+  if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`);
+}
+
+function lifetime({ expiresAt, refreshToken }: TokenGrant, now: number): string {
+  const end =
+    expiresAt === undefined ? '' : `for ${Math.max(0, Math.round((expiresAt - now) / 60_000))} minutes`;
+  if (refreshToken === undefined)
+    return `${end || 'of unknown lifetime'}, then sign in again (no refresh token was granted)`;
+  return `${end}${end ? ', ' : ''}renewed when needed`;
+}

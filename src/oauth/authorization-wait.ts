@@ -1,0 +1,79 @@
+import type { Context } from '../context.ts';
+import { NotSignedInError } from '../errors.ts';
+import type { Reporter } from '../output/reporter.ts';
+import { announce } from './authorization-announcement.ts';
+import { type AuthorizationRequest, createAuthorizationRequest } from './authorization-request.ts';
+import type { SignInSetup } from './authorization-setup.ts';
+import { type Answer, receiveRedirect } from './loopback-listener.ts';
+import type { PageName } from './loopback-page.ts';
+import { openLoopbackPort } from './loopback-port.ts';
+
+interface Wait {
+  readonly browser: boolean;
+  readonly timeoutSeconds: number;
+}
+
+export type Finish = (request: AuthorizationRequest, answer: Answer) => Promise<void>;
+
+/**
+ * Sends the user to sign in, waits for the redirect on the loopback port, lets `finish` use the answer, and tells the
+ * browser how that went. The port is free when this returns or throws.
+ */
+export async function signInByLoopback(
+  { settings }: Pick<SignInSetup, 'settings'>,
+  { browser, timeoutSeconds }: Wait,
+  context: Context,
+  reporter: Reporter,
+  finish: Finish,
+): Promise<void> {
+  const identity = settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
+  const { issuer } = settings.require('issuer');
+  const port = await openLoopbackPort(identity.redirectUri);
+  const waiting = new AbortController();
+  try {
+    const request = await createAuthorizationRequest({ ...identity, redirectUri: port.redirectUri });
+    const expected = { state: request.state, issuer, clientId: identity.clientId };
+    const reception = receiveRedirect(port, expected, strays(issuer, reporter), context.clock);
+    await announce(request, { browser, paste: false }, context, reporter);
+    const signal = AbortSignal.any([waiting.signal, context.signal]);
+    const answer = await Promise.race([
+      reception.answer,
+      context.clock.sleep(timeoutSeconds * 1000, signal).then(() => {
+        throw tooLate(timeoutSeconds);
+      }),
+    ]);
+    let page: PageName = answer.kind === 'refused' ? 'refused' : 'failed';
+    try {
+      await finish(request, answer);
+      page = 'signedIn';
+    } finally {
+      await reception.conclude(page);
+    }
+  } finally {
+    waiting.abort(new Error('over'));
+    port.close();
+  }
+}
+
+function strays(expected: string, reporter: Reporter) {
+  let warned = false;
+  return {
+    stray: (reason: string) => reporter.trace(`a request to the redirect URI was turned away: ${reason}`),
+    foreign: (issuer: string | undefined) => {
+      // Once: a page that reloads itself must not flood the terminal.
+      if (warned) return;
+      warned = true;
+      const named = issuer === undefined ? 'names no issuer' : `names the issuer ${issuer}`;
+      reporter.warning(`a redirect was turned away: it ${named}, expected is ${expected}`);
+      reporter.say(
+        'If the provider is the right one, stop with Ctrl+C and give what it names with --issuer (none: unchecked).',
+      );
+    },
+  };
+}
+
+function tooLate(seconds: number): NotSignedInError {
+  return new NotSignedInError(`nobody signed in within ${seconds} s`, {
+    next: 'run `hooktrail login` again (--timeout SECONDS waits longer; --paste needs no way back to this machine)',
+  });
+}

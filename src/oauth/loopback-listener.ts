@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../context.ts';
+import {
+  type AuthorizationResponse,
+  checkResponse,
+  type Expected,
+  sameSecret,
+} from './authorization-response.ts';
+import { type PageName, page, pageHeaders } from './loopback-page.ts';
+import type { LoopbackPort } from './loopback-port.ts';
+import { redirectParameters } from './loopback-request.ts';
+
+export type Answer = Extract<AuthorizationResponse, { kind: 'code' | 'refused' }>;
+
+export interface Reception {
+  /** The first redirect that is an answer to the request; whatever else comes is turned away and leaves no mark. */
+  readonly answer: Promise<Answer>;
+  /** Tells the browser how it ended; resolves when it was told. */
+  conclude(name: PageName): Promise<void>;
+}
+
+export interface Strays {
+  /** Our `state` with another issuer: worth a warning. */
+  foreign(issuer: string | undefined): void;
+  /** Any other request, as a short reason. */
+  stray(reason: string): void;
+}
+
+/** How long a browser is kept waiting for the outcome; then it is sent back to the terminal. */
+const PATIENCE = 10_000;
+
+/** Takes the browser's redirect on the port. A duplicate of an answer waits for the same page as the answer itself. */
+export function receiveRedirect(
+  port: LoopbackPort,
+  expected: Expected,
+  strays: Strays,
+  clock: Pick<Clock, 'sleep'>,
+): Reception {
+  const waiting = new Set<ServerResponse>();
+  let accept: (answer: Answer) => void;
+  const answer = new Promise<Answer>((resolve) => {
+    accept = resolve;
+  });
+  let answered = false;
+  let outcome: PageName | undefined;
+
+  const keepWaiting = (response: ServerResponse) => {
+    if (outcome) return void send(response, outcome);
+    waiting.add(response);
+    const done = new AbortController();
+    response.on('close', () => {
+      waiting.delete(response);
+      done.abort();
+    });
+    const late = () => void send(response, 'received');
+    clock.sleep(PATIENCE, done.signal).then(late, () => undefined);
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const parameters = redirectParameters(request, port.redirectUri);
+    if (!(parameters instanceof URLSearchParams)) {
+      strays.stray(parameters.reason);
+      return turnAway(response, parameters.status);
+    }
+    if (answered && sameSecret(parameters.get('state') ?? '', expected.state)) return keepWaiting(response);
+    const result = await checkResponse(parameters, expected);
+    if (result.kind === 'code' || result.kind === 'refused') {
+      answered = true;
+      // Of two that were checked at once, the promise takes the first.
+      accept(result);
+      return keepWaiting(response);
+    }
+    if (result.kind === 'foreign') strays.foreign(result.issuer);
+    else strays.stray(result.reason);
+    turnAway(response, 400);
+  };
+
+  port.onRequest((request, response) => {
+    // A socket that breaks is the browser's business.
+    response.on('error', () => undefined);
+    void handle(request, response).catch(() => response.destroy());
+  });
+  return {
+    answer,
+    conclude: async (name) => {
+      outcome = name;
+      await Promise.all([...waiting].map((response) => send(response, name)));
+    },
+  };
+}
+
+async function send(response: ServerResponse, name: PageName): Promise<void> {
+  if (response.writableEnded || response.destroyed) return;
+  const closed = new Promise((resolve) => response.on('close', resolve));
+  response.writeHead(200, pageHeaders).end(page(name));
+  await closed;
+}
+
+function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
+  const headers = { ...pageHeaders, 'content-type': 'text/plain; charset=utf-8' };
+  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET' } : headers);
+  response.end('Only the answer to a sign-in is taken here.\n');
+}

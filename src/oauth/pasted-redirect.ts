@@ -1,0 +1,49 @@
+import type { Context } from '../context.ts';
+import { NotSignedInError } from '../errors.ts';
+import { canPrompt, promptText } from '../output/prompt.ts';
+import { checkResponse, type Expected } from './authorization-response.ts';
+import type { Answer } from './loopback-listener.ts';
+
+const QUESTION = 'Paste the URL the browser ended up at';
+
+/**
+ * Reads the redirected URL from standard input, and on a terminal asks again until one is right.
+ * Throws `NotSignedInError` for a URL that is no answer to the request.
+ */
+export async function receivePasted(
+  redirectUri: URL,
+  expected: Expected,
+  context: Pick<Context, 'stdin' | 'stderr' | 'signal'>,
+  nextLine: () => Promise<string | undefined>,
+): Promise<Answer> {
+  if (!canPrompt(context)) {
+    const checked = await readPasted((await nextLine()) ?? '', redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    throw new NotSignedInError(`the pasted URL is not taken: ${checked}`, {
+      next: 'sign in again, and paste the whole URL of that very sign-in',
+    });
+  }
+  let problem: string | undefined;
+  for (;;) {
+    const text = await promptText(problem ? `${problem}. ${QUESTION}` : QUESTION, context);
+    const checked = await readPasted(text, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = `That URL is not taken: ${checked}`;
+  }
+}
+
+/** The answer in a pasted URL, or what is wrong with it; the text itself holds the code and is never shown. */
+async function readPasted(text: string, redirectUri: URL, expected: Expected): Promise<Answer | string> {
+  const bare = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
+  if (bare === '') return 'there was none';
+  if (!URL.canParse(bare)) return 'it is not a whole URL';
+  const url = new URL(bare);
+  if (url.origin !== redirectUri.origin || url.pathname !== redirectUri.pathname) {
+    return `it does not begin with ${redirectUri.origin}${redirectUri.pathname}`;
+  }
+  const result = await checkResponse(url.searchParams, expected);
+  if (result.kind === 'stray') return result.reason;
+  if (result.kind !== 'foreign') return result;
+  const named = result.issuer === undefined ? 'no issuer' : `the issuer ${result.issuer}`;
+  return `it names ${named}, not ${expected.issuer} (--issuer changes what is expected)`;
+}

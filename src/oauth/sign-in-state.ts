@@ -1,0 +1,57 @@
+import type { Settings } from '../config/settings.ts';
+import type { Context } from '../context.ts';
+import { openVault } from '../credentials/open-vault.ts';
+import type { Secrets, Vault } from '../credentials/vault.ts';
+import { bindingOf } from './session.ts';
+
+/** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
+export interface SignInState {
+  readonly profile: string;
+  readonly signedIn: boolean;
+  /** Where the token comes from; null where there is none. */
+  readonly source: 'environment' | 'stored' | null;
+  readonly authUrl: string | null;
+  readonly baseUrl: string | null;
+  readonly clientId: string | null;
+  readonly vendor: string | null;
+  /** As granted, or else as it would be asked for. */
+  readonly scope: string | null;
+  /** ISO 8601, UTC: the end of the access token. */
+  readonly expiresAt: string | null;
+  /** Whether a refresh token is there to get another one. */
+  readonly renewable: boolean;
+  readonly store: 'keychain' | 'file' | null;
+  readonly place: string | null;
+}
+
+/** Reads what is there without asking any server. Throws where the store is unusable. */
+export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
+  const fromEnvironment = Boolean(context.environment['HOOKTRAIL_ACCESS_TOKEN']);
+  const vault = fromEnvironment ? undefined : await vaultOf(settings, context);
+  const secrets: Secrets = (await vault?.read()) ?? {};
+  const { access, refreshToken } = secrets;
+  const renewable = refreshToken !== undefined;
+  const alive =
+    access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
+  const stored = renewable || alive;
+  return {
+    profile: settings.profile,
+    signedIn: fromEnvironment || stored,
+    source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
+    authUrl: settings.get('authUrl')?.href ?? null,
+    baseUrl: settings.get('baseUrl')?.href ?? null,
+    clientId: settings.get('clientId') ?? null,
+    vendor: settings.get('vendor') ?? null,
+    scope: fromEnvironment ? null : (access?.scope ?? settings.get('scope') ?? null),
+    expiresAt: access?.expiresAt === undefined ? null : new Date(access.expiresAt).toISOString(),
+    renewable,
+    store: vault?.kind ?? null,
+    place: vault?.place ?? null,
+  };
+}
+
+/** Without all of them, nothing can have been stored. */
+async function vaultOf(settings: Settings, context: Context): Promise<Vault | undefined> {
+  const known = (['authUrl', 'baseUrl', 'clientId'] as const).every((name) => settings.get(name));
+  return known ? await openVault(settings.require('store').store, bindingOf(settings), context) : undefined;
+}

@@ -1,0 +1,44 @@
+import type { SignInState } from '../oauth/sign-in-state.ts';
+
+const checks: Readonly<Record<string, string>> = {
+  accepted: 'the service takes the token',
+  rejected: 'the service rejects the token',
+  unreachable: 'the service cannot be reached',
+  failed: 'the service answers with an error',
+};
+
+/** The lines of `status`, each ended; `now` in milliseconds since the epoch, `safe` makes a value fit for the stream. */
+export function statusText(
+  state: SignInState,
+  check: string | null,
+  now: number,
+  safe: (text: string) => string,
+): string {
+  const rows: [string, string | null][] = [
+    ['profile', state.profile],
+    ['signed in', signedIn(state)],
+    ['token', state.source === 'stored' ? lifetime(state, now) : null],
+    ['provider', state.authUrl],
+    ['service', state.baseUrl],
+    ['client', state.clientId],
+    ['vendor', state.vendor],
+    ['scopes', state.scope],
+    ['secrets', state.place === null ? null : `${state.store}: ${state.place}`],
+    ['check', check === null ? null : (checks[check] ?? check)],
+  ];
+  return rows
+    .flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)} ${safe(value)}\n`]))
+    .join('');
+}
+
+function signedIn({ source, signedIn }: SignInState): string {
+  if (!signedIn) return 'no';
+  return source === 'environment' ? 'by the token in HOOKTRAIL_ACCESS_TOKEN' : 'yes';
+}
+
+function lifetime({ expiresAt, renewable }: SignInState, now: number): string {
+  const after = renewable ? 'renewed when needed' : 'then sign in again';
+  if (expiresAt === null) return `of unknown lifetime, ${after}`;
+  const end = Date.parse(expiresAt);
+  return end > now ? `until ${expiresAt}, ${after}` : `ended ${expiresAt}, ${after}`;
+}
