@@ -21,7 +21,7 @@ export type { Answer, Fault, FaultTarget } from './faults.ts';
 export type { SandboxOptions, SandboxSettings } from './options.ts';
 export type { RequestRecord } from './request-log.ts';
 
-export interface Sandbox {
+export interface Sandbox extends AsyncDisposable {
   readonly settings: SandboxSettings;
   /** The latest 100,000 requests, oldest first. */
   readonly log: readonly RequestRecord[];
@@ -76,15 +76,11 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
       service,
     }),
   );
-  return {
-    settings,
-    log: log.records,
-    control,
-    close: () => {
-      writer.stopAll();
-      return close(server);
-    },
+  const stop = () => {
+    writer.stopAll();
+    return close(server);
   };
+  return { settings, log: log.records, control, close: stop, [Symbol.asyncDispose]: stop };
 }
 
 function settingsFor(origin: string, options: SandboxOptions): SandboxSettings {

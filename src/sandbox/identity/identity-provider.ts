@@ -24,10 +24,14 @@ export async function createIdentityProvider(
   behaviour: Behaviour,
   log: RequestLog,
 ): Promise<IdentityProvider> {
-  const Provider = await loadProvider();
+  const { Provider, errors } = await loadProvider();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const tokens = new AccessTokens(publicKey, settings.issuer, settings.baseUrl);
-  const memory = new IdentityMemory();
+  const memory = new IdentityMemory((grantId) => {
+    memory.revoke(grantId);
+    tokens.revokeGrant(grantId);
+    return new errors.InvalidGrant('already used');
+  });
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
   const setup: Configuration = configuration({ settings, behaviour, tokens, memory, key });
   const provider = new Provider(settings.issuer, setup);

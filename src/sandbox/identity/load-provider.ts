@@ -1,17 +1,17 @@
-import type { Provider as ProviderClass } from 'oidc-provider';
+type Library = typeof import('oidc-provider');
 
-let loading: Promise<typeof ProviderClass> | undefined;
+let loading: Promise<Library> | undefined;
 
 /**
  * Loads `oidc-provider` on every Node that this program runs on, without a word on standard error. The library is made for
  * Node 22 and says so on older ones; all it lacks there is `URL.parse`.
  */
-export function loadProvider(): Promise<typeof ProviderClass> {
+export function loadProvider(): Promise<Library> {
   loading ??= load();
   return loading;
 }
 
-async function load(): Promise<typeof ProviderClass> {
+async function load(): Promise<Library> {
   const urls = URL as unknown as { parse?: (url: string, base?: string) => URL | null };
   urls.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
   const { warn } = console;
@@ -19,7 +19,7 @@ async function load(): Promise<typeof ProviderClass> {
     if (!String(values[0]).includes('oidc-provider WARNING: Unsupported runtime')) warn(...values);
   };
   try {
-    return (await import('oidc-provider')).Provider;
+    return await import('oidc-provider');
   } finally {
     console.warn = warn;
   }

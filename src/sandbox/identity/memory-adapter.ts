@@ -11,6 +11,12 @@ const KEPT = 20_000;
 /** What the identity provider remembers: the entries used last, of all kinds together. */
 export class IdentityMemory {
   readonly #entries = new Map<string, Entry>();
+  readonly #reused: (grantId: string) => Error;
+
+  /** `reused` is told the grant whose code or refresh token was spent twice; its error is the answer. */
+  constructor(reused: (grantId: string) => Error) {
+    this.#reused = reused;
+  }
 
   adapter(kind: string): Adapter {
     const key = (id: string) => `${kind}:${id}`;
@@ -22,7 +28,10 @@ export class IdentityMemory {
       },
       consume: async (id) => {
         const payload = this.#get(key(id));
-        if (payload) payload.consumed = Math.floor(Date.now() / 1000);
+        if (!payload) return;
+        // Two requests at once may both have found it unspent: only here is it one after the other.
+        if (payload.consumed) throw this.#reused(String(payload.grantId));
+        payload.consumed = Math.floor(Date.now() / 1000);
       },
       destroy: async (id) => {
         this.#entries.delete(key(id));
@@ -31,6 +40,14 @@ export class IdentityMemory {
       findByUserCode: async () => undefined,
       revokeByGrantId: async (grantId) => this.#remove(kind, (payload) => payload.grantId === grantId),
     };
+  }
+
+  /** Forgets a grant and what was issued on it. */
+  revoke(grantId: string): void {
+    this.#entries.delete(`Grant:${grantId}`);
+    for (const kind of ['RefreshToken', 'AuthorizationCode']) {
+      this.#remove(kind, (payload) => payload.grantId === grantId);
+    }
   }
 
   /** Forgets all entries of a kind. */

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { eventTypes } from '../../src/sandbox/history/event-types.ts';
+import { writeHistory } from '../../src/sandbox/history/history.ts';
+import { EventStore } from '../../src/sandbox/store/event-store.ts';
+import { parseBound } from '../../src/sandbox/store/timestamp.ts';
+
+const now = Date.UTC(2026, 10, 20, 15, 30);
+const DAY = 86_400_000;
+
+function history(count: number, seed = 1) {
+  const store = new EventStore();
+  const { subscriptions } = writeHistory(store, count, seed, now);
+  const text = Buffer.concat(store.page({}, 1, count).items).toString();
+  return { store, subscriptions, text, items: JSON.parse(`[${text}]`) as Record<string, string>[] };
+}
+
+describe('seeded history', () => {
+  it('is the same for the same seed and time, and another for another seed', () => {
+    expect(history(2000).text).toBe(history(2000).text);
+    expect(history(2000).text).not.toBe(history(2000, 2).text);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('fails in 3 to 6 of 100 deliveries with seed %d', (seed) => {
+    const { store } = history(5000, seed);
+    const share = store.page({ status: 'FAILED' }, 1, 1).count / store.size;
+    expect(share).toBeGreaterThan(0.03);
+    expect(share).toBeLessThan(0.06);
+  });
+
+  it.each([1, 2, 10, 5000])('holds a failure of the last 24 hours among %d events', (count) => {
+    const { store } = history(count);
+    const after = { ms: now - DAY, ticks: 0, beyond: false };
+    expect(store.page({ status: 'FAILED', after }, 1, 1).count).toBeGreaterThan(0);
+  });
+
+  it('can be empty', () => {
+    expect(history(0).store.page({}, 1, 500)).toEqual({ count: 0, served: 0, items: [] });
+  });
+
+  it('spans 30 days up to now, newest first, busier on working days', () => {
+    const { items } = history(5000);
+    const times = items.map((item) => parseBound(item['createdOn'] as string)?.ms ?? Number.NaN);
+    expect(times.every((time, index) => index === 0 || time <= (times[index - 1] as number))).toBe(true);
+    expect(times[0]).toBeLessThan(now);
+    expect(times.at(-1)).toBeGreaterThan(now - 30 * DAY);
+    expect(times.at(-1)).toBeLessThan(now - 29 * DAY);
+    const perDay = (weekend: boolean) =>
+      times.filter((time) => [0, 6].includes(new Date(time).getUTCDay()) === weekend).length /
+      (weekend ? 2 : 5);
+    expect(perDay(false)).toBeGreaterThan(perDay(true) * 2);
+  });
+
+  it('fails in bursts: most failures stand next to one of the same subscription', () => {
+    const { items } = history(20_000);
+    const failed = items.filter((item) => item['publishStatus'] === 'FAILED');
+    const near = failed.filter((item, index) =>
+      failed
+        .slice(Math.max(0, index - 3), index)
+        .some((other) => other['subscriptionId'] === item['subscriptionId']),
+    );
+    expect(near.length / failed.length).toBeGreaterThan(0.7);
+  });
+
+  it('holds items of about 540 bytes with what JSON parsers tend to damage', () => {
+    const { text, items } = history(5000);
+    const size = Buffer.byteLength(text) / 5000;
+    expect(size).toBeGreaterThan(500);
+    expect(size).toBeLessThan(580);
+    expect(text).toContain('"sequence":9007199254740993,');
+    expect(text).toContain('"version":1.10}');
+    expect(text).toMatch(/"value":\d+\.\d0,/);
+    expect(text).toContain('業務委託契約書');
+    expect(new Set(items.map((item) => item['eventId'])).size).toBe(5000);
+    expect(new Set(items.map((item) => item['eventType']))).toEqual(
+      new Set(eventTypes.map(({ name }) => name)),
+    );
+    expect(new Set(items.map((item) => item['subscriptionId'])).size).toBe(8);
+  });
+
+  it('holds events of the same moment', () => {
+    const { items } = history(5000);
+    expect(new Set(items.map((item) => item['createdOn'])).size).toBeLessThan(5000);
+  });
+});

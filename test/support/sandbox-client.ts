@@ -1,0 +1,107 @@
+import { request } from 'node:http';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+
+/** A plain client of the sandbox, written apart from the program's own: what it shows is what is on the wire. */
+
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly expires_in: number;
+  readonly refresh_token: string;
+  readonly scope: string;
+  readonly token_type: string;
+  readonly error?: string;
+}
+
+export const loopback = 'http://127.0.0.1:49152/callback';
+
+export function authorizeUrl(sandbox: Sandbox, changes: Record<string, string | undefined> = {}): string {
+  const { authUrl, clientId, scope } = sandbox.settings;
+  const parameters = {
+    client_id: clientId,
+    grant_type: 'authorization_code',
+    response_type: 'code',
+    redirect_uri: loopback,
+    scope,
+    state: 'a-state',
+    ...changes,
+  };
+  const given = Object.entries(parameters).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return `${authUrl}/connect/authorize?${new URLSearchParams(given)}`;
+}
+
+/** Follows redirects without cookies up to the client's redirect URI; needs a sandbox that approves by itself. */
+export async function followToRedirect(url: string): Promise<URL> {
+  for (let hops = 0; hops < 6; hops++) {
+    const answer = await fetch(url, { redirect: 'manual' });
+    const location = answer.headers.get('location');
+    if (!location) throw new Error(`no redirect but ${answer.status} ${await answer.text()}`);
+    url = new URL(location, url).href;
+    if (url.startsWith('http://127.0.0.1:49152/')) return new URL(url);
+  }
+  throw new Error('too many redirects');
+}
+
+export async function tokenRequest(
+  sandbox: Sandbox,
+  parameters: Record<string, string>,
+): Promise<{ status: number; body: TokenAnswer }> {
+  const { authUrl, clientId, clientSecret } = sandbox.settings;
+  const form = { client_id: clientId, client_secret: clientSecret, ...parameters };
+  const answer = await fetch(`${authUrl}/connect/token`, { method: 'POST', body: new URLSearchParams(form) });
+  return { status: answer.status, body: (await answer.json()) as TokenAnswer };
+}
+
+export async function signIn(sandbox: Sandbox, changes: Record<string, string> = {}): Promise<TokenAnswer> {
+  const redirect = await followToRedirect(authorizeUrl(sandbox, changes));
+  const code = redirect.searchParams.get('code') ?? '';
+  const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback };
+  return (await tokenRequest(sandbox, parameters)).body;
+}
+
+export function refresh(sandbox: Sandbox, refreshToken: string) {
+  return tokenRequest(sandbox, { grant_type: 'refresh_token', refresh_token: refreshToken });
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: Buffer;
+}
+
+/** One request of the event service, its path and query sent exactly as they are. */
+export function rawGet(
+  sandbox: Sandbox,
+  pathAndQuery: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<RawAnswer> {
+  const base = new URL(sandbox.settings.baseUrl);
+  const options = {
+    method,
+    port: base.port,
+    host: base.hostname,
+    path: base.pathname + pathAndQuery,
+    headers,
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(options, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) });
+      });
+      answer.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+export function authorized(sandbox: Sandbox, token: string): Record<string, string> {
+  return {
+    authorization: `Bearer ${token}`,
+    accept: `application/vnd.${sandbox.settings.vendor}.v1+json`,
+  };
+}
