@@ -1,0 +1,37 @@
+/** A browser that follows redirects and keeps no cookies: enough for a sandbox that approves by itself. */
+
+export interface Visit {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Visits the page and goes wherever it leads. */
+export async function visit(url: string | URL): Promise<Visit> {
+  const response = await fetch(url);
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+/** Signs in and stops at the redirect URI: the URL that a browser would ask for next. */
+export async function redirectOf(authorizeUrl: string | URL): Promise<URL> {
+  const redirectUri = new URL(authorizeUrl).searchParams.get('redirect_uri') ?? '';
+  let at = new URL(authorizeUrl);
+  for (let hops = 0; hops < 10; hops++) {
+    const response = await fetch(at, { redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (!location) throw new Error(`no redirect from ${at}: ${response.status} ${await response.text()}`);
+    at = new URL(location, at);
+    if (at.href.startsWith(redirectUri)) return at;
+  }
+  throw new Error(`too many redirects from ${authorizeUrl}`);
+}
+
+/** The same URL with parameters changed; undefined leaves one out. */
+export function changed(url: URL, parameters: Readonly<Record<string, string | undefined>>): URL {
+  const copy = new URL(url);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined) copy.searchParams.delete(name);
+    else copy.searchParams.set(name, value);
+  }
+  return copy;
+}

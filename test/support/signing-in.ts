@@ -1,0 +1,63 @@
+import path from 'node:path';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createHome, type Home } from './home.ts';
+import { freePort } from './ports.ts';
+import { type Options, type Result, type Running, run, start } from './program.ts';
+
+/** A sandbox, a home, and the settings that lead the program in that home to that sandbox. */
+export interface SigningIn extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly home: Home;
+  readonly env: Readonly<Record<string, string>>;
+  readonly redirectUri: string;
+  run(args: readonly string[], options?: Partial<Options>): Promise<Result>;
+  /** Starts `login --no-browser` and waits until it has shown where to sign in. */
+  login(args?: readonly string[], options?: Partial<Options>): Promise<Login>;
+  /** Signs in, start to end. */
+  signIn(): Promise<void>;
+  /** How many codes were exchanged. */
+  exchanges(): number;
+}
+
+export interface Login {
+  readonly program: Running;
+  readonly authorizeUrl: URL;
+}
+
+export async function startSigningIn(options: SandboxOptions = {}, host = '127.0.0.1'): Promise<SigningIn> {
+  const redirectUri = `http://${host}:${await freePort()}/callback`;
+  const sandbox = await startSandbox({ events: 10, autoApprove: true, redirectUri, ...options });
+  const home = await createHome();
+  const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
+  const env = {
+    ...home.env,
+    HOOKTRAIL_AUTH_URL: authUrl,
+    HOOKTRAIL_BASE_URL: baseUrl,
+    HOOKTRAIL_CLIENT_ID: clientId,
+    HOOKTRAIL_CLIENT_SECRET: clientSecret,
+    HOOKTRAIL_VENDOR: vendor,
+    HOOKTRAIL_REDIRECT_URI: redirectUri,
+  };
+  const browser = path.resolve(import.meta.dirname, 'browser-command.mjs');
+  return {
+    sandbox,
+    home,
+    env,
+    redirectUri,
+    run: (args, given) => run(args, { env, ...given }),
+    login: async (args = [], given = {}) => {
+      const program = start(['login', '--no-browser', ...args], { env, ...given });
+      const [line] = await program.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
+      return { program, authorizeUrl: new URL(line) };
+    },
+    signIn: async () => {
+      const result = await run(['login'], { env: { ...env, HOOKTRAIL_BROWSER: browser } });
+      if (result.code !== 0) throw new Error(`login failed: ${JSON.stringify(result)}`);
+    },
+    exchanges: () => sandbox.log.filter(({ grantType }) => grantType === 'authorization_code').length,
+    async [Symbol.asyncDispose]() {
+      await sandbox.close();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
