@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { share, wholeNumber } from '../config/numbers.ts';
+import { UsageError } from '../errors.ts';
+import type { SandboxOptions } from '../sandbox/sandbox.ts';
 
 interface Flags {
   readonly port?: number;
@@ -68,16 +70,27 @@ Examples:
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   const { exportLines } = await import('../config/export-lines.ts');
-  const { latency, json, ...rest } = flags;
-  const sandbox = await startSandbox({ ...rest, ...(latency === undefined ? {} : { latencyMs: latency }) });
+  const sandbox = await startSandbox(sandboxOptions(flags)).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EADDRINUSE'
+      ? new UsageError(`--port: ${flags.port} is taken`, { next: 'choose another port, or leave --port out' })
+      : error;
+  });
   try {
     const { settings } = sandbox;
-    await context.stdout.write(json ? `${JSON.stringify(settings)}\n` : exportLines(settings));
+    await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : exportLines(settings));
     reporter.notice(`the sandbox runs at ${settings.baseUrl}; stop it with Ctrl-C`);
     await aborted(context.signal);
   } finally {
     await sandbox.close();
   }
+}
+
+function sandboxOptions({ latency, tokenLifetime, json: _json, ...rest }: Flags): SandboxOptions {
+  return {
+    ...rest,
+    ...(latency === undefined ? {} : { latencyMs: latency }),
+    ...(tokenLifetime === undefined ? {} : { tokenLifetimeSeconds: tokenLifetime }),
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -27,6 +27,8 @@ export class JsonScanner {
   readonly bytes: Buffer;
   /** Set when white space between tokens was passed; the caller resets it. */
   spaced = false;
+  /** Where the value of the outermost object's `eventId` starts, 0 where there is none; the caller resets it. */
+  eventIdAt = 0;
   #closers = new Uint8Array(64);
 
   constructor(bytes: Buffer) {
@@ -57,7 +59,7 @@ export class JsonScanner {
         index = this.space(index + 1);
         if (bytes[index] !== OBJECT_CLOSE) {
           this.#push(depth++, OBJECT_CLOSE);
-          index = this.key(index);
+          index = depth === 1 ? this.#member(index) : this.key(index);
           continue;
         }
         index++;
@@ -77,7 +79,7 @@ export class JsonScanner {
         const closer = this.#closers[depth - 1];
         if (bytes[index] === COMMA) {
           index = this.space(index + 1);
-          if (closer === OBJECT_CLOSE) index = this.key(index);
+          if (closer === OBJECT_CLOSE) index = depth === 1 ? this.#member(index) : this.key(index);
           break;
         }
         if (bytes[index] !== closer)
@@ -107,6 +109,16 @@ export class JsonScanner {
     const index = this.space(this.string(at));
     if (this.bytes[index] !== COLON) throw this.fault("':'", index);
     return this.space(index + 1);
+  }
+
+  /** `key`, with an eye on the one member that identifies an event (service description, part 2). */
+  #member(at: number): number {
+    const index = this.key(at);
+    const { bytes } = this;
+    if (bytes[at + 1] === 0x65 && bytes[at + 6] === 0x49 && bytes[at + 8] === QUOTE) {
+      if (bytes.toString('latin1', at, at + 9) === '"eventId"') this.eventIdAt = index;
+    }
+    return index;
   }
 
   fault(wanted: string, at: number): JsonSyntaxError {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { hashed } from './item-hash.ts';
 import { JsonScanner, JsonSyntaxError } from './json-scanner.ts';
 
 /** The exact texts of a page's items. */
@@ -9,15 +10,19 @@ export interface ItemTexts {
   readonly count: number;
 }
 
+/** Items of a search, with what tells one from another when a result moves while it is read. */
+export interface IdentifiedItems extends ItemTexts {
+  /** A 53-bit hash an item: of its `eventId`, or of its whole text where it has none. */
+  readonly keys: Float64Array;
+}
+
 /** A collection as the service answered it (service description, part 2); every part may be missing. */
 export interface Page {
-  readonly items: ItemTexts;
+  readonly items: IdentifiedItems;
   /** Size of the whole collection; undefined where it is missing or no whole number. */
   readonly count: number | undefined;
   /** The next page's address; null where the service says there is none, undefined where it says nothing. */
   readonly next: string | null | undefined;
-  readonly first: string | null | undefined;
-  readonly limit: number | undefined;
 }
 
 /**
@@ -31,7 +36,7 @@ export function readPage(body: Buffer): Page {
   let at = scanner.space(hasMark ? 3 : 0);
   if (body[at] !== 0x7b) throw scanner.fault('an object', at);
   const members = new Map<string, string>();
-  let items: ItemTexts = { bytes: body, spans: new Uint32Array(0), count: 0 };
+  let items = none(body);
   at = scanner.space(at + 1);
   if (body[at] === 0x7d) at++;
   else {
@@ -45,7 +50,7 @@ export function readPage(body: Buffer): Page {
         at = scanner.space(list.end);
       } else {
         const end = scanner.value(start);
-        if (name === 'items') items = { bytes: body, spans: new Uint32Array(0), count: 0 };
+        if (name === 'items') items = none(body);
         members.set(name, body.toString('utf8', start, end));
         at = scanner.space(end);
       }
@@ -60,39 +65,38 @@ export function readPage(body: Buffer): Page {
   return {
     items,
     count: wholeNumber(members.get('count')),
-    limit: wholeNumber(members.get('limit')),
     next: link(members.get('next')),
-    first: link(members.get('first')),
   };
 }
 
-/** Passes the array at `start` and collects where its items lie. */
-function readItems(scanner: JsonScanner, start: number): { items: ItemTexts; end: number } {
+function none(bytes: Buffer): IdentifiedItems {
+  return { bytes, spans: new Uint32Array(0), keys: new Float64Array(0), count: 0 };
+}
+
+/** Passes the array at `start` and collects where its items lie and what identifies them. */
+function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
   const { bytes } = scanner;
-  let spans = new Uint32Array(1024);
-  let used = 0;
+  const spans: number[] = [];
+  const keys: number[] = [];
   let spaced = false;
   let at = scanner.space(start + 1);
   if (bytes[at] !== 0x5d) {
     for (;;) {
       scanner.spaced = false;
+      scanner.eventIdAt = 0;
       const end = scanner.value(at);
       spaced ||= scanner.spaced;
-      if (used === spans.length) {
-        const larger = new Uint32Array(used * 2);
-        larger.set(spans);
-        spans = larger;
-      }
-      spans[used++] = at;
-      spans[used++] = end;
+      spans.push(at, end);
+      const id = scanner.eventIdAt;
+      keys.push(id === 0 ? hashed(bytes, at, end) : hashed(bytes, id, scanner.value(id)));
       at = scanner.space(end);
       if (bytes[at] === 0x5d) break;
       if (bytes[at] !== 0x2c) throw scanner.fault("',' or ']'", at);
       at = scanner.space(at + 1);
     }
   }
-  const items = { bytes, spans: spans.subarray(0, used), count: used / 2 };
-  return { items: spaced ? compacted(items) : items, end: at + 1 };
+  const texts = { bytes, spans: Uint32Array.from(spans), count: keys.length };
+  return { items: { ...(spaced ? compacted(texts) : texts), keys: Float64Array.from(keys) }, end: at + 1 };
 }
 
 /** The same items without white space between tokens, in a buffer of their own, one comma between each two. */

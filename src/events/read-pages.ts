@@ -5,6 +5,7 @@ import { followed, loopGuard, pinned } from './links.ts';
 import type { ItemTexts, Page } from './page.ts';
 import { type PageWindow, type Query, searchUrl } from './query.ts';
 import { readAhead } from './read-ahead.ts';
+import { Reading } from './reading.ts';
 
 export interface ReadOptions {
   readonly baseUrl: URL;
@@ -23,111 +24,121 @@ export interface ReadPage {
   readonly total: number | undefined;
 }
 
+interface Plan {
+  readonly fetchPage: FetchPage;
+  readonly url: (window: PageWindow) => URL;
+  readonly size: number;
+  readonly pin: Instant | undefined;
+  readonly concurrency: () => number;
+  readonly reading: Reading;
+}
+
+/** How often one read starts again from where a moving result may have slipped past it, before it gives up. */
+const MAX_STEPS_BACK = 100;
+const MAX_SWEEPS = 2;
+const MAX_EMPTY_PAGES = 20;
+
 /**
  * All pages of one search, in order. Pages after the first are held to events created before the first answer
  * (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. Where the count is known and pages are
- * as large as asked they are read ahead in parallel; else the service's `next` links are followed one by one.
+ * as large as asked they are read ahead in parallel; else the service's `next` links are followed one by one. A result
+ * that moves all the same is read again where needed, each item handed on once.
  * Throws `ServiceError` when what was read is not what the service counts.
  */
 export async function* readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
-  const { baseUrl, query, limit = Number.POSITIVE_INFINITY } = options;
+  const { baseUrl, query, concurrency, limit = Number.POSITIVE_INFINITY } = options;
   const size = Math.min(options.pageSize, limit);
-  const first = await fetchPage(searchUrl(baseUrl, query, { start: 1, count: size }));
+  const at = searchUrl(baseUrl, query, { start: 1, count: size });
+  const first = await fetchPage(at);
   const pin = query.before ? undefined : pinOf(first);
   const held: Query = pin ? { ...query, before: pin } : query;
 
   const { page } = first;
-  const total = totalOf(page);
-  yield { items: cut(page.items, limit), total };
-  if (page.items.count >= limit || page.items.count === total) return;
-
+  const reading = new Reading(page, limit);
+  yield handOn(reading, page);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
-  if (total !== undefined && page.items.count === size) {
-    yield* byArithmetic(fetchPage, url, { size, total, limit, options, pin });
-  } else {
-    const at = searchUrl(baseUrl, query, { start: 1, count: size });
-    yield* byLinks(fetchPage, { page, at, read: page.items.count, limit, size, pin, url });
+  const plan: Plan = { fetchPage, url, size, pin, concurrency, reading };
+  const aligned = page.items.count === size && reading.lastTotal !== undefined;
+  if (!reading.full) yield* aligned ? byOffsets(plan, size + 1) : byLinks(plan, page, at);
+  for (let sweep = 0; sweep < MAX_SWEEPS && !reading.complete; sweep++) {
+    // What is missing may be anywhere: everything is read once more, and only what is new is handed on.
+    reading.move();
+    yield* byOffsets(plan, 1);
   }
+  if (!reading.complete) throw incomplete(reading);
 }
 
-interface Plan {
-  readonly size: number;
-  readonly total: number;
-  readonly limit: number;
-  readonly options: ReadOptions;
-  readonly pin: Instant | undefined;
-}
-
-async function* byArithmetic(
-  fetchPage: FetchPage,
-  url: (window: PageWindow) => URL,
-  { size, total, limit, options, pin }: Plan,
-): AsyncGenerator<ReadPage> {
-  let read = size;
-  const wanted = Math.min(total, limit);
-  const pages = readAhead(
-    windows(size, wanted),
-    (window, signal) => fetchPage(url(window), signal),
-    options.concurrency,
-  );
-  for await (const { job, result } of pages) {
-    const { page } = result;
-    const expected = Math.min(size, total - read);
-    const counted = totalOf(page);
-    if (counted !== undefined && counted !== total) throw shifted(total, counted);
-    if (page.items.count < expected && page.next) {
-      // The service answers smaller pages than asked: only its own links know where the next one starts.
-      read += page.items.count;
-      yield { items: cut(page.items, limit - read + page.items.count), total };
-      yield* byLinks(fetchPage, { page, at: url(job), read, limit, size, pin, url });
-      return;
+/** Pages at known offsets, read ahead in parallel. */
+async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
+  const { reading, size } = plan;
+  let start = from;
+  let stepsBack = 0;
+  read: for (;;) {
+    const origin = start - reading.emitted;
+    const end = () =>
+      Math.min(reading.lastTotal ?? 0, reading.moved ? Number.MAX_SAFE_INTEGER : origin + reading.limit - 1);
+    if (start > end() || reading.full) return;
+    const pages = readAhead(
+      windows(start, size, end),
+      (window, signal) => plan.fetchPage(plan.url(window), signal),
+      plan.concurrency,
+    );
+    for await (const { job, result } of pages) {
+      const { page } = result;
+      const shrunk = reading.shrunkBy(page);
+      if (shrunk > 0 && job.start > 1 && stepsBack++ < MAX_STEPS_BACK) {
+        // Items left the result, perhaps from before this page: as many may have moved up past our offset.
+        reading.count(page);
+        start = Math.max(1, job.start - shrunk);
+        continue read;
+      }
+      yield handOn(reading, page);
+      start = job.start + size;
+      if (reading.full) return;
+      const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
+      // The service answers other pages than asked, or has more than it counts: only its own links know where they start.
+      if (page.items.count < expected || (page.next && start > end())) {
+        yield* byLinks(plan, page, plan.url(job));
+        return;
+      }
     }
-    read += page.items.count;
-    yield { items: cut(page.items, wanted - (read - page.items.count)), total };
-    if (page.items.count !== expected) break;
   }
-  if (read < wanted) throw incomplete(read, wanted);
 }
 
-function* windows(size: number, wanted: number): Generator<PageWindow> {
-  for (let start = size + 1; start <= wanted; start += size) yield { start, count: size };
+function* windows(start: number, size: number, end: () => number): Generator<PageWindow> {
+  for (let at = start; at <= end(); at += size) yield { start: at, count: size };
 }
 
-interface Trail {
-  page: Page;
-  at: URL;
-  read: number;
-  readonly limit: number;
-  readonly size: number;
-  readonly pin: Instant | undefined;
-  readonly url: (window: PageWindow) => URL;
-}
-
-async function* byLinks(fetchPage: FetchPage, trail: Trail): AsyncGenerator<ReadPage> {
+/** The pages that follow `page`, by the service's own links, or by offsets where it gives none. */
+async function* byLinks(plan: Plan, page: Page, at: URL): AsyncGenerator<ReadPage> {
+  const { reading, size } = plan;
   const guard = loopGuard();
-  guard(trail.at);
-  let { page, at, read } = trail;
-  while (read < trail.limit) {
-    if (page.next === null || (page.next === undefined && page.items.count < trail.size)) break;
-    // A service without links at all still has its offsets.
-    at = page.next
-      ? pinned(followed(page.next, at), trail.pin)
-      : trail.url({ start: read + 1, count: trail.size });
+  guard(at);
+  let empty = 0;
+  while (!reading.full) {
+    if (page.next) at = pinned(followed(page.next, at), plan.pin);
+    else if (hasMoreByOffset(page, reading, size)) at = plan.url({ start: reading.emitted + 1, count: size });
+    else return;
     guard(at);
-    ({ page } = await fetchPage(at));
-    read += page.items.count;
-    yield { items: cut(page.items, trail.limit - (read - page.items.count)), total: totalOf(page) };
-  }
-  const total = totalOf(page);
-  if (total !== undefined && total > page.items.count && read < Math.min(total, trail.limit)) {
-    throw incomplete(read, Math.min(total, trail.limit));
+    ({ page } = await plan.fetchPage(at));
+    empty = page.items.count === 0 ? empty + 1 : 0;
+    if (empty === MAX_EMPTY_PAGES)
+      throw new ServiceError(
+        `the service answered ${empty} empty pages in a row, each with a link to the next`,
+      );
+    yield handOn(reading, page);
   }
 }
 
-/** The count of the whole collection, where it can be that: some services put the page's own size there. */
-function totalOf(page: Page): number | undefined {
-  if (page.count === undefined || page.count < page.items.count) return undefined;
-  return page.count === page.items.count && page.next ? undefined : page.count;
+/** Without a link: the service may count more than it gave, or give neither links nor counts but full pages. */
+function hasMoreByOffset(page: Page, reading: Reading, size: number): boolean {
+  if (page.items.count === 0 || reading.moved) return false;
+  if (reading.lastTotal !== undefined) return reading.emitted < reading.lastTotal;
+  return page.next === undefined && page.items.count === size;
+}
+
+function handOn(reading: Reading, page: Page): ReadPage {
+  return { items: reading.take(page), total: reading.lastTotal };
 }
 
 /** The service's time of an answer, rounded up to the next full second: `Date` has no fraction. */
@@ -135,21 +146,11 @@ function pinOf(answer: Answer): Instant | undefined {
   return answer.serviceTime === undefined ? undefined : instantAt(answer.serviceTime + 1000);
 }
 
-function cut(items: ItemTexts, limit: number): ItemTexts {
-  if (items.count <= limit) return items;
-  return { bytes: items.bytes, spans: items.spans.subarray(0, limit * 2), count: limit };
-}
-
-function shifted(before: number, now: number): ServiceError {
-  return new ServiceError('the result is not complete: it changed while it was read', {
-    details: [`the service counted ${before} events at first, and ${now} later`],
-    next: 'run it again; with --before in the past the result stands still',
-  });
-}
-
-function incomplete(read: number, wanted: number): ServiceError {
+function incomplete({ emitted, firstTotal, lastTotal }: Reading): ServiceError {
+  const counts =
+    firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
   return new ServiceError(
-    `the result is not complete: ${read} events were read, the service counts ${wanted}`,
+    `the result is not complete: ${emitted} events were read, the service counts ${counts}`,
     {
       next: 'run it again; with --before in the past the result stands still',
     },

@@ -32,6 +32,8 @@ export interface Running {
   /** Waits until the stream's text so far matches; rejects when the program ends without it. */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
   kill(signal: NodeJS.Signals): void;
+  /** Goes away as the reader of standard output, as `| head` does. */
+  closeStdout(): void;
 }
 
 /** Starts the built program and leaves it running. */
@@ -78,5 +80,6 @@ export function start(args: readonly string[], { env, stdin = '', cwd = env['HOM
         look();
       }),
     kill: (signal) => void child.kill(signal),
+    closeStdout: () => void child.stdout.destroy(),
   };
 }

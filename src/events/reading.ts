@@ -1,0 +1,98 @@
+import { Ledger } from './ledger.ts';
+import type { IdentifiedItems, Page } from './page.ts';
+
+/**
+ * The account of one read: what was handed on, and what the service counted. Once the count has changed, items are
+ * handed on only if they were not before.
+ */
+export class Reading {
+  readonly limit: number;
+  /** What the service counted at the first page and at the latest; undefined where it tells none. */
+  readonly firstTotal: number | undefined;
+  lastTotal: number | undefined;
+  #ledger = new Ledger();
+  #known: Set<number> | undefined;
+
+  constructor(first: Page, limit: number) {
+    this.limit = limit;
+    this.firstTotal = totalOf(first);
+    this.lastTotal = this.firstTotal;
+  }
+
+  get emitted(): number {
+    return this.#ledger.size;
+  }
+
+  get full(): boolean {
+    return this.emitted >= this.limit;
+  }
+
+  /** Whether the service's count moved while this was read. */
+  get moved(): boolean {
+    return this.#known !== undefined;
+  }
+
+  /**
+   * Everything that the service counts was handed on once: either all that matched at the first answer, or all that
+   * matches now. Where the service does not count there is nothing to hold it against.
+   */
+  get complete(): boolean {
+    if (this.full || this.lastTotal === undefined) return true;
+    return this.emitted === this.firstTotal || this.emitted === this.lastTotal;
+  }
+
+  /** How many items have left the result since the last page, by the service's count; negative where some joined it. */
+  shrunkBy(page: Page): number {
+    const total = totalOf(page);
+    return total === undefined || this.lastTotal === undefined ? 0 : this.lastTotal - total;
+  }
+
+  /** Takes note of what the service counts by now. */
+  count(page: Page): void {
+    const total = totalOf(page);
+    if (total !== undefined && this.lastTotal !== undefined && total !== this.lastTotal) this.move();
+    this.lastTotal = total ?? this.lastTotal;
+  }
+
+  /** The items of a page that are to be handed on, cut to the limit. */
+  take(page: Page): IdentifiedItems {
+    this.count(page);
+    const fresh = cut(this.#known ? unknown(page.items, this.#known) : page.items, this.limit - this.emitted);
+    this.#ledger.add(fresh.keys);
+    if (this.#known) for (const key of fresh.keys) this.#known.add(key);
+    return fresh;
+  }
+
+  /** From here on items are told apart: offsets do not line up any more, or pages are read again. */
+  move(): void {
+    this.#known ??= this.#ledger.lookup();
+  }
+}
+
+/** The count of the whole collection, where it can be that: some services put the page's own size there. */
+export function totalOf(page: Page): number | undefined {
+  if (page.count === undefined || page.count < page.items.count) return undefined;
+  return page.count === page.items.count && page.next ? undefined : page.count;
+}
+
+function cut(items: IdentifiedItems, limit: number): IdentifiedItems {
+  if (items.count <= limit) return items;
+  const { bytes, spans, keys } = items;
+  return { bytes, spans: spans.subarray(0, limit * 2), keys: keys.subarray(0, limit), count: limit };
+}
+
+function unknown(
+  { bytes, spans, keys, count }: IdentifiedItems,
+  known: ReadonlySet<number>,
+): IdentifiedItems {
+  const kept: number[] = [];
+  for (let index = 0; index < count; index++) if (!known.has(keys[index] as number)) kept.push(index);
+  return {
+    bytes,
+    spans: Uint32Array.from(
+      kept.flatMap((index) => [spans[index * 2] as number, spans[index * 2 + 1] as number]),
+    ),
+    keys: Float64Array.from(kept.map((index) => keys[index] as number)),
+    count: kept.length,
+  };
+}

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createHome } from '../../support/home.ts';
+import { run } from '../../support/program.ts';
+import { idsOf, type Searching, startSearching } from '../../support/searching.ts';
+
+const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const OTHER = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+
+describe('the filters of events search', () => {
+  let searching: Searching;
+  let asked = 0;
+  beforeAll(async () => {
+    searching = await startSearching({ events: 50 });
+  });
+  beforeEach(() => {
+    asked = searching.queries().length;
+  });
+  afterAll(() => searching[Symbol.asyncDispose]());
+
+  test.each([
+    [[], ['limit(1,500)']],
+    [['--after', '2026-11-01T00:00:00Z'], ['gt(createdOn,2026-11-01T00:00:00Z)&limit(1,500)']],
+    [['--since', '2026-11-01'], ['gt(createdOn,2026-11-01)&limit(1,500)']],
+    [['--before', '2026-11-01T10:00:00.5+02:00'], ['lt(createdOn,2026-11-01T08:00:00.5Z)&limit(1,500)']],
+    [['--until', '2026-11-01T10:00'], ['lt(createdOn,2026-11-01T10:00Z)&limit(1,500)']],
+    [['--subscription', GUID], [`eq(subscriptionId,${GUID})&limit(1,500)`]],
+    [['--id', GUID.toUpperCase()], [`eq(eventId,${GUID.toUpperCase()})&limit(1,500)`]],
+    [['--status', 'failed'], ['eq(publishStatus,FAILED)&limit(1,500)']],
+    [['--failed', '--status', 'FAILED'], ['eq(publishStatus,FAILED)&limit(1,500)']],
+    [['--type', 'a b)&é'], ['eq(eventType,a%20b%29%26%C3%A9)&limit(1,500)']],
+    [['--limit', '7'], ['limit(1,7)']],
+    [
+      ['-n', '7', '--page-size', '3'],
+      ['limit(1,3)', 'limit(4,3)', 'limit(7,3)'],
+    ],
+    [
+      ['--type', 'b', '--status', 'SUCCESS', '--type', 'a', '--failed'],
+      [
+        'eq(publishStatus,SUCCESS)&eq(eventType,b)&limit(1,500)',
+        'eq(publishStatus,SUCCESS)&eq(eventType,a)&limit(1,500)',
+        'eq(publishStatus,FAILED)&eq(eventType,b)&limit(1,500)',
+        'eq(publishStatus,FAILED)&eq(eventType,a)&limit(1,500)',
+      ],
+    ],
+    [
+      [
+        '--failed',
+        '--type',
+        'a.b',
+        '--id',
+        OTHER,
+        '--subscription',
+        GUID,
+        '--before',
+        '2026-11-02',
+        '--after',
+        '2026-11-01',
+      ],
+      [
+        `gt(createdOn,2026-11-01)&lt(createdOn,2026-11-02)&eq(subscriptionId,${GUID})&eq(eventId,${OTHER})` +
+          '&eq(publishStatus,FAILED)&eq(eventType,a.b)&limit(1,500)',
+      ],
+    ],
+  ])('%j asks for exactly %j', async (args, queries) => {
+    const { code, stderr } = await searching.search(...args, '--json', '--concurrency', '1');
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    // The bound that holds pages after the first still has a test of its own.
+    const withoutPin = searching
+      .queries()
+      .slice(asked)
+      .map((query) => query.replace(/^lt\(createdOn,[^)]*Z\)&(?=limit\([^1])/, ''));
+    expect(withoutPin).toEqual(queries);
+  });
+
+  test('what matches is what comes out, in the order of the service', async () => {
+    const all = await searching.search('--ndjson');
+    const failed = await searching.search('--failed', '--ndjson');
+    const expected = all.stdout.split('\n').filter((line) => line.includes('"publishStatus":"FAILED"'));
+    expect(expected.length).toBeGreaterThan(0);
+    expect(failed.stdout).toBe(`${expected.join('\n')}\n`);
+    expect(idsOf(all.stdout)).toEqual(searching.sandbox.control.store.newestIds(50));
+  });
+
+  test('requests carry the token, the media type of the vendor, and go to the base URL', async () => {
+    await searching.search('--limit', '1');
+    const request = searching.sandbox.log.at(-1);
+    expect(request?.headers).toMatchObject({
+      authorization: `Bearer ${searching.env['HOOKTRAIL_ACCESS_TOKEN']}`,
+      accept: 'application/vnd.sandbox.v1+json',
+    });
+    expect(request?.url).toBe('/events/v1/integrator-events?limit(1,1)');
+  });
+});
+
+describe('wrong values of events search', () => {
+  test.each([
+    [['--after', 'soon'], "--after: 'soon' is not a time"],
+    [['--since', '2026-02-30'], "--since: '2026-02-30' is not a time"],
+    [['--before', '2026-11-01T25:00:00Z'], "--before: '2026-11-01T25:00:00Z' is not a time"],
+    [['--until', ''], "--until: '' is not a time"],
+    [['--after', '1h', '--since', '1h'], '--after and --since mean the same: give one of them'],
+    [
+      ['--after', '2026-11-02', '--before', '2026-11-01'],
+      '--after 2026-11-02 and --before 2026-11-01 leave no time',
+    ],
+    [['--since', '1h', '--until', '1h'], '--since 1h and --until 1h leave no time'],
+    [['--subscription', '123'], "--subscription: '123' is not a GUID"],
+    [['--id', `${GUID}0`], `--id: '${GUID}0' is not a GUID`],
+    [
+      ['--status', 'FAILD'],
+      "--status: 'FAILD' is not accepted: SUCCESS or FAILED\nnext: did you mean FAILED?",
+    ],
+    [['--type', ''], '--type: an event type is missing'],
+    [['--limit', '0'], "--limit: '0' is not accepted: a whole number of at least 1"],
+    [['-n', '1.5'], "--limit: '1.5' is not accepted"],
+    [['--limit', '-1'], "--limit: '-1' is not accepted"],
+    [['--page-size', '501'], "--page-size: '501' is not accepted: a whole number from 1 to 500"],
+    [['--page-size', 'many'], "--page-size: 'many' is not accepted"],
+    [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
+    [['--all', '--limit', '3'], '--all and --limit contradict each other'],
+    [['--dry-run', '--curl'], '--dry-run and --curl are two forms of the same'],
+    [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: did you mean --status?"],
+    [['--after'], "option '--after <time>' argument missing"],
+    [['extra'], 'too many arguments'],
+  ])('%j is a usage error', async (args, message) => {
+    await using home = await createHome();
+    const { code, stdout, stderr } = await run(['events', 'search', ...args], { env: home.env });
+    expect(stderr).toContain(`error: ${message}`);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+  });
+
+  test('missing settings are named all at once, each with its flag and its variable', async () => {
+    await using home = await createHome();
+    const { code, stderr } = await run(['events', 'search'], { env: home.env });
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      'error: settings are missing\n' +
+        '  --auth-url or HOOKTRAIL_AUTH_URL: identity provider\n' +
+        '  --base-url or HOOKTRAIL_BASE_URL: event service\n' +
+        '  --client-id or HOOKTRAIL_CLIENT_ID: client id\n' +
+        '  --vendor or HOOKTRAIL_VENDOR: vendor of the media type\n' +
+        'next: give them as flags or variables, or run `hooktrail login` once to save them\n',
+    );
+  });
+
+  test.each([
+    'http://events.example.com',
+    'ftp://events.example.com',
+    'events.example.com',
+    'https://u:p@events.example.com',
+  ])('a base URL such as %s is refused', async (url) => {
+    await using home = await createHome();
+    const env = { ...home.env, HOOKTRAIL_ACCESS_TOKEN: 'x', HOOKTRAIL_VENDOR: 'v' };
+    const { code, stderr } = await run(['events', 'search', '--base-url', url], { env });
+    expect(stderr).toMatch(/^error: --base-url: /);
+    expect(code).toBe(2);
+  });
+});
+
+describe('looking before asking', () => {
+  test('--dry-run prints the request URLs and needs no sign-in', async () => {
+    await using home = await createHome();
+    const args = [
+      '--base-url',
+      'https://events.example.com/api/',
+      '--failed',
+      '--type',
+      'a',
+      '--type',
+      'b',
+      '--dry-run',
+    ];
+    expect(await run(['events', 'search', ...args], { env: home.env })).toEqual({
+      code: 0,
+      stdout:
+        'https://events.example.com/api/integrator-events?eq(publishStatus,FAILED)&eq(eventType,a)&limit(1,500)\n' +
+        'https://events.example.com/api/integrator-events?eq(publishStatus,FAILED)&eq(eventType,b)&limit(1,500)\n',
+      stderr: '',
+    });
+  });
+
+  test('--curl prints a command in which the token is fetched by the shell', async () => {
+    await using home = await createHome();
+    const args = ['--base-url', 'https://events.example.com', '--vendor', 'acme', '--limit', '5', '--curl'];
+    expect((await run(['events', 'search', ...args], { env: home.env })).stdout).toBe(
+      'curl --globoff --silent --show-error --fail-with-body' +
+        " --header 'Accept: application/vnd.acme.v1+json'" +
+        ' --header "Authorization: Bearer $(hooktrail token)"' +
+        " 'https://events.example.com/integrator-events?limit(1,5)'\n",
+    );
+  });
+});

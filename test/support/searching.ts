@@ -1,0 +1,46 @@
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { accessTokenOf } from './access-token.ts';
+import { createHome } from './home.ts';
+import { type Result, run } from './program.ts';
+
+/** A sandbox and a way to run commands against it, signed in by an access token in the environment. */
+export interface Searching extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly env: Readonly<Record<string, string>>;
+  search(...args: string[]): Promise<Result>;
+  /** The raw query of each search that the sandbox was asked, in order of arrival. */
+  queries(): string[];
+}
+
+export async function startSearching(options: SandboxOptions = {}): Promise<Searching> {
+  const sandbox = await startSandbox({ events: 1000, autoApprove: true, ...options });
+  const home = await createHome();
+  const env = {
+    ...home.env,
+    HOOKTRAIL_BASE_URL: sandbox.settings.baseUrl,
+    HOOKTRAIL_VENDOR: sandbox.settings.vendor,
+    HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(sandbox),
+  };
+  return {
+    sandbox,
+    env,
+    search: (...args) => run(['events', 'search', ...args], { env }),
+    queries: () =>
+      sandbox.log.flatMap(({ url: path }) =>
+        path.includes('/integrator-events') ? [path.split('?')[1] ?? ''] : [],
+      ),
+    async [Symbol.asyncDispose]() {
+      await sandbox.close();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The `eventId` of each line of NDJSON. */
+export function idsOf(ndjson: string): string[] {
+  return ndjson
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line).eventId);
+}
