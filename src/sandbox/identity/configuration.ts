@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, errors, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour } from '../behaviour.ts';
 import type { SandboxSettings } from '../options.ts';
 import type { AccessTokens } from './access-tokens.ts';
@@ -15,6 +15,7 @@ interface Parts {
   readonly tokens: AccessTokens;
   readonly memory: IdentityMemory;
   readonly key: JWK;
+  readonly errors: typeof errors;
 }
 
 /** An error that is shown and not sent back to the client (`allow_redirect` is the library's word for it). */
@@ -33,7 +34,7 @@ class ShownError extends Error {
 }
 
 /** How the library is told to behave as the service description says. Each function replaces a default that would print a notice. */
-export function configuration({ settings, behaviour, tokens, memory, key }: Parts): Configuration {
+export function configuration({ settings, behaviour, tokens, memory, key, errors }: Parts): Configuration {
   return {
     adapter: (kind: string) => memory.adapter(kind),
     jwks: { keys: [key] },
@@ -54,9 +55,10 @@ export function configuration({ settings, behaviour, tokens, memory, key }: Part
     scopes: ['offline_access'],
     // The service asks for a `grant_type` at the authorization endpoint, where OAuth knows none.
     extraParams: {
-      grant_type: (_ctx, value) => {
+      grant_type: (ctx, value) => {
         if (value !== 'authorization_code')
           throw new ShownError("the parameter grant_type must be 'authorization_code'");
+        checkScopes(String(ctx.oidc.params?.['scope'] ?? ''), settings.scope, errors);
       },
     },
     pkce: { required: () => false },
@@ -108,6 +110,17 @@ export function configuration({ settings, behaviour, tokens, memory, key }: Part
       },
     },
   };
+}
+
+/** The service requires the parameter and issues the client's scopes alone; the library would pass over others. */
+function checkScopes(
+  requested: string,
+  issued: string,
+  { InvalidRequest, InvalidScope }: typeof errors,
+): void {
+  if (requested === '') throw new InvalidRequest("missing required parameter 'scope'");
+  const unknown = requested.split(' ').find((scope) => !issued.split(' ').includes(scope));
+  if (unknown !== undefined) throw new InvalidScope('the client has no such scope', unknown);
 }
 
 /** The redirect URI, and its like on the other loopback hosts. */

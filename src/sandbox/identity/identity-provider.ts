@@ -33,13 +33,15 @@ export async function createIdentityProvider(
     return new errors.InvalidGrant('already used');
   });
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
-  const setup: Configuration = configuration({ settings, behaviour, tokens, memory, key });
+  const setup: Configuration = configuration({ settings, behaviour, tokens, memory, key, errors });
   const provider = new Provider(settings.issuer, setup);
   // Koa would print what goes wrong.
   provider.silent = true;
   provider.on('grant.revoked', (_ctx: unknown, grantId: string) => tokens.revokeGrant(grantId));
   provider.on('authorization.success', (ctx: KoaContextWithOIDC, out: Record<string, unknown> = {}) => {
-    out['scope'] = ctx.oidc.entities.AuthorizationCode?.scope;
+    const granted = ctx.oidc.entities.AuthorizationCode?.scopes;
+    const requested = String(ctx.oidc.params?.['scope']).split(' ');
+    out['scope'] = requested.filter((scope) => granted?.has(scope)).join(' ');
     if (behaviour.redirectIssuer !== undefined) out['iss'] = behaviour.redirectIssuer ?? undefined;
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {

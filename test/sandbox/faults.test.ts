@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../src/sandbox/behaviour.ts';
+import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { authorized, rawGet, refresh, signIn } from '../support/sandbox-client.ts';
+
+let sandbox: Sandbox;
+let headers: Record<string, string>;
+let initial: Behaviour;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ events: 500, autoApprove: true });
+  headers = authorized(sandbox, (await signIn(sandbox)).access_token);
+  initial = { ...sandbox.control.behaviour };
+});
+afterEach(() => {
+  sandbox.control.clearFaults();
+  Object.assign(sandbox.control.behaviour, initial);
+});
+afterAll(() => sandbox.close());
+
+/** What one request for 100 events came to: its status and body, or what broke. */
+async function outcome(timeout = 400): Promise<string> {
+  const broken = async () => {
+    const { status, body } = await rawGet(sandbox, '/integrator-events?limit(1,100)', headers);
+    return `${status} ${body.length}`;
+  };
+  const late = new Promise<string>((resolve) => setTimeout(() => resolve('nothing'), timeout));
+  return Promise.race([broken().catch((error: NodeJS.ErrnoException) => `${error.code}`), late]);
+}
+
+describe('scripted faults', () => {
+  it('come in order, each once, and leave what follows alone', async () => {
+    const whole = await outcome();
+    const faults: Fault[] = [{ kind: 'status', status: 503 }, { kind: 'pass' }, { kind: 'reset' }];
+    sandbox.control.fault('events', ...faults);
+    expect(sandbox.control.pendingFaults).toBe(3);
+    expect([await outcome(), await outcome(), await outcome(), await outcome()]).toEqual([
+      '503 0',
+      whole,
+      'ECONNRESET',
+      whole,
+    ]);
+  });
+
+  it('hit their target alone', async () => {
+    sandbox.control.fault('token', { kind: 'status', status: 500 });
+    sandbox.control.fault('event-types', { kind: 'status', status: 500 });
+    expect(await outcome()).toMatch(/^200 /);
+    sandbox.control.fault('service', { kind: 'status', status: 502 });
+    expect(await outcome()).toBe('502 0');
+  });
+
+  it('answer with any status, header and body', async () => {
+    const faulty = { status: 302, headers: { Location: 'http://other.invalid/' }, body: 'gone' };
+    sandbox.control.fault('events', { kind: 'status', ...faulty });
+    const { status, headers: answered, body } = await rawGet(sandbox, '/integrator-events', headers);
+    expect([status, answered['location'], String(body)]).toEqual([302, 'http://other.invalid/', 'gone']);
+  });
+
+  it.each<[Fault, string]>([
+    [{ kind: 'reset-mid-body' }, 'ECONNRESET'],
+    [{ kind: 'reset-mid-body', after: 0 }, 'ECONNRESET'],
+    [{ kind: 'close-mid-body', after: 1000 }, 'ECONNRESET'],
+    [{ kind: 'truncate', after: 1000 }, '200 1000'],
+    [{ kind: 'stall', after: 1000 }, 'nothing'],
+    [{ kind: 'stall', after: -1 }, 'nothing'],
+    [{ kind: 'slow', ms: 5000 }, 'nothing'],
+    [{ kind: 'trickle', bytes: 10, everyMs: 50 }, 'nothing'],
+  ])('break an answer in the middle: %j', async (fault, expected) => {
+    sandbox.control.fault('events', fault);
+    expect(await outcome()).toBe(expected);
+  });
+
+  it.each<Fault>([
+    { kind: 'slow', ms: 30 },
+    { kind: 'stall', after: 1000, ms: 30 },
+    { kind: 'stall', after: -1, ms: 30 },
+    { kind: 'trickle', bytes: 5000, everyMs: 2 },
+  ])('may only delay it: %j', async (fault) => {
+    const whole = await rawGet(sandbox, '/integrator-events?limit(1,100)', headers);
+    sandbox.control.fault('events', fault);
+    expect((await rawGet(sandbox, '/integrator-events?limit(1,100)', headers)).body).toEqual(whole.body);
+  });
+
+  it('do something between two pages', async () => {
+    const { size } = sandbox.control.store;
+    sandbox.control.fault('events', { kind: 'pass' }, { kind: 'run', run: () => sandbox.control.addEvent() });
+    const count = async () =>
+      JSON.parse(String((await rawGet(sandbox, '/integrator-events', headers)).body)).count;
+    expect([await count(), await count()]).toEqual([size, size + 1]);
+  });
+
+  it('edit an answer', async () => {
+    sandbox.control.fault('events', {
+      kind: 'edit',
+      edit: ({ body }) => ({
+        status: 200,
+        headers: { 'X-Edited': 'yes' },
+        body: Buffer.from(`${body}garbage`),
+      }),
+    });
+    const { headers: answered, body } = await rawGet(sandbox, '/integrator-events', headers);
+    expect(answered['x-edited']).toBe('yes');
+    expect(String(body)).toMatch(/\]\}garbage$/);
+  });
+
+  it('lose the answer of a token request that was carried out', async () => {
+    const { refresh_token } = await signIn(sandbox);
+    sandbox.control.fault('token', { kind: 'answer-lost' });
+    await expect(refresh(sandbox, refresh_token)).rejects.toThrow('fetch failed');
+    expect((await refresh(sandbox, refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('break a token request before it is carried out', async () => {
+    const { refresh_token } = await signIn(sandbox);
+    for (const fault of [{ kind: 'reset' }, { kind: 'status', status: 503 }] as const) {
+      sandbox.control.fault('token', fault);
+      await refresh(sandbox, refresh_token).catch(() => undefined);
+    }
+    expect((await refresh(sandbox, refresh_token)).status).toBe(200);
+  });
+
+  it('truncate an answer of the identity provider too', async () => {
+    const { refresh_token } = await signIn(sandbox);
+    sandbox.control.fault('token', { kind: 'truncate', after: 20 });
+    await expect(refresh(sandbox, refresh_token)).rejects.toThrow(SyntaxError);
+  });
+});
+
+describe('faults by chance', () => {
+  it('are as many as asked for, of every kind, and the same for the same seed', async () => {
+    const run = async (seed: number) => {
+      await using other = await startSandbox({ events: 10, autoApprove: true, seed, faultRate: 0.3 });
+      const authorization = authorized(other, (await signIn(other)).access_token);
+      const outcomes: string[] = [];
+      for (let index = 0; index < 100; index++) {
+        const answer = rawGet(other, '/event-types', authorization).then(({ status }) => String(status));
+        outcomes.push(await answer.catch((error: NodeJS.ErrnoException) => `${error.code}`));
+      }
+      return outcomes;
+    };
+    const outcomes = await run(7);
+    expect(new Set(outcomes)).toEqual(new Set(['200', '500', '502', '503', '504', 'ECONNRESET']));
+    const failed = outcomes.filter((one) => one !== '200').length;
+    expect(failed).toBeGreaterThan(15);
+    expect(failed).toBeLessThan(45);
+    expect(await run(7)).toEqual(outcomes);
+  });
+});

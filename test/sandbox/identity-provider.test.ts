@@ -1,0 +1,250 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Behaviour } from '../../src/sandbox/behaviour.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  authorized,
+  authorizeUrl,
+  followToRedirect,
+  loopback,
+  rawGet,
+  refresh,
+  signIn,
+  tokenRequest,
+} from '../support/sandbox-client.ts';
+
+let sandbox: Sandbox;
+let initial: Behaviour;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ events: 10, autoApprove: true });
+  initial = { ...sandbox.control.behaviour };
+});
+afterEach(() => void Object.assign(sandbox.control.behaviour, initial));
+afterAll(() => sandbox.close());
+
+const claims = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+
+async function serviceStatus(token: string): Promise<number> {
+  return (await rawGet(sandbox, '/event-types', authorized(sandbox, token))).status;
+}
+
+describe('authorization request', () => {
+  it('ends at the redirect URI with code, scope, iss and state', async () => {
+    const redirect = await followToRedirect(authorizeUrl(sandbox));
+    expect(redirect.origin + redirect.pathname).toBe(loopback);
+    expect(Object.fromEntries(redirect.searchParams)).toEqual({
+      code: expect.stringMatching(/^[\w-]{20,}$/),
+      scope: 'event_api offline_access',
+      iss: sandbox.settings.issuer,
+      state: 'a-state',
+    });
+  });
+
+  it('carries no state back when none was sent', async () => {
+    const redirect = await followToRedirect(authorizeUrl(sandbox, { state: undefined }));
+    expect(redirect.searchParams.has('state')).toBe(false);
+  });
+
+  it.each([undefined, 'refresh_token', ''])('shows an error when grant_type is %s', async (grantType) => {
+    const answer = await fetch(authorizeUrl(sandbox, { grant_type: grantType }), { redirect: 'manual' });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+    expect(await answer.text()).toContain('grant_type must be &#39;authorization_code&#39;');
+  });
+
+  it.each([
+    ['another client', { client_id: 'somebody-else' }],
+    ['a redirect URI of another host', { redirect_uri: 'https://evil.example/callback' }],
+    ['a redirect URI of another path', { redirect_uri: 'http://127.0.0.1:49152/elsewhere' }],
+    ['no redirect URI', { redirect_uri: undefined }],
+    ['no client', { client_id: undefined }],
+  ])('shows an error, and redirects nowhere, with %s', async (_, changes) => {
+    const answer = await fetch(authorizeUrl(sandbox, changes), { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it.each([
+    ['a scope of no client', { scope: 'event_api admin' }, 'invalid_scope'],
+    ['no scope', { scope: undefined }, 'invalid_request'],
+    ['half a PKCE', { code_challenge_method: 'S256' }, 'invalid_request'],
+  ])('sends the error back with %s', async (_, changes, error) => {
+    const redirect = await followToRedirect(authorizeUrl(sandbox, changes));
+    expect(redirect.searchParams.get('error')).toBe(error);
+    expect(redirect.searchParams.get('state')).toBe('a-state');
+    expect(redirect.searchParams.get('iss')).toBe(sandbox.settings.issuer);
+  });
+
+  it.each(['http://127.0.0.1:1/callback', 'http://localhost:65535/callback', 'http://[::1]:8080/callback'])(
+    'takes the loopback redirect URI %s',
+    async (redirectUri) => {
+      const answer = await fetch(authorizeUrl(sandbox, { redirect_uri: redirectUri }), {
+        redirect: 'manual',
+      });
+      expect(answer.status).toBe(303);
+      expect(answer.headers.get('location')).toContain('/identity/sign-in/');
+    },
+  );
+});
+
+describe('token request', () => {
+  it('exchanges a code for tokens as the service description shows them', async () => {
+    const answer = await signIn(sandbox);
+    expect(answer).toEqual({
+      access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+      expires_in: 1800,
+      token_type: 'Bearer',
+      refresh_token: expect.any(String),
+      scope: 'event_api offline_access',
+    });
+    expect(claims(answer.access_token)).toMatchObject({
+      iss: sandbox.settings.issuer,
+      aud: sandbox.settings.baseUrl,
+      scope: 'event_api',
+      client_id: sandbox.settings.clientId,
+    });
+    expect(await serviceStatus(answer.access_token)).toBe(200);
+  });
+
+  it('gives no refresh token without offline_access', async () => {
+    const answer = await signIn(sandbox, { scope: 'event_api' });
+    expect(answer.scope).toBe('event_api');
+    expect(answer).not.toHaveProperty('refresh_token');
+  });
+
+  it('takes a code once, and revokes what it gave when it comes again', async () => {
+    const code = (await followToRedirect(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
+    const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback };
+    const first = await tokenRequest(sandbox, parameters);
+    const second = await tokenRequest(sandbox, parameters);
+    expect([first.status, second.status, second.body.error]).toEqual([200, 400, 'invalid_grant']);
+    expect(await serviceStatus(first.body.access_token)).toBe(401);
+  });
+
+  it('wants the redirect URI of the authorization request', async () => {
+    const code = (await followToRedirect(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
+    const redirect_uri = 'http://127.0.0.1:49153/callback';
+    const { body } = await tokenRequest(sandbox, { grant_type: 'authorization_code', code, redirect_uri });
+    expect(body.error).toBe('invalid_grant');
+  });
+
+  it.each([{ client_secret: 'wrong' }, { client_secret: '' }])('wants the secret: %j', async (wrong) => {
+    const { refresh_token } = await signIn(sandbox);
+    const { status, body } = await tokenRequest(sandbox, {
+      grant_type: 'refresh_token',
+      refresh_token,
+      ...wrong,
+    });
+    expect([status, body.error]).toEqual([401, 'invalid_client']);
+    expect((await refresh(sandbox, refresh_token)).status).toBe(200);
+  });
+
+  it('checks the PKCE verifier where a challenge was sent', async () => {
+    const verifier = randomBytes(32).toString('base64url');
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const exchange = async (given: Record<string, string>) => {
+      const url = authorizeUrl(sandbox, { code_challenge: challenge, code_challenge_method: 'S256' });
+      const code = (await followToRedirect(url)).searchParams.get('code') ?? '';
+      const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback, ...given };
+      return (await tokenRequest(sandbox, parameters)).status;
+    };
+    expect(await exchange({ code_verifier: verifier })).toBe(200);
+    expect(await exchange({ code_verifier: randomBytes(32).toString('base64url') })).toBe(400);
+    expect(await exchange({})).toBe(400);
+  });
+
+  it('honours a lifetime, and the service with it', async () => {
+    sandbox.control.behaviour.tokenLifetimeSeconds = 1;
+    const { access_token, expires_in } = await signIn(sandbox);
+    expect(expires_in).toBe(1);
+    await expect.poll(() => serviceStatus(access_token), { timeout: 5000 }).toBe(401);
+  });
+
+  it('is noted in the log', async () => {
+    const { refresh_token } = await signIn(sandbox);
+    await refresh(sandbox, refresh_token);
+    await refresh(sandbox, refresh_token);
+    const notes = sandbox.log.filter(({ url }) => url === '/identity/connect/token').slice(-3);
+    expect(notes.map(({ method, status, grantType, error }) => [method, status, grantType, error])).toEqual([
+      ['POST', 200, 'authorization_code', undefined],
+      ['POST', 200, 'refresh_token', undefined],
+      ['POST', 400, 'refresh_token', 'invalid_grant'],
+    ]);
+  });
+});
+
+describe('refresh tokens', () => {
+  it('are single-use, each answer carrying the next', async () => {
+    let { refresh_token } = await signIn(sandbox);
+    for (let turn = 0; turn < 5; turn++) {
+      const { status, body } = await refresh(sandbox, refresh_token);
+      expect(status).toBe(200);
+      expect(body.scope).toBe('event_api offline_access');
+      expect(body.refresh_token).not.toBe(refresh_token);
+      ({ refresh_token } = body);
+    }
+  });
+
+  it('end the whole session when one is used again', async () => {
+    const first = await signIn(sandbox);
+    const second = (await refresh(sandbox, first.refresh_token)).body;
+    expect(await serviceStatus(second.access_token)).toBe(200);
+    expect((await refresh(sandbox, first.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(sandbox, second.refresh_token)).body.error).toBe('invalid_grant');
+    expect(await serviceStatus(first.access_token)).toBe(401);
+    expect(await serviceStatus(second.access_token)).toBe(401);
+  });
+
+  it('are spent once however many requests race, and the race ends the session', async () => {
+    const { refresh_token } = await signIn(sandbox);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(sandbox, refresh_token)));
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good.length).toBeLessThanOrEqual(1);
+    expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(20 - good.length);
+    for (const { body } of good) {
+      expect((await refresh(sandbox, body.refresh_token)).body.error).toBe('invalid_grant');
+      expect(await serviceStatus(body.access_token)).toBe(401);
+    }
+  });
+
+  it('leave other sessions alone', async () => {
+    const [one, other] = [await signIn(sandbox), await signIn(sandbox)];
+    await refresh(sandbox, one.refresh_token);
+    await refresh(sandbox, one.refresh_token);
+    expect(await serviceStatus(other.access_token)).toBe(200);
+    expect((await refresh(sandbox, other.refresh_token)).status).toBe(200);
+  });
+});
+
+describe('control', () => {
+  it('revokes access tokens, and leaves refresh tokens good', async () => {
+    const { access_token, refresh_token } = await signIn(sandbox);
+    sandbox.control.revokeAccessTokens();
+    expect(await serviceStatus(access_token)).toBe(401);
+    const { body } = await refresh(sandbox, refresh_token);
+    expect(await serviceStatus(body.access_token)).toBe(200);
+  });
+
+  it('revokes sessions', async () => {
+    const { access_token, refresh_token } = await signIn(sandbox);
+    sandbox.control.revokeGrants();
+    expect(await serviceStatus(access_token)).toBe(401);
+    expect((await refresh(sandbox, refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  it('changes what the redirect and the token answers carry', async () => {
+    sandbox.control.behaviour.redirectIssuer = 'https://mixed-up.example';
+    expect((await followToRedirect(authorizeUrl(sandbox))).searchParams.get('iss')).toBe(
+      'https://mixed-up.example',
+    );
+    sandbox.control.behaviour.redirectIssuer = null;
+    expect((await followToRedirect(authorizeUrl(sandbox))).searchParams.has('iss')).toBe(false);
+    sandbox.control.behaviour.refreshTokens = false;
+    expect(await signIn(sandbox)).not.toHaveProperty('refresh_token');
+    sandbox.control.behaviour.accessTokenPadding = 6000;
+    const { access_token } = await signIn(sandbox);
+    expect(access_token.length).toBeGreaterThan(8000);
+    expect(await serviceStatus(access_token)).toBe(200);
+  });
+});

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { authorized, rawGet, signIn } from '../support/sandbox-client.ts';
+
+describe('sandbox', () => {
+  // The first test of the file: the identity provider's library is loaded in it, which is when it used to print.
+  it('prints nothing', async () => {
+    const writes = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
+    const prints = (['log', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
+    try {
+      await using sandbox = await startSandbox({ events: 5, autoApprove: true });
+      await signIn(sandbox);
+      await fetch(`${sandbox.settings.authUrl}/connect/authorize`);
+      await fetch(`${sandbox.settings.authUrl}/connect/token`, { method: 'POST', body: 'nonsense' });
+      for (const spy of [...writes, ...prints]) expect(spy).not.toHaveBeenCalled();
+    } finally {
+      vi.restoreAllMocks();
+    }
+  });
+
+  it('says how to use it', async () => {
+    await using sandbox = await startSandbox({ events: 0 });
+    const { authUrl, baseUrl, clientSecret } = sandbox.settings;
+    expect(new URL(authUrl).origin).toBe(new URL(baseUrl).origin);
+    expect(new URL(authUrl).hostname).toBe('127.0.0.1');
+    expect(clientSecret).toMatch(/^[\w-]{32}$/);
+    expect({ ...sandbox.settings, authUrl, baseUrl, clientSecret }).toEqual({
+      authUrl,
+      baseUrl,
+      clientId: 'hooktrail-sandbox',
+      clientSecret,
+      vendor: 'sandbox',
+      redirectUri: 'http://127.0.0.1:8976/callback',
+      scope: 'event_api offline_access',
+      issuer: authUrl,
+    });
+  });
+
+  it('takes other names for what identifies the client', async () => {
+    const options = {
+      clientId: 'acme',
+      clientSecret: 'a secret',
+      vendor: 'acme',
+      autoApprove: true,
+      events: 1,
+    };
+    await using sandbox = await startSandbox(options);
+    const headers = authorized(sandbox, (await signIn(sandbox)).access_token);
+    expect(headers['accept']).toBe('application/vnd.acme.v1+json');
+    expect((await rawGet(sandbox, '/event-types', headers)).status).toBe(200);
+  });
+
+  it('holds 5000 events unless told otherwise', async () => {
+    await using sandbox = await startSandbox();
+    expect(sandbox.control.store.size).toBe(5000);
+  });
+
+  it('listens where it is told to, and names a port that is taken', async () => {
+    await using sandbox = await startSandbox({ events: 0 });
+    const port = Number(new URL(sandbox.settings.baseUrl).port);
+    await expect(startSandbox({ port, events: 0 })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+
+  it('frees its port at once though connections are open', async () => {
+    const sandbox = await startSandbox({ events: 0 });
+    const port = Number(new URL(sandbox.settings.baseUrl).port);
+    const idle = connect(port, '127.0.0.1');
+    await once(idle, 'connect');
+    sandbox.control.fault('event-types', { kind: 'stall', after: -1 });
+    const stalled = rawGet(sandbox, '/event-types').catch((error: NodeJS.ErrnoException) => error.code);
+    await expect.poll(() => sandbox.log.length).toBe(1);
+    await Promise.all([sandbox.close(), once(idle, 'close')]);
+    expect(await stalled).toBe('ECONNRESET');
+    await using again = await startSandbox({ port, events: 0 });
+    expect(new URL(again.settings.baseUrl).port).toBe(String(port));
+  });
+
+  it('waits as long as asked before each answer of the event service', async () => {
+    await using sandbox = await startSandbox({ events: 0, latencyMs: 60 });
+    await rawGet(sandbox, '/event-types');
+    expect(sandbox.log[0]?.ms).toBeGreaterThanOrEqual(55);
+  });
+
+  it('keeps a log of what came in, as it came', async () => {
+    await using sandbox = await startSandbox({ events: 0 });
+    await rawGet(sandbox, '/integrator-events?eq(eventType,%41)', { 'X-Probe': 'yes' });
+    await expect.poll(() => sandbox.log[0]?.status).toBe(401);
+    expect(sandbox.log[0]).toMatchObject({
+      method: 'GET',
+      url: '/events/v1/integrator-events?eq(eventType,%41)',
+      headers: { 'x-probe': 'yes' },
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { authorizeUrl, loopback } from '../support/sandbox-client.ts';
+
+const browserPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ events: 1 });
+});
+afterAll(() => sandbox.close());
+
+/** Opens the page as a browser without JavaScript would. */
+async function open() {
+  const start = await fetch(authorizeUrl(sandbox), { redirect: 'manual' });
+  const url = new URL(start.headers.get('location') ?? '', sandbox.settings.authUrl).href;
+  const cookie = start.headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0])
+    .join('; ');
+  const page = await fetch(url, { headers: { cookie } });
+  return { url, cookie, page, html: await page.text() };
+}
+
+async function submit(decision: 'approve' | 'cancel', user = 'support@example.com'): Promise<URL> {
+  const { url, cookie } = await open();
+  const body = new URLSearchParams({ user, decision });
+  const posted = await fetch(url, { method: 'POST', body, redirect: 'manual', headers: { cookie } });
+  const resume = posted.headers.get('location') ?? '';
+  const resumed = await fetch(resume, { redirect: 'manual', headers: { cookie } });
+  return new URL(resumed.headers.get('location') ?? '');
+}
+
+describe('sign-in page', () => {
+  it('shows who asks for what, by a form and nothing from elsewhere', async () => {
+    const { page, html } = await open();
+    expect(page.status).toBe(200);
+    expect(html).toContain('<strong>hooktrail-sandbox</strong> asks for access to your account');
+    expect(html).toContain('<code>event_api</code>');
+    expect(html).toContain('<code>offline_access</code>');
+    expect(html).toContain('value="support@example.com"');
+    expect(html).not.toMatch(/<script|src=|@import|url\(/);
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self' http:\/\/127\.0\.0\.1:49152; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+  });
+
+  it('ends with a code when approved, and with access_denied when cancelled', async () => {
+    const approved = await submit('approve', 'Ünï <b>');
+    expect(approved.href.startsWith(`${loopback}?`)).toBe(true);
+    expect([...approved.searchParams.keys()].sort()).toEqual(['code', 'iss', 'scope', 'state']);
+    const cancelled = await submit('cancel');
+    expect(Object.fromEntries(cancelled.searchParams)).toEqual({
+      error: 'access_denied',
+      error_description: 'the sign-in was cancelled',
+      state: 'a-state',
+      iss: sandbox.settings.issuer,
+    });
+  });
+
+  it('belongs to the browser that began the sign-in', async () => {
+    const { url } = await open();
+    const stranger = await fetch(url);
+    expect(stranger.status).toBe(400);
+    expect(await stranger.text()).toContain('This sign-in has ended');
+  });
+});
+
+describe.skipIf(!existsSync(browserPath))('sign-in page in Chromium', () => {
+  it.each([
+    ['Sign in', /^code=[\w-]+&state=a-state&iss=/],
+    ['Cancel', /^error=access_denied&/],
+  ])('leads back to the client by the button %s', async (button, expected) => {
+    const received: URLSearchParams[] = [];
+    const client = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+      if (pathname === '/callback') received.push(searchParams);
+      response.end('back at the client');
+    });
+    await new Promise<void>((resolve) => client.listen(0, '127.0.0.1', resolve));
+    const redirect_uri = `http://127.0.0.1:${(client.address() as AddressInfo).port}/callback`;
+    const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
+    const browser = await chromium.launch({
+      executablePath: browserPath,
+      args: [...args, '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    });
+    try {
+      const context = await browser.newContext({ javaScriptEnabled: false });
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      await page.goto(authorizeUrl(sandbox, { redirect_uri }));
+      const background = await page.evaluate(
+        "getComputedStyle(document.querySelector('main')).backgroundColor",
+      );
+      expect(background).toBe('rgb(255, 255, 255)');
+      await page.getByLabel('User name').fill('someone@example.com');
+      await page.getByRole('button', { name: button }).click();
+      await page.getByText('back at the client').waitFor();
+      expect(String(received[0])).toMatch(expected);
+      expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
+    } finally {
+      await browser.close();
+      client.closeAllConnections();
+      client.close();
+    }
+  });
+});
