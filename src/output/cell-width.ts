@@ -1,0 +1,30 @@
+import stringWidth from 'string-width';
+
+const PLAIN = /^[\x20-\x7e]*$/;
+const graphemes = new Intl.Segmenter();
+
+/** Columns that the text takes on a terminal: wide characters two, combining ones none. */
+export function cellWidth(text: string): number {
+  // Nearly every cell is ASCII, where counting is enough.
+  return PLAIN.test(text) ? text.length : stringWidth(text);
+}
+
+/** The text if it fits into so many columns, else its beginning and `…`; no character is cut in two. */
+export function cutTo(text: string, width: number): string {
+  if (cellWidth(text) <= width) return text;
+  if (width <= 0) return '';
+  if (PLAIN.test(text)) return `${text.slice(0, width - 1)}…`;
+  let kept = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += cellWidth(segment);
+    if (used > width - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** The text with spaces up to so many columns. */
+export function padTo(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - cellWidth(text)));
+}

@@ -1,0 +1,56 @@
+import { stringify } from 'csv-stringify/sync';
+import type { Output } from '../context.ts';
+import { csvCell, csvText } from './csv-cell.ts';
+import { csvColumns, nothingFound } from './default-columns.ts';
+import type { FieldPath } from './field-path.ts';
+import { createRowReader } from './item-cells.ts';
+import type { FormatOptions, ItemPage, ItemWriter } from './item-format.ts';
+import { membersOf } from './item-members.ts';
+import type { Reporter } from './reporter.ts';
+import { terminalSafe } from './terminal-safe.ts';
+
+/**
+ * CSV as RFC 4180 has it, lines ended by CR LF, UTF-8. Without `fields` the first page decides the columns, and a
+ * warning tells once of a later field that has none. Without matches there is a header only where `fields` names it.
+ */
+export function createCsvWriter(options: FormatOptions, stdout: Output, reporter: Reporter): ItemWriter {
+  const safe = stdout.isTerminal ? terminalSafe : (text: string) => text;
+  const cellOf = (bytes: Buffer, start: number, end: number) =>
+    safe(csvCell(bytes, start, end, options.csvRaw === true));
+  let read: ((page: ItemPage) => string[][]) | undefined;
+
+  const open = (columns: readonly FieldPath[]) => {
+    const stranger = (name: string) =>
+      reporter.warning(
+        `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
+      );
+    read = createRowReader(columns, cellOf, '', options.fields ? undefined : stranger);
+    return columns.map(({ text }) => safe(csvText(text, options.csvRaw === true)));
+  };
+
+  return {
+    write: async (page) => {
+      if (page.count === 0) return;
+      const lines: string[][] = [];
+      if (!read) lines.push(open(options.fields ?? csvColumns(membersOf(page), options.columns)));
+      for (const row of read?.(page) ?? []) lines.push(row);
+      await stdout.write(csvLines(lines));
+    },
+    end: async () => {
+      if (read) return;
+      if (options.fields) await stdout.write(csvLines([open(options.fields)]));
+      reporter.notice(nothingFound(options.columns));
+    },
+    abort: async () => {},
+  };
+}
+
+function csvLines(rows: readonly string[][]): string {
+  return stringify(rows as string[][], {
+    record_delimiter: '\r\n',
+    // RFC 4180, section 2.6: a line break of any kind belongs in quotes.
+    quoted_match: /[\r\n]/,
+    // An empty line would read as no record at all.
+    quoted_empty: rows[0]?.length === 1,
+  });
+}

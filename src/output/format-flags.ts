@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { nearest } from '../config/nearest.ts';
+import { UsageError } from '../errors.ts';
+import { parseFieldPaths } from './field-path.ts';
+import type { FormatName, FormatOptions, ListKind } from './item-format.ts';
+
+export type { FormatOptions } from './item-format.ts';
+
+/** The format flags as typed. */
+export interface FormatFlags {
+  readonly output?: string;
+  readonly json?: true;
+  readonly ndjson?: true;
+  readonly csv?: true;
+  readonly fields?: string;
+  readonly jq?: string;
+  readonly csvRaw?: true;
+}
+
+const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv'];
+
+export function addFormatFlags(command: Command): Command {
+  return command
+    .optionsGroup('Format:')
+    .option('-o, --output <format>', 'table (the default), json, ndjson or csv')
+    .option('--json', 'one JSON array, every item exactly as the service wrote it')
+    .option('--ndjson', 'one JSON value a line, as pages arrive')
+    .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
+    .option(
+      '--fields <a,b.c>',
+      'these fields alone, in this order; dots go inside, \\. is a dot in a name, a missing field is null',
+    )
+    .option(
+      '--jq <program>',
+      'run a jq program over the JSON array, or with --ndjson over each item; strings come out raw',
+    )
+    .option('--csv-raw', 'with --csv: leave text alone that a spreadsheet would run as a formula')
+    .optionsGroup('Options:');
+}
+
+/** The format that the flags ask for. Throws `UsageError` where they contradict each other. */
+export function formatOptions(flags: FormatFlags, columns: ListKind): FormatOptions {
+  const asked = new Map<FormatName, string>();
+  if (flags.output !== undefined) asked.set(formatNamed(flags.output), `--output ${flags.output}`);
+  for (const name of ['json', 'ndjson', 'csv'] as const) {
+    if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
+  }
+  const names = [...asked.values()];
+  if (names.length > 1) {
+    throw new UsageError(
+      `${names.slice(0, -1).join(', ')} and ${names.at(-1)} contradict each other: give one`,
+    );
+  }
+  const [given] = asked.keys();
+  const format = given ?? (flags.jq === undefined ? 'table' : 'json');
+  if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson') {
+    throw new UsageError(`--jq and ${names[0]} contradict each other: a jq program works on JSON`, {
+      next: 'give --jq alone, or with --ndjson to run it on each item as it arrives',
+    });
+  }
+  if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
+  return {
+    format,
+    columns,
+    ...(flags.fields === undefined ? {} : { fields: parseFieldPaths(flags.fields) }),
+    ...(flags.jq === undefined ? {} : { jq: flags.jq }),
+    ...(flags.csvRaw ? { csvRaw: true } : {}),
+  };
+}
+
+function formatNamed(text: string): FormatName {
+  const format = FORMATS.find((name) => name === text.toLowerCase());
+  if (format) return format;
+  const meant = nearest(text, FORMATS);
+  throw new UsageError(`--output "${text}" is not a format: it takes table, json, ndjson or csv`, {
+    ...(meant ? { next: `did you mean --output ${meant}?` } : {}),
+  });
+}

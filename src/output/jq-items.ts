@@ -1,0 +1,111 @@
+import type { Output } from '../context.ts';
+import { ServiceError, UsageError } from '../errors.ts';
+import type { FieldPath } from './field-path.ts';
+import type { ItemPage, ItemWriter } from './item-format.ts';
+import { toLines } from './json-items.ts';
+import { createPicker } from './pick-fields.ts';
+import type { Reporter } from './reporter.ts';
+import { terminalSafe } from './terminal-safe.ts';
+
+export interface JqOptions {
+  readonly program: string;
+  /** Picked before the program runs. */
+  readonly fields: readonly FieldPath[] | undefined;
+  /** Runs the program on each item as its page arrives (memory stays flat), instead of once on the array of all. */
+  readonly perItem: boolean;
+}
+
+/** jq's exit code for a program that does not compile. */
+const NOT_COMPILED = 3;
+
+/**
+ * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal indented, as
+ * `gh --jq` does. Throws `UsageError` for a program that does not compile. On the array of all items it holds them
+ * all, and an aborted read prints nothing: the result of a part would be wrong.
+ */
+export async function createJqWriter(
+  options: JqOptions,
+  stdout: Output,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const { loadJq } = await import('jq-wasm/inline');
+  const jq = await loadJq();
+  const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
+  const pick = options.fields && createPicker(options.fields);
+  const linesOf = (page: ItemPage) => toLines(pick ? pick(page) : page);
+
+  const run = async (input: string) => {
+    const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input, options.program, flags));
+    if (exitCode === NOT_COMPILED) throw notCompiled(options.program, stderr);
+    if (text !== '') {
+      const raw = withRawStrings(text);
+      await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
+    }
+    if (exitCode !== 0) throw failed(stderr);
+    if (stderr !== '') reporter.notice(stderr.trimEnd());
+  };
+  // Without input the program is compiled and never run.
+  await run('');
+
+  if (options.perItem) {
+    return {
+      write: async (page) => {
+        if (page.count > 0) await run(linesOf(page).toString());
+      },
+      end: async () => {},
+      abort: async () => {},
+    };
+  }
+  const pages: Buffer[] = [];
+  return {
+    write: async (page) => {
+      if (page.count > 0) pages.push(linesOf(page));
+    },
+    end: async () => run(evaluate(() => arrayOf(pages))),
+    abort: async () => {},
+  };
+}
+
+/**
+ * What `--raw-output` would print. The library trims its output, so jq prints JSON: there, a line that begins with a
+ * quote is a whole string, since what lies inside an array or an object is indented or on its line.
+ */
+function withRawStrings(text: string): string {
+  const lines = text.split('\n').map((line) => (line.startsWith('"') ? (JSON.parse(line) as string) : line));
+  return `${lines.join('\n')}\n`;
+}
+
+/** One array of all items; a raw line feed stands nowhere but behind an item. */
+function arrayOf(pages: readonly Buffer[]): string {
+  const lines = Buffer.concat(pages).toString().trimEnd();
+  return `[${lines.replaceAll('\n', ',')}]`;
+}
+
+function evaluate<Result>(step: () => Result): Result {
+  try {
+    return step();
+  } catch (cause) {
+    // WebAssembly and strings have their limits: 4 GiB and half a GiB.
+    throw new ServiceError('--jq: the result is too large to hold in memory', {
+      next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',
+      cause,
+    });
+  }
+}
+
+function notCompiled(program: string, stderr: string): UsageError {
+  const details = stderr
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^jq: (error: )?/, ''))
+    .filter((line) => !/^\d+ compile errors?$/.test(line));
+  return new UsageError(`--jq "${program}" is not a jq program`, { details });
+}
+
+function failed(stderr: string): ServiceError {
+  const [first = '', ...rest] = stderr.trim().split('\n');
+  return new ServiceError(`--jq: ${first.replace(/^jq: error( \(at [^)]*\))?: /, '')}`, {
+    details: rest,
+    next: 'look at one item with --json --limit 1',
+  });
+}

@@ -1,0 +1,42 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** The offset behind the JSON string that starts at `at`. The text is valid JSON. */
+export function stringEnd(bytes: Uint8Array, at: number): number {
+  let index = at + 1;
+  for (;;) {
+    const byte = bytes[index];
+    if (byte === QUOTE) return index + 1;
+    index += byte === BACKSLASH ? 2 : 1;
+  }
+}
+
+/** The offset behind the JSON value that starts at `at`. The text is valid JSON without white space between tokens. */
+export function valueEnd(bytes: Uint8Array, at: number): number {
+  const first = bytes[at];
+  if (first === QUOTE) return stringEnd(bytes, at);
+  if (first !== 0x7b && first !== 0x5b) return scalarEnd(bytes, at);
+  let depth = 1;
+  let index = at + 1;
+  while (depth > 0) {
+    const byte = bytes[index];
+    if (byte === QUOTE) {
+      index = stringEnd(bytes, index);
+      continue;
+    }
+    if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (byte === 0x7d || byte === 0x5d) depth--;
+    index++;
+  }
+  return index;
+}
+
+/** Numbers and literals end before a comma or a closing bracket. */
+function scalarEnd(bytes: Uint8Array, at: number): number {
+  let index = at + 1;
+  for (; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === 0x2c || byte === 0x7d || byte === 0x5d || (byte as number) <= 0x20) break;
+  }
+  return index;
+}

@@ -1,0 +1,119 @@
+import type { Context, Output } from '../context.ts';
+import { plain } from './palette.ts';
+import type { Reporter } from './reporter.ts';
+import { terminalSafeLine } from './terminal-safe.ts';
+
+export interface ProgressState {
+  readonly pages?: number | undefined;
+  readonly events?: number | undefined;
+  /** Events there are in all, where the service tells. */
+  readonly total?: number | undefined;
+  /** Events a second; worked out from the time that passed where it is not given. */
+  readonly rate?: number | undefined;
+  /** What the read waits for; empty when it goes on. */
+  readonly note?: string | undefined;
+}
+
+export interface Progress {
+  /** Replaces the parts that are given. Cheap: nothing is printed here. */
+  update(state: ProgressState): void;
+  /** Clears the line. Must be called however the work ends. */
+  stop(): void;
+}
+
+/** A read that is done sooner never flashes a spinner. */
+const PATIENCE = 300;
+
+/**
+ * A line about a long read on standard error, where that is a terminal and not under `--quiet`. While it is there,
+ * the library puts other output of this process above it, data on the same terminal too.
+ */
+export function startProgress(
+  context: Pick<Context, 'stderr' | 'environment' | 'clock'>,
+  reporter: Pick<Reporter, 'quiet' | 'palette'>,
+  label: string,
+): Progress {
+  const { stderr, environment, clock } = context;
+  if (!stderr.isTerminal || reporter.quiet || environment['TERM'] === 'dumb') {
+    return { update: () => {}, stop: () => {} };
+  }
+  const startedAt = clock.now();
+  let state: ProgressState = {};
+  let stopped = false;
+  let clear = () => {};
+  const show = async () => {
+    const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./cell-width.ts')]);
+    if (stopped) return;
+    const spinner = ora({
+      // Asked for at each frame, so that updates between two frames cost nothing.
+      suffixText: () => {
+        const text = progressText(label, state, (clock.now() - startedAt) / 1000);
+        return cutTo(terminalSafeLine(text), stderr.columns - 4);
+      },
+      stream: streamOf(stderr),
+      isEnabled: true,
+      color: reporter.palette === plain ? false : 'cyan',
+      // Neither is worth what would have to be put right after a crash.
+      hideCursor: false,
+      discardStdin: false,
+    });
+    clear = () => spinner.stop();
+    spinner.start();
+  };
+  const timer = setTimeout(() => void show().catch(() => undefined), PATIENCE);
+  timer.unref();
+  return {
+    update: (changes) => {
+      state = { ...state, ...changes };
+    },
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+      clear();
+      clear = () => {};
+    },
+  };
+}
+
+/** One line: `searching: 12 pages, 6,000 of 200,000 events (3%), 4,500/s; note`. */
+export function progressText(label: string, state: ProgressState, seconds: number): string {
+  const { pages, events, total, note } = state;
+  const parts: string[] = [];
+  if (pages !== undefined) parts.push(`${grouped(pages)} ${pages === 1 ? 'page' : 'pages'}`);
+  if (events !== undefined) {
+    const percent = total ? ` (${Math.min(100, Math.floor((100 * events) / total))}%)` : '';
+    parts.push(
+      total === undefined
+        ? `${grouped(events)} events`
+        : `${grouped(events)} of ${grouped(total)} events${percent}`,
+    );
+  }
+  const rate = state.rate ?? (events !== undefined && seconds >= 0.1 ? events / seconds : undefined);
+  if (rate) parts.push(`${grouped(Math.round(rate))}/s`);
+  return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString('en-US');
+}
+
+/** Our output as the terminal stream that the spinner library moves its cursor on. */
+function streamOf(output: Output): NodeJS.WritableStream {
+  const write = (text: string) => {
+    void output.write(text).catch(() => undefined);
+    return true;
+  };
+  const stream = {
+    isTTY: true,
+    get columns() {
+      return output.columns;
+    },
+    write,
+    cursorTo: (column: number) => write(`\x1b[${column + 1}G`),
+    moveCursor: (_: number, lines: number) => write(lines < 0 ? `\x1b[${-lines}A` : `\x1b[${lines}B`),
+    clearLine: () => write('\x1b[K'),
+    once: () => stream,
+    removeListener: () => stream,
+  };
+  return stream as unknown as NodeJS.WritableStream;
+}
