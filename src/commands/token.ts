@@ -19,14 +19,7 @@ Example:
 async function run({ flags, context, reporter }: Call<SettingFlags>): Promise<void> {
   const { loadSettings } = await import('../config/settings.ts');
   const { openSession } = await import('../oauth/session.ts');
-  const { createTransport } = await import('../http/transport.ts');
-  const { traced } = await import('../http/traced.ts');
   const settings = await loadSettings(flags, context);
-  const transport = traced(createTransport(context.environment), reporter, context.clock);
-  try {
-    const tokens = await openSession(settings, context, reporter, transport);
-    await context.stdout.write(`${await tokens.accessToken()}\n`);
-  } finally {
-    await transport.close();
-  }
+  const tokens = await openSession(settings, context, reporter);
+  await context.stdout.write(`${await tokens.accessToken()}\n`);
 }

@@ -1,24 +1,79 @@
 import type { Context } from '../context.ts';
+import { FileVault } from './file-vault.ts';
+import { openKeychain } from './keychain.ts';
+import { KeychainError } from './keychain-error.ts';
+import { KeychainVault } from './keychain-vault.ts';
+import { bindingHash, deleteSecretFile, listSecretFiles } from './secret-files.ts';
 import type { Binding, Vault } from './vault.ts';
 
 /** Opens the store of a binding's secrets; asks nothing of the user until something is read or written. */
 export async function openVault(
-  _kind: 'keychain' | 'file',
-  _binding: Binding,
-  _context: Context,
+  kind: 'keychain' | 'file',
+  binding: Binding,
+  context: Context,
 ): Promise<Vault> {
-  throw new Error('not built yet');
+  return kind === 'file' ? new FileVault(binding, context) : new KeychainVault(binding, context);
+}
+
+/** Whether the profile has secrets in that store for another provider, client or service than the binding's. */
+export async function hasOtherSignIn(
+  kind: Vault['kind'],
+  binding: Binding,
+  context: Context,
+): Promise<boolean> {
+  const own = `${binding.profile}/${bindingHash(binding)}`;
+  const found =
+    kind === 'file'
+      ? (await listSecretFiles(context, binding.profile)).filter((entry) => entry.kind === 'vault')
+      : await keychainEntries(binding.profile, context);
+  return found.some(({ signIn }) => signIn !== own);
 }
 
 /**
  * Deletes every secret of a profile in both stores, whatever provider or service it belongs to; returns how many
- * sign-ins were removed. A store that is absent holds nothing; one that is locked or mute throws.
+ * sign-ins were removed. A store that is absent holds nothing; one that is locked or mute throws, after the other is
+ * empty.
  */
-export async function forgetProfile(_profile: string, _context: Context): Promise<number> {
-  throw new Error('not built yet');
+export async function forgetProfile(profile: string, context: Context): Promise<number> {
+  return await forget(profile, context);
 }
 
 /** The same for every profile. */
-export async function forgetEverything(_context: Context): Promise<number> {
-  throw new Error('not built yet');
+export async function forgetEverything(context: Context): Promise<number> {
+  return await forget(undefined, context);
+}
+
+async function forget(profile: string | undefined, context: Context): Promise<number> {
+  const removed = new Set<string>();
+  for (const { file, signIn } of await listSecretFiles(context, profile)) {
+    await deleteSecretFile(file);
+    removed.add(signIn);
+  }
+  const entries = await keychainEntries(profile, context);
+  if (entries.length > 0) {
+    const keychain = await openKeychain(context);
+    for (const { account, signIn } of entries) {
+      await keychain.delete(account);
+      removed.add(signIn);
+    }
+  }
+  return removed.size;
+}
+
+async function keychainEntries(
+  profile: string | undefined,
+  context: Context,
+): Promise<{ account: string; signIn: string }[]> {
+  let accounts: string[];
+  try {
+    accounts = await (await openKeychain(context)).accounts();
+  } catch (error) {
+    if (error instanceof KeychainError && error.isAbsent) return [];
+    throw error;
+  }
+  return accounts.flatMap((account) => {
+    const [owner, hash] = account.split('/');
+    if (!owner || !hash || (profile !== undefined && owner !== profile)) return [];
+    return [{ account, signIn: `${owner}/${hash}` }];
+  });
 }

@@ -38,7 +38,7 @@ export async function completeSignIn(
       codeVerifier,
       clientSecret,
     };
-    const grant = await exchangeCode(settings, exchange, { transport, reporter, clock: context.clock });
+    const grant = await exchangeCode(settings, exchange, { transport, clock: context.clock });
     await withSignInLock(bindingOf(settings), context, () => store(grant, clientSecret, vault));
     await saveProfile(settings, context);
     return grant;

@@ -20,7 +20,7 @@ export async function withService<Result>(
   );
   const transport = traced(createTransport(context.environment), reporter, context.clock);
   try {
-    const tokens = await openSession(settings, context, reporter, transport);
+    const tokens = await openSession(settings, context, reporter);
     const { clock, signal } = context;
     return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
   } finally {

@@ -1,7 +1,12 @@
+import type * as OAuth from 'oauth4webapi';
 import type { Settings } from '../config/settings.ts';
-import type { Context } from '../context.ts';
-import type { Transport } from '../http/transport.ts';
-import type { Reporter } from '../output/reporter.ts';
+import { isLoopback } from '../config/values.ts';
+import type { Clock } from '../context.ts';
+import { ServiceError, UnreachableError } from '../errors.ts';
+import type { HttpResponse, Transport } from '../http/transport.ts';
+import { TransportError } from '../http/transport-error.ts';
+import { grantedIn } from './token-answer.ts';
+import { tokenRefusal } from './token-refusal.ts';
 
 /** What the token endpoint grants (the service description, part 5). */
 export interface TokenGrant {
@@ -29,27 +34,133 @@ export interface Refresh {
 /** What a token request needs of the world. */
 export interface TokenRequestWorld {
   readonly transport: Transport;
-  readonly reporter: Pick<Reporter, 'trace'>;
-  readonly clock: Pick<Context['clock'], 'now'>;
+  readonly clock: Pick<Clock, 'now'>;
 }
+
+/** Milliseconds for a token request as a whole, beginning when it has a connection. */
+const LIMIT = 15_000;
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).
  * Throws `NotSignedInError` when it is refused, `ServiceError` for other answers, `UnreachableError` without one.
  */
 export async function exchangeCode(
-  _settings: Settings,
-  _exchange: CodeExchange,
-  _world: TokenRequestWorld,
+  settings: Settings,
+  { callbackParameters, redirectUri, codeVerifier, clientSecret }: CodeExchange,
+  world: TokenRequestWorld,
 ): Promise<TokenGrant> {
-  throw new Error('not built yet');
+  const secrets = [callbackParameters.get('code') ?? '', codeVerifier, clientSecret];
+  return await request(settings, clientSecret, secrets, world, {
+    what: 'the sign-in',
+    send: (oauth, as, client, authentication, options) =>
+      oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        authentication,
+        callbackParameters,
+        redirectUri,
+        codeVerifier,
+        options,
+      ),
+    process: (oauth, as, client, response) => oauth.processAuthorizationCodeResponse(as, client, response),
+  });
 }
 
-/** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does. */
+/** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does; `InvalidGrantError` for a token that is spent. */
 export async function refresh(
-  _settings: Settings,
-  _refresh: Refresh,
-  _world: TokenRequestWorld,
+  settings: Settings,
+  { refreshToken, clientSecret }: Refresh,
+  world: TokenRequestWorld,
 ): Promise<TokenGrant> {
-  throw new Error('not built yet');
+  return await request(settings, clientSecret, [refreshToken, clientSecret], world, {
+    what: 'refreshing the sign-in',
+    send: (oauth, as, client, authentication, options) =>
+      oauth.refreshTokenGrantRequest(as, client, authentication, refreshToken, options),
+    process: (oauth, as, client, response) => oauth.processRefreshTokenResponse(as, client, response),
+  });
+}
+
+interface Grant {
+  /** For messages: what fails when this fails. */
+  readonly what: string;
+  send(
+    oauth: typeof OAuth,
+    as: OAuth.AuthorizationServer,
+    client: OAuth.Client,
+    authentication: OAuth.ClientAuth,
+    options: OAuth.TokenEndpointRequestOptions,
+  ): Promise<Response>;
+  process(
+    oauth: typeof OAuth,
+    as: OAuth.AuthorizationServer,
+    client: OAuth.Client,
+    response: Response,
+  ): Promise<OAuth.TokenEndpointResponse>;
+}
+
+async function request(
+  settings: Settings,
+  clientSecret: string,
+  secrets: readonly string[],
+  { transport, clock }: TokenRequestWorld,
+  grant: Grant,
+): Promise<TokenGrant> {
+  const { authUrl, clientId } = settings.require('authUrl', 'clientId');
+  const oauth = await import('oauth4webapi');
+  const issuer = authUrl.href.replace(/\/$/, '');
+  const as = { issuer, token_endpoint: `${issuer}/connect/token` };
+  const client = { client_id: clientId };
+  const sentAt = clock.now();
+  let answer: HttpResponse | undefined;
+  const response = await grant.send(oauth, as, client, oauth.ClientSecretPost(clientSecret), {
+    [oauth.allowInsecureRequests]: isLoopback(authUrl),
+    [oauth.customFetch]: async (url, { body, headers, method }) => {
+      answer = await post(transport, new URL(url), method, headers, String(body));
+      if (answer.status < 200 || answer.status > 299) throw tokenRefusal(answer, grant.what, secrets);
+      return grantedIn(answer);
+    },
+  });
+  let granted: OAuth.TokenEndpointResponse;
+  try {
+    granted = await grant.process(oauth, as, client, response);
+  } catch (error) {
+    // Not kept as the cause: it carries the answer with the tokens.
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ServiceError(`${grant.what} failed: the identity provider's answer cannot be used: ${why}`);
+  }
+  return {
+    accessToken: granted.access_token,
+    expiresAt: granted.expires_in === undefined ? undefined : sentAt + granted.expires_in * 1000,
+    refreshToken: granted.refresh_token,
+    scope: granted.scope,
+  };
+}
+
+async function post(
+  transport: Transport,
+  url: URL,
+  method: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<HttpResponse> {
+  const signal = AbortSignal.timeout(LIMIT);
+  try {
+    return await transport.send({
+      method,
+      url,
+      // Without the `charset` that the library adds: the media type takes no parameter.
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+      idleTimeout: LIMIT,
+      signal,
+    });
+  } catch (error) {
+    const failure = signal.aborted
+      ? new TransportError('stalled', `${url.host} did not answer within ${LIMIT / 1000} s`)
+      : TransportError.from(error, url);
+    throw new UnreachableError(`the identity provider could not be reached: ${failure.message}`, {
+      cause: failure,
+      next: 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run the command again: the sign-in is kept',
+    });
+  }
 }

@@ -1,0 +1,70 @@
+import { UsageError } from '../errors.ts';
+
+/**
+ * Why the OS keychain cannot be used now. The first four mean that there is none; nothing can be stored in it.
+ */
+export type KeychainCondition =
+  | 'no-package'
+  | 'no-library'
+  | 'no-bus'
+  | 'no-service'
+  | 'no-keyring'
+  | 'locked'
+  | 'mute'
+  | 'refused';
+
+const ABSENT: readonly KeychainCondition[] = ['no-package', 'no-library', 'no-bus', 'no-service'];
+
+/** The keychain is not usable; the message and the next step depend on why. */
+export class KeychainError extends UsageError {
+  readonly condition: KeychainCondition;
+
+  constructor(condition: KeychainCondition, detail?: string) {
+    const { message, step } = TEXTS[condition];
+    super(message, {
+      details: detail ? [detail] : [],
+      next: `${step}, or keep the secrets in an encrypted file: \`hooktrail login --store file\` (or HOOKTRAIL_STORE=file)`,
+    });
+    this.condition = condition;
+  }
+
+  /** There is no keychain at all, so nothing of ours is in one. */
+  get isAbsent(): boolean {
+    return ABSENT.includes(this.condition);
+  }
+}
+
+const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string }>> = {
+  'no-package': {
+    message: 'the OS keychain cannot be reached: the npm package keytar is not installed',
+    step: 'install hooktrail again without `--omit=optional`',
+  },
+  'no-library': {
+    message: 'the OS keychain cannot be reached: its native library could not be loaded',
+    step: 'install libsecret (Debian, Ubuntu: `apt install libsecret-1-0`; Fedora: `dnf install libsecret`)',
+  },
+  'no-bus': {
+    message: 'the OS keychain cannot be reached: there is no D-Bus session bus',
+    step: 'run hooktrail in a desktop session, or under `dbus-run-session` with an unlocked keyring',
+  },
+  'no-service': {
+    message: 'there is no OS keychain: no Secret Service runs on the D-Bus session bus',
+    step: 'start one (gnome-keyring, KWallet, KeePassXC)',
+  },
+  'no-keyring': {
+    message: 'the OS keychain has no default keyring to store anything in',
+    step: 'make one (in "Passwords and Keys", or by signing in to the desktop once)',
+  },
+  locked: {
+    message: 'the OS keychain is locked',
+    step: 'unlock it (in "Passwords and Keys" or your wallet manager, or with `gnome-keyring-daemon --unlock`) and run the command again',
+  },
+  mute: {
+    message: 'the OS keychain does not answer',
+    step: 'look for a dialog of the keychain that waits for you, or restart its service',
+  },
+  refused: {
+    message: 'the OS keychain refused',
+    step: 'allow hooktrail to use it',
+  },
+};

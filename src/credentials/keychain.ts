@@ -1,0 +1,73 @@
+import type { Context, Keychain } from '../context.ts';
+import { KeychainError } from './keychain-error.ts';
+import { checkSecretService } from './secret-service.ts';
+
+type Surroundings = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
+
+/** Every answer, good or bad, comes within 5 s. */
+const LIMIT = 4_500;
+/** macOS asks the person in a dialog of its own whether this program may read the item. */
+const DIALOG_LIMIT = 60_000;
+
+/**
+ * The OS keychain, found usable; its calls end in time, with a `KeychainError` that says what is wrong with it.
+ * On Linux its service is asked first, so that the native library is not called where it would hang.
+ */
+export async function openKeychain(context: Surroundings): Promise<Keychain> {
+  const started = performance.now();
+  const { platform } = context.machine;
+  if (platform === 'linux') await checkSecretService(context, { service: 'hooktrail' }, LIMIT - 500);
+  const keychain = await load(context);
+  let spent = performance.now() - started;
+  const bounded = async <T>(work: Promise<T>): Promise<T> => {
+    const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.max(LIMIT - spent, 500);
+    spent = 0;
+    return await inTime(work, limit);
+  };
+  return {
+    get: (account) => bounded(keychain.get(account)),
+    set: (account, secret) => bounded(keychain.set(account, secret)),
+    delete: (account) => bounded(keychain.delete(account)),
+    accounts: () => bounded(keychain.accounts()),
+  };
+}
+
+async function load({ loadKeychain, machine }: Surroundings): Promise<Keychain> {
+  try {
+    return await loadKeychain();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') throw new KeychainError('no-package');
+    throw new KeychainError(
+      machine.platform === 'linux' ? 'no-library' : 'no-package',
+      message.split('\n')[0],
+    );
+  }
+}
+
+async function inTime<T>(work: Promise<T>, limit: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new KeychainError('mute')), limit);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The native library has words only. */
+function explained(error: unknown): KeychainError {
+  if (error instanceof KeychainError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (/locked|interaction is not allowed/i.test(message)) return new KeychainError('locked', message);
+  if (/autolaunch|D-?Bus.*(connect|address)|could not connect/i.test(message))
+    return new KeychainError('no-bus', message);
+  if (/not provided by any \.service|NameHasNoOwner|ServiceUnknown/i.test(message))
+    return new KeychainError('no-service', message);
+  if (/time(d )?-?out/i.test(message)) return new KeychainError('mute', message);
+  return new KeychainError('refused', message);
+}

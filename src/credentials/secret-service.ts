@@ -1,0 +1,71 @@
+import type { Context } from '../context.ts';
+import { sessionBus } from './dbus-address.ts';
+import { DBusConnection, DBusError, DBusTimeout } from './dbus-connection.ts';
+import { KeychainError } from './keychain-error.ts';
+
+const SERVICE = {
+  destination: 'org.freedesktop.secrets',
+  path: '/org/freedesktop/secrets',
+  interface: 'org.freedesktop.Secret.Service',
+} as const;
+
+/**
+ * Asks the Secret Service (its specification, "Service" and "Collection") whether it can be used, before the native
+ * library does: a native call that hangs would hold the process for 25 s and more, since Node joins its threads on exit,
+ * and a locked keyring looks empty to it. `limit` in milliseconds. Throws `KeychainError`.
+ */
+export async function checkSecretService(
+  context: Pick<Context, 'environment' | 'machine'>,
+  attributes: Readonly<Record<string, string>>,
+  limit: number,
+): Promise<void> {
+  const address = await sessionBus(context);
+  if (address === 'absent') throw new KeychainError('no-bus');
+  if (address === 'other') return;
+  const bus = await connected(address.socket, context.machine.userId, limit);
+  try {
+    // The bus starts the service for this where it knows how to.
+    const [collection] = await bus.call({ ...SERVICE, member: 'ReadAlias', body: ['default'] });
+    if (collection === '/') throw new KeychainError('no-keyring');
+    const [isLocked] = await bus.call({
+      ...SERVICE,
+      path: String(collection),
+      interface: 'org.freedesktop.DBus.Properties',
+      member: 'Get',
+      body: ['org.freedesktop.Secret.Collection', 'Locked'],
+    });
+    if (isLocked === true) throw new KeychainError('locked');
+    // Items may lie in another collection than the default one; this is also the first thing libsecret will ask.
+    const [, locked] = await bus.call({ ...SERVICE, member: 'SearchItems', body: [attributes] });
+    if (Array.isArray(locked) && locked.length > 0) throw new KeychainError('locked');
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    bus.close();
+  }
+}
+
+async function connected(socket: string, userId: number, limit: number): Promise<DBusConnection> {
+  try {
+    return await DBusConnection.open(socket, userId, limit);
+  } catch (error) {
+    if (error instanceof DBusTimeout)
+      throw new KeychainError('mute', 'the D-Bus session bus does not answer');
+    if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${error.message}`);
+    throw new KeychainError('no-bus', (error as Error).message);
+  }
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof KeychainError) return error;
+  if (error instanceof DBusTimeout) return new KeychainError('mute');
+  if (!(error instanceof DBusError)) return new KeychainError('mute', (error as Error).message);
+  const name = error.errorName.replace(/^org\.freedesktop\.(DBus\.Error|Secret\.Error)\./, '');
+  if (name === 'ServiceUnknown' || name === 'NameHasNoOwner') return new KeychainError('no-service');
+  // The bus knows a service, but starting it failed.
+  if (name.startsWith('Spawn.')) return new KeychainError('no-service', error.message);
+  if (name === 'NoReply' || name === 'Timeout' || name === 'TimedOut')
+    return new KeychainError('mute', error.message);
+  if (name === 'IsLocked') return new KeychainError('locked');
+  return new KeychainError('refused', `${error.errorName}: ${error.message}`);
+}

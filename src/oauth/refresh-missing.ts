@@ -1,0 +1,33 @@
+import { settingNames } from '../config/names.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Context } from '../context.ts';
+import { hasOtherSignIn } from '../credentials/open-vault.ts';
+import type { Binding, Vault } from '../credentials/vault.ts';
+import { NotSignedInError } from '../errors.ts';
+
+export function loginCommand(profile: string): string {
+  return profile === 'default' ? 'hooktrail login' : `hooktrail login --profile ${profile}`;
+}
+
+/** Says why nothing is stored: never signed in, or signed in somewhere else than these settings point to. */
+export async function notSignedIn(
+  settings: Settings,
+  binding: Binding,
+  vault: Vault,
+  context: Context,
+): Promise<NotSignedInError> {
+  const { profile } = settings;
+  const named = profile === 'default' ? '' : ` with the profile '${profile}'`;
+  const next = `run \`${loginCommand(profile)}\``;
+  if (!(await hasOtherSignIn(vault.kind, binding, context).catch(() => false))) {
+    return new NotSignedInError(`not signed in${named}`, { next });
+  }
+  const details = (['authUrl', 'clientId', 'baseUrl'] as const).map((name) => {
+    const value = settings.get(name);
+    return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.sourceOf(name)})`;
+  });
+  return new NotSignedInError(`not signed in${named} to these:`, {
+    details: [...details, 'the stored sign-in belongs to others, and its tokens are sent nowhere else'],
+    next: `take back what overrides the settings, or ${next}`,
+  });
+}

@@ -1,0 +1,68 @@
+import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
+import { describeBody } from '../http/service-error.ts';
+import type { HttpResponse } from '../http/transport.ts';
+
+/** The code or refresh token is spent, expired or revoked (RFC 6749 section 5.2, `invalid_grant`). */
+export class InvalidGrantError extends NotSignedInError {}
+
+/** Other answers that mean: not with this client, not with this secret, not this user. */
+const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'access_denied']);
+
+/** The error for an answer of the token endpoint that grants nothing. Nothing of `secrets` is in it, whatever the answer repeats. */
+export function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly string[]): HooktrailError {
+  const { status } = answer;
+  if (status >= 300 && status < 400) {
+    return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
+      details: [
+        'redirects of the token endpoint are not followed: they would carry the client secret elsewhere',
+      ],
+      next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
+    });
+  }
+  const details = describeBody(answer).map((line) => withoutSecrets(line, secrets));
+  const error = errorOf(answer);
+  if (error === 'invalid_grant') {
+    return new InvalidGrantError(`${what} was refused by the identity provider`, {
+      details,
+      next: 'run `hooktrail login`',
+    });
+  }
+  if (error && REFUSALS.has(error)) {
+    return new NotSignedInError(`${what} was refused by the identity provider`, {
+      details,
+      next: 'check --client-id and the client secret, and run `hooktrail login`',
+    });
+  }
+  return new ServiceError(`${what} failed: the identity provider answered ${status}`, {
+    details,
+    next:
+      status >= 500 || status === 429 || status === 408
+        ? 'run the command again later: the sign-in is kept'
+        : 'check --auth-url (HOOKTRAIL_AUTH_URL) and the client settings',
+  });
+}
+
+function errorOf({ body }: HttpResponse): string | undefined {
+  try {
+    const { error } = JSON.parse(body.toString('utf8'));
+    return typeof error === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Providers repeat parameters in their explanations; and whatever looks like a token is not for a terminal or a log. */
+function withoutSecrets(line: string, secrets: readonly string[]): string {
+  let text = line;
+  for (const secret of secrets.filter((secret) => secret.length > 3)) {
+    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+      text = text.replaceAll(form, '[redacted]');
+    }
+  }
+  return text
+    .replace(/\beyJ[\w-]{8,}(\.[\w-]*)*/g, '[redacted]')
+    .replace(
+      /\b((?:access|refresh|id)_token|client_secret|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&]+/gi,
+      '$1$2[redacted]',
+    );
+}
