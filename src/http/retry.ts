@@ -55,6 +55,7 @@ export async function sendWithRetry(
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  const date = Date.parse(header);
+  // An HTTP-date starts with a day's name; Date.parse alone would take '-1' for a year.
+  const date = /^\s*[A-Za-z]/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Measured {
+  /** Wall-clock seconds. */
+  readonly seconds: number;
+  /** Largest resident size in MiB, of the process itself; undefined where the system does not tell. */
+  readonly peakMiB: number | undefined;
+  /** Processor seconds of the process itself. */
+  readonly cpu: number | undefined;
+  /** Lines on standard output. */
+  readonly lines: number;
+}
+
+/** Runs a command to its end, reading its output as a pipe would. Throws when it fails. */
+export async function measure({ file, args, env }: Command): Promise<Measured> {
+  const began = performance.now();
+  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let lines = 0;
+  let errors = '';
+  let peakMiB: number | undefined;
+  let cpu: number | undefined;
+  child.stdout.on('data', (chunk: Buffer) => {
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  // The high-water mark only grows: the last look before the end is the one that counts.
+  const look = setInterval(async () => {
+    const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
+    const peak = status.match(/VmHWM:\s+(\d+) kB/)?.[1];
+    if (peak) peakMiB = Number(peak) / 1024;
+    const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8').catch(() => '');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields.length > 12) cpu = (Number(fields[11]) + Number(fields[12])) / 100;
+  }, 15);
+  const [code] = await once(child, 'close');
+  clearInterval(look);
+  if (code !== 0) throw new Error(`${file} ${args.join(' ')} ended with ${code}: ${errors}`);
+  return { seconds: (performance.now() - began) / 1000, peakMiB, cpu, lines };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** Medians of several runs of each command, taken in turns so that a busy moment of the machine hits all alike. */
+export async function compare(
+  commands: Readonly<Record<string, Command>>,
+  rounds: number,
+): Promise<Record<string, Measured & { runs: number[] }>> {
+  const all: Record<string, Measured[]> = {};
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, command] of Object.entries(commands)) {
+      const measured = await measure(command);
+      all[name] = [...(all[name] ?? []), measured];
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(all).map(([name, runs]) => {
+      const known = (pick: (run: Measured) => number | undefined) => {
+        const values = runs.map(pick).filter((value) => value !== undefined);
+        return values.length > 0 ? median(values) : undefined;
+      };
+      const seconds = runs.map((run) => run.seconds);
+      return [
+        name,
+        {
+          seconds: median(seconds),
+          peakMiB: known((run) => run.peakMiB),
+          cpu: known((run) => run.cpu),
+          lines: (runs[0] as Measured).lines,
+          runs: seconds,
+        },
+      ];
+    }),
+  );
+}

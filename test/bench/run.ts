@@ -1,0 +1,16 @@
+import { benchSearch } from './search.ts';
+
+/** `npm run bench [name…]`: every measurement, or those named; nothing here passes or fails. */
+const benches: Readonly<Record<string, () => Promise<void>>> = {
+  search: benchSearch,
+};
+
+async function main(names: readonly string[]): Promise<void> {
+  for (const name of names.length > 0 ? names : Object.keys(benches)) {
+    const bench = benches[name];
+    if (!bench) throw new Error(`no bench '${name}': ${Object.keys(benches).join(', ')}`);
+    await bench();
+  }
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,111 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createHome, type Home } from '../../support/home.ts';
+import { run } from '../../support/program.ts';
+
+const config = (home: Home, ...args: string[]) => run(['config', ...args], { env: home.env });
+
+describe('config', () => {
+  test('what is set is listed, read, unset and gone', async () => {
+    await using home = await createHome();
+    expect(await config(home, 'set', 'base-url', 'https://events.example.com/v1')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: "base-url is saved in the profile 'default'\n",
+    });
+    await config(home, 'set', 'vendor', 'acme', '--profile', 'other');
+    expect((await config(home)).stdout).toBe('base-url=https://events.example.com/v1\n');
+    expect((await config(home, 'list', '--json', '--profile', 'other')).stdout).toBe('{"vendor":"acme"}\n');
+    expect((await config(home, 'get', 'base-url')).stdout).toBe('https://events.example.com/v1\n');
+    await config(home, 'unset', 'base-url');
+    const gone = await config(home, 'get', 'base-url');
+    expect(gone.code).toBe(2);
+    expect(gone.stderr).toContain("error: base-url is not saved in the profile 'default'\n");
+  });
+
+  test('the file is private, and where `config path` says', async () => {
+    await using home = await createHome();
+    await config(home, 'set', 'vendor', 'acme');
+    const file = (await config(home, 'path')).stdout.trimEnd();
+    expect(file).toBe(path.join(home.env['HOOKTRAIL_CONFIG_DIR'] as string, 'config.json'));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+      version: 1,
+      profiles: { default: { vendor: 'acme' } },
+    });
+  });
+
+  test.each([
+    [
+      ['set', 'base-url', 'http://events.example.com'],
+      "base-url: 'http://events.example.com' is not accepted: an https: URL",
+    ],
+    [['set', 'base-urll', 'x'], "there is no setting 'base-urll'"],
+    [['get', 'vendr'], "there is no setting 'vendr'"],
+    [['set', 'client-secret', 'x'], "'client-secret' is not saved in the settings: secrets never are"],
+    [
+      ['set', 'store', 'keychian'],
+      "store: 'keychian' is not accepted: keychain or file (did you mean keychain?)",
+    ],
+    [['set', 'issuer', 'nobody'], "issuer: 'nobody' is not accepted"],
+    [['set', 'vendor', 'a b'], "vendor: 'a b' is not accepted"],
+    [['set', 'scope', ''], "scope: '' is not accepted"],
+    [['list', '--profile', '../x'], "--profile: '../x' is not accepted"],
+  ])('%j is a usage error', async (args, message) => {
+    await using home = await createHome();
+    const { code, stderr } = await config(home, ...args);
+    expect(stderr).toContain(`error: ${message}`);
+    expect(code).toBe(2);
+  });
+
+  test.each(['{', '[]', '{"version":2}', '{"version":1,"profiles":{"a":{"vendor":1}}}'])(
+    'a settings file that holds %s is reported, not replaced',
+    async (text) => {
+      await using home = await createHome();
+      const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+      await mkdir(folder);
+      await writeFile(path.join(folder, 'config.json'), text);
+      const { code, stderr } = await config(home, 'set', 'vendor', 'acme');
+      expect(stderr).toMatch(/^error: the settings in .* are damaged: /);
+      expect(code).toBe(2);
+      expect(await readFile(path.join(folder, 'config.json'), 'utf8')).toBe(text);
+    },
+  );
+});
+
+describe('profiles', () => {
+  test('one is chosen by flag, then variable, then `profiles use`', async () => {
+    await using home = await createHome();
+    for (const name of ['one', 'two', 'three']) await config(home, 'set', 'vendor', name, '--profile', name);
+    expect(await run(['profiles', 'use', 'one'], { env: home.env })).toMatchObject({ code: 0, stdout: '' });
+    const vendor = async (args: string[], env: Record<string, string> = {}) =>
+      (await run(['config', 'get', 'vendor', ...args], { env: { ...home.env, ...env } })).stdout.trimEnd();
+    expect(await vendor([])).toBe('one');
+    expect(await vendor([], { HOOKTRAIL_PROFILE: 'two' })).toBe('two');
+    expect(await vendor(['--profile', 'three'], { HOOKTRAIL_PROFILE: 'two' })).toBe('three');
+    const list = await run(['profiles', '--json'], { env: home.env });
+    expect(
+      JSON.parse(list.stdout).map((profile: { name: string; active: boolean }) => [
+        profile.name,
+        profile.active,
+      ]),
+    ).toEqual([
+      ['one', true],
+      ['two', false],
+      ['three', false],
+    ]);
+  });
+
+  test('an unknown one is named with the nearest', async () => {
+    await using home = await createHome();
+    await config(home, 'set', 'vendor', 'acme', '--profile', 'production');
+    for (const verb of ['use', 'delete']) {
+      const { code, stderr } = await run(['profiles', verb, 'prodution'], { env: home.env });
+      expect(stderr).toBe(
+        "error: there is no profile 'prodution'\n  profiles: production\nnext: did you mean production?\n",
+      );
+      expect(code).toBe(2);
+    }
+  });
+});

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { redactedHeaders, redactedUrl } from '../../src/http/redaction.ts';
+
+test('secret headers lose their values, others stay', () => {
+  expect(
+    redactedHeaders({
+      Authorization: 'Bearer s3cret',
+      'api-token': 's3cret',
+      'Set-Cookie': ['s3cret'] as never,
+      'x-client-secret': 's3cret',
+      accept: 'application/json',
+    }),
+  ).toEqual([
+    'Authorization: Bearer [redacted]',
+    'api-token: [redacted]',
+    'Set-Cookie: [redacted]',
+    'x-client-secret: [redacted]',
+    'accept: application/json',
+  ]);
+});
+
+test('secret query parameters and user information lose their values', () => {
+  expect(redactedUrl(new URL('https://u:p@id.example.com/cb?code=abc&scope=x&state=def&iss=y'))).toBe(
+    'https://id.example.com/cb?code=[redacted]&scope=x&state=[redacted]&iss=y',
+  );
+  const search =
+    'https://e.example.com/integrator-events?gt(createdOn,2026-11-01)&eq(eventType,a%26code%3Db)&limit(1,5)';
+  expect(redactedUrl(new URL(search))).toBe(search);
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/context.ts';
+import { retryAfter, sendWithRetry } from '../../src/http/retry.ts';
+import type { HttpResponse, Transport } from '../../src/http/transport.ts';
+import { TransportError } from '../../src/http/transport-error.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+const url = new URL('https://events.example.com/');
+
+/** Answers in turn: a status, a status with `Retry-After`, or a failure of the connection. */
+function scripted(...script: (number | [number, string] | TransportError)[]) {
+  const slept: number[] = [];
+  const clock: Clock = { now: () => NOW, sleep: async (milliseconds) => void slept.push(milliseconds) };
+  let sent = 0;
+  const transport: Transport = {
+    close: async () => undefined,
+    async send() {
+      const next = script[sent++] ?? 200;
+      if (next instanceof TransportError) throw next;
+      const [status, wait] = Array.isArray(next) ? next : [next, undefined];
+      return {
+        status,
+        headers: wait === undefined ? {} : { 'retry-after': wait },
+        body: Buffer.alloc(0),
+      } as HttpResponse;
+    },
+  };
+  const answer = () => sendWithRetry(transport, { method: 'GET', url }, { clock, random: () => 1 });
+  return { answer, slept, sent: () => sent };
+}
+
+describe('a GET that fails in passing', () => {
+  test.each([408, 429, 500, 502, 503, 504])('is sent again after %i', async (status) => {
+    const { answer, sent } = scripted(status, 200);
+    expect((await answer()).status).toBe(200);
+    expect(sent()).toBe(2);
+  });
+
+  test.each([400, 401, 403, 404, 406, 501, 301])('is not sent again after %i', async (status) => {
+    const { answer, sent } = scripted(status);
+    expect((await answer()).status).toBe(status);
+    expect(sent()).toBe(1);
+  });
+
+  test('is sent five times at most, waiting twice as long each time', async () => {
+    const { answer, slept, sent } = scripted(503, 503, 503, 503, 503, 200);
+    expect((await answer()).status).toBe(503);
+    expect(sent()).toBe(5);
+    expect(slept).toEqual([500, 1000, 2000, 4000]);
+  });
+
+  test('waits as long as Retry-After says, seconds or a date, up to a minute', async () => {
+    const { answer, slept } = scripted([429, '7'], [503, 'Sat, 21 Nov 2026 10:00:30 GMT'], [429, '60'], 200);
+    expect((await answer()).status).toBe(200);
+    expect(slept).toEqual([7000, 30_000, 60_000]);
+  });
+
+  test('is not waited for when the service asks for more than a minute', async () => {
+    const { answer, slept } = scripted([429, '61'], 200);
+    expect((await answer()).status).toBe(429);
+    expect(slept).toEqual([]);
+  });
+
+  test('is sent again when the connection breaks, not when a certificate is wrong', async () => {
+    const broken = scripted(new TransportError('broken', 'reset'), 200);
+    expect((await broken.answer()).status).toBe(200);
+    const tls = scripted(new TransportError('tls', 'expired'), 200);
+    await expect(tls.answer()).rejects.toThrow('expired');
+    expect(tls.sent()).toBe(1);
+  });
+});
+
+test.each([
+  [undefined, undefined],
+  ['0', 0],
+  ['12', 12_000],
+  ['soon', undefined],
+  ['-1', undefined],
+  ['Sat, 21 Nov 2026 09:59:00 GMT', 0],
+])('Retry-After: %s', (header, milliseconds) => expect(retryAfter(header, NOW)).toBe(milliseconds));
