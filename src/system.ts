@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +15,8 @@ export interface System {
 /** The only place that knows `process`, the real clock and the native keychain. */
 export function createSystem(): System {
   const abort = new AbortController();
+  // Every request and wait under way listens to it.
+  setMaxListeners(0, abort.signal);
   const stopOn = (signal: 'SIGINT' | 'SIGTERM') => {
     process.on(signal, () => abort.abort(new InterruptedError(signal)));
   };

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * Runs requests ahead of their reader: at most `width()` under way or waiting to be taken, handed out in the order of
  * `jobs`. Ending the iteration early aborts what is under way.
@@ -6,8 +8,13 @@ export async function* readAhead<Job, Result>(
   jobs: Iterator<Job>,
   run: (job: Job, signal: AbortSignal) => Promise<Result>,
   width: () => number,
+  signal: AbortSignal,
 ): AsyncGenerator<{ job: Job; result: Result }> {
   const abort = new AbortController();
+  // Each request under way listens to it, and so many are asked for.
+  setMaxListeners(0, abort.signal);
+  const onAbort = () => abort.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
   const waiting: { job: Job; result: Promise<Result> }[] = [];
   let exhausted = false;
   const fill = () => {
@@ -32,6 +39,7 @@ export async function* readAhead<Job, Result>(
       yield { job, result: settled };
     }
   } finally {
+    signal.removeEventListener('abort', onAbort);
     abort.abort();
   }
 }

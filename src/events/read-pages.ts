@@ -16,6 +16,7 @@ export interface ReadOptions {
   readonly limit?: number | undefined;
   /** Pages asked for at the same time; read again before each request, as a busy service lowers it. */
   readonly concurrency: () => number;
+  readonly signal: AbortSignal;
 }
 
 export interface ReadPage {
@@ -30,6 +31,7 @@ interface Plan {
   readonly size: number;
   readonly pin: Instant | undefined;
   readonly concurrency: () => number;
+  readonly signal: AbortSignal;
   readonly reading: Reading;
 }
 
@@ -46,7 +48,7 @@ const MAX_EMPTY_PAGES = 20;
  * Throws `ServiceError` when what was read is not what the service counts.
  */
 export async function* readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
-  const { baseUrl, query, concurrency, limit = Number.POSITIVE_INFINITY } = options;
+  const { baseUrl, query, concurrency, signal, limit = Number.POSITIVE_INFINITY } = options;
   const size = Math.min(options.pageSize, limit);
   const at = searchUrl(baseUrl, query, { start: 1, count: size });
   const first = await fetchPage(at);
@@ -57,7 +59,7 @@ export async function* readPages(fetchPage: FetchPage, options: ReadOptions): As
   const reading = new Reading(page, limit);
   yield handOn(reading, page);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
-  const plan: Plan = { fetchPage, url, size, pin, concurrency, reading };
+  const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && reading.lastTotal !== undefined;
   if (!reading.full) yield* aligned ? byOffsets(plan, size + 1) : byLinks(plan, page, at);
   for (let sweep = 0; sweep < MAX_SWEEPS && !reading.complete; sweep++) {
@@ -82,6 +84,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
       windows(start, size, end),
       (window, signal) => plan.fetchPage(plan.url(window), signal),
       plan.concurrency,
+      plan.signal,
     );
     for await (const { job, result } of pages) {
       const { page } = result;

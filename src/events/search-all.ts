@@ -11,9 +11,9 @@ import { type ReadOptions, readPages } from './read-pages.ts';
 export interface Search {
   readonly service: Service;
   readonly queries: readonly Query[];
-  readonly options: Omit<ReadOptions, 'query' | 'concurrency'> & { readonly concurrency: number };
+  readonly options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { readonly concurrency: number };
   readonly format: FormatOptions;
-  readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock'>;
+  readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
   readonly reporter: Reporter;
 }
 
@@ -38,7 +38,13 @@ export async function searchAll({ service, queries, options, format, context, re
         break;
       }
       let sum: number | undefined;
-      const read = { ...options, query, limit: limit - printed, concurrency: () => concurrency };
+      const read = {
+        ...options,
+        query,
+        limit: limit - printed,
+        concurrency: () => concurrency,
+        signal: context.signal,
+      };
       for await (const page of readPages(fetchPage, read)) {
         printed += page.items.count;
         pages++;

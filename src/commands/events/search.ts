@@ -97,7 +97,7 @@ async function search(
   const { searchAll } = await import('../../events/search-all.ts');
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
-    const options: Omit<ReadOptions, 'query' | 'concurrency'> & { concurrency: number } = {
+    const options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { concurrency: number } = {
       baseUrl: service.baseUrl,
       pageSize: flags.pageSize ?? PAGE_SIZE,
       limit,
