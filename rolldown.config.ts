@@ -11,6 +11,8 @@ export default defineConfig({
     entryFileNames: '[name].js',
     // Named by content, so that a build beside a running program takes nothing away from it; `prepack` starts afresh.
     chunkFileNames: 'chunks/[name]-[hash].js',
+    // oidc-provider tells its models apart by the names of their classes.
+    keepNames: true,
     minify: { mangle: false, compress: true },
   },
   // oidc-provider's dependency `depd` uses it to keep a function's arity; only the sandbox loads it.
