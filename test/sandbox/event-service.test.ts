@@ -164,6 +164,8 @@ describe('search', () => {
   });
 
   it('has no next page after the last item, nor items beyond it', async () => {
+    const butOne = await json('/integrator-events?limit(1100,100)');
+    expect(butOne.next).toBe(`${collection()}?limit(1200,100)`);
     const last = await json('/integrator-events?limit(1101,100)');
     expect([last.items.length, last.next]).toEqual([100, null]);
     const beyond = await json('/integrator-events?limit(1201,100)');

@@ -99,6 +99,15 @@ describe('event store', () => {
     expect(page.items.length).toBeLessThan(5);
   });
 
+  it('tells neighbours in memory from neighbours in a buffer', () => {
+    const store = storeOf([{ ms: 10, ticks: 0, word: 1, type: 'a', status: 'FAILED' }]);
+    // Fills a buffer of 4 MiB to its first byte, and is older than what stands at the end of the buffer before.
+    const json = Buffer.from(`"${'y'.repeat(4 * 1024 * 1024 - 3)}"`);
+    store.add({ ms: 5, ticks: 0, id: [2, 0, 0, 0], type: 'a', subscription: 's', status: 'FAILED', json });
+    const { items } = store.page({}, 1, 2);
+    expect(Buffer.concat(items).equals(Buffer.concat([Buffer.from('{"n":1,"t":"a"},'), json]))).toBe(true);
+  });
+
   it('finds by id after events were added in the middle', () => {
     const store = storeOf([{ ms: 10, ticks: 0, word: 1, type: 'a', status: 'FAILED' }]);
     expect(store.text([1, 0, 0, 0])).toBe('{"n":1,"t":"a"}');

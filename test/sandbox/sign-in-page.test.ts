@@ -14,25 +14,36 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** Opens the page as a browser without JavaScript would. */
-async function open() {
-  const start = await fetch(authorizeUrl(sandbox), { redirect: 'manual' });
-  const url = new URL(start.headers.get('location') ?? '', sandbox.settings.authUrl).href;
-  const cookie = start.headers
-    .getSetCookie()
-    .map((one) => one.split(';')[0])
-    .join('; ');
-  const page = await fetch(url, { headers: { cookie } });
-  return { url, cookie, page, html: await page.text() };
+type Cookies = Map<string, string>;
+
+/** One request of a browser without JavaScript; cookies are kept whatever their path. */
+async function visit(url: string, cookies: Cookies, form?: Record<string, string>): Promise<Response> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const post = form && { method: 'POST', body: new URLSearchParams(form) };
+  const answer = await fetch(url, { redirect: 'manual', headers: { cookie }, ...post });
+  for (const set of answer.headers.getSetCookie()) {
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(set) as unknown as [string, string, string];
+    if (value) cookies.set(name, value);
+    else cookies.delete(name);
+  }
+  return answer;
 }
 
-async function submit(decision: 'approve' | 'cancel', user = 'support@example.com'): Promise<URL> {
-  const { url, cookie } = await open();
-  const body = new URLSearchParams({ user, decision });
-  const posted = await fetch(url, { method: 'POST', body, redirect: 'manual', headers: { cookie } });
-  const resume = posted.headers.get('location') ?? '';
-  const resumed = await fetch(resume, { redirect: 'manual', headers: { cookie } });
-  return new URL(resumed.headers.get('location') ?? '');
+const target = (answer: Response) => new URL(answer.headers.get('location') ?? '', sandbox.settings.authUrl);
+
+async function open(cookies: Cookies = new Map()) {
+  const { href } = target(await visit(authorizeUrl(sandbox), cookies));
+  const page = await visit(href, cookies);
+  return { url: href, page, html: await page.text() };
+}
+
+async function submit(
+  decision: 'approve' | 'cancel',
+  user: string,
+  cookies: Cookies = new Map(),
+): Promise<URL> {
+  const { url } = await open(cookies);
+  return target(await visit(target(await visit(url, cookies, { user, decision })).href, cookies));
 }
 
 describe('sign-in page', () => {
@@ -54,13 +65,21 @@ describe('sign-in page', () => {
     const approved = await submit('approve', 'Ünï <b>');
     expect(approved.href.startsWith(`${loopback}?`)).toBe(true);
     expect([...approved.searchParams.keys()].sort()).toEqual(['code', 'iss', 'scope', 'state']);
-    const cancelled = await submit('cancel');
+    const cancelled = await submit('cancel', 'x');
     expect(Object.fromEntries(cancelled.searchParams)).toEqual({
       error: 'access_denied',
       error_description: 'the sign-in was cancelled',
       state: 'a-state',
       iss: sandbox.settings.issuer,
     });
+  });
+
+  it('asks again at each sign-in, and lets another user in', async () => {
+    const cookies: Cookies = new Map();
+    for (const user of ['one@example.com', 'other@example.com', 'other@example.com']) {
+      expect((await submit('approve', user, cookies)).searchParams.has('code')).toBe(true);
+    }
+    expect((await open(cookies)).page.status).toBe(200);
   });
 
   it('belongs to the browser that began the sign-in', async () => {
