@@ -1,7 +1,7 @@
 /** The widths that a column can make do with, from all it wants to all it can bear. */
 export interface ColumnSizes {
-  /** Nothing is cut, the title neither. */
-  readonly full: number;
+  /** The title is not cut. */
+  readonly title: number;
   /** No value is cut. */
   readonly values: number;
   /** Good to read. */
@@ -73,8 +73,6 @@ function grow(
   }
   raiseStepped('soft');
   raiseStepped('values');
-  for (const [index, { full }] of columns.entries()) {
-    if (shown[index]) raise(index, Math.min(full, (widths[index] as number) + rest));
-  }
+  for (const [index, { title }] of columns.entries()) raise(index, title);
   return widths;
 }

@@ -15,6 +15,8 @@ export interface JqOptions {
   readonly perItem: boolean;
 }
 
+/** What the library's WebAssembly memory grows to, in bytes. An array of some 50 MB is what jq can hold in it. */
+const MEMORY = 256 * 2 ** 20;
 /** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
 
@@ -57,9 +59,14 @@ export async function createJqWriter(
     };
   }
   const pages: Buffer[] = [];
+  let size = 0;
   return {
     write: async (page) => {
-      if (page.count > 0) pages.push(linesOf(page));
+      if (page.count === 0) return;
+      const lines = linesOf(page);
+      size += lines.length;
+      if (size > MEMORY) throw tooLarge();
+      pages.push(lines);
     },
     end: async () => run(evaluate(() => arrayOf(pages))),
     abort: async () => {},
@@ -82,15 +89,23 @@ function arrayOf(pages: readonly Buffer[]): string {
 }
 
 function evaluate<Result>(step: () => Result): Result {
+  // The library tells the console when its memory ends; the error below says it in words.
+  const { error: print } = console;
+  console.error = () => {};
   try {
     return step();
   } catch (cause) {
-    // WebAssembly and strings have their limits: 4 GiB and half a GiB.
-    throw new ServiceError('--jq: the result is too large to hold in memory', {
-      next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',
-      cause,
-    });
+    throw tooLarge(cause);
+  } finally {
+    console.error = print;
   }
+}
+
+function tooLarge(cause?: unknown): ServiceError {
+  return new ServiceError('--jq: the result is too large for jq to hold as one array', {
+    next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',
+    cause,
+  });
 }
 
 function notCompiled(program: string, stderr: string): UsageError {

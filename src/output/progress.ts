@@ -1,4 +1,4 @@
-import type { Context, Output } from '../context.ts';
+import type { Context } from '../context.ts';
 import { plain } from './palette.ts';
 import type { Reporter } from './reporter.ts';
 import { terminalSafeLine } from './terminal-safe.ts';
@@ -50,7 +50,7 @@ export function startProgress(
         const text = progressText(label, state, (clock.now() - startedAt) / 1000);
         return cutTo(terminalSafeLine(text), stderr.columns - 4);
       },
-      stream: streamOf(stderr),
+      stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',
       // Neither is worth what would have to be put right after a crash.
@@ -95,25 +95,4 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
 
 function grouped(number: number): string {
   return number.toLocaleString('en-US');
-}
-
-/** Our output as the terminal stream that the spinner library moves its cursor on. */
-function streamOf(output: Output): NodeJS.WritableStream {
-  const write = (text: string) => {
-    void output.write(text).catch(() => undefined);
-    return true;
-  };
-  const stream = {
-    isTTY: true,
-    get columns() {
-      return output.columns;
-    },
-    write,
-    cursorTo: (column: number) => write(`\x1b[${column + 1}G`),
-    moveCursor: (_: number, lines: number) => write(lines < 0 ? `\x1b[${-lines}A` : `\x1b[${lines}B`),
-    clearLine: () => write('\x1b[K'),
-    once: () => stream,
-    removeListener: () => stream,
-  };
-  return stream as unknown as NodeJS.WritableStream;
 }

@@ -21,7 +21,7 @@ export function plainCell(bytes: Buffer, start: number, end: number): string {
 /** Text that keeps to its line, and on a terminal does nothing but show. */
 export function oneLine(text: string, forTerminal: boolean): string {
   // Half a surrogate pair is written as U+FFFD in the end, and measured as that.
-  const whole = text.replace(/\p{Surrogate}/gu, '\ufffd');
+  const whole = text.toWellFormed();
   return (forTerminal ? terminalSafeLine(whole) : whole).replace(BREAKS, escaped);
 }
 

@@ -5,17 +5,17 @@ import type { FormatOptions, ItemPage, ItemWriter } from './item-format.ts';
 import { membersOf } from './item-members.ts';
 import { paletteOf } from './palette.ts';
 import type { Reporter } from './reporter.ts';
-import { plainCell, terminalCell } from './table-cell.ts';
+import { oneLine, plainCell, terminalCell } from './table-cell.ts';
 import { type Column, type ColumnHead, NONE, plainColumns, terminalColumns } from './table-layout.ts';
 import { plainRows, terminalRows, terminalTable } from './table-text.ts';
 
 /** Titles for narrow terminals. */
-const SHORT_TITLES: Readonly<Record<string, string>> = {
-  createdOn: 'created',
-  publishStatus: 'status',
-  eventType: 'type',
-  subscriptionId: 'subscr.',
-};
+const SHORT_TITLES: ReadonlyMap<string, string> = new Map([
+  ['createdOn', 'created'],
+  ['publishStatus', 'status'],
+  ['eventType', 'type'],
+  ['subscriptionId', 'subscr.'],
+]);
 
 /**
  * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a terminal
@@ -33,7 +33,9 @@ export async function createTableWriter(
     const fields = options.fields ?? tableColumns(membersOf(page), options.columns);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
-    const heads = fields.map(({ text }, index) => headOf(text, !options.fields && index > 0));
+    const heads = fields.map(({ text }, index) =>
+      headOf(text, !options.fields && index > 0, stdout.isTerminal),
+    );
     const columns = stdout.isTerminal
       ? terminalColumns(heads, rows, stdout.columns)
       : plainColumns(heads, rows);
@@ -55,9 +57,9 @@ export async function createTableWriter(
 }
 
 /** Of the known columns the subscription is the one to do without; of unknown ones any but the first. */
-function headOf(name: string, byDefault: boolean): ColumnHead {
-  const short = SHORT_TITLES[name];
+function headOf(name: string, byDefault: boolean, forTerminal: boolean): ColumnHead {
+  const short = SHORT_TITLES.get(name);
   const known = short !== undefined || name === 'eventId';
   const spare = byDefault && (name === 'subscriptionId' || !known);
-  return { title: name, spare, ...(short === undefined ? {} : { short }) };
+  return { title: oneLine(name, forTerminal), spare, ...(short === undefined ? {} : { short }) };
 }

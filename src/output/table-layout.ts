@@ -79,18 +79,14 @@ function sizesOf(
     const [values, soft, tight] = [0, 1, 2].map((form) =>
       widest(forms.map((list) => list[form] ?? (list[0] as string))),
     );
-    return sizes(
-      [values as number, soft as number, tight as number, Math.min(8, tight as number)],
-      title,
-      true,
-      spare,
-    );
+    return sizes([values as number, soft as number, tight as number, tight as number], title, true, spare);
   }
   const values = widest(texts);
   if (kind === 'guid') return sizes([values, spare ? 9 : values, spare ? 9 : values, 9], title, true, spare);
   const head = Math.min(cellWidth(short), 12);
   const soft = Math.max(Math.min(values, kind === 'status' ? 12 : 16), head);
-  return sizes([Math.max(values, head), soft, Math.min(soft, 8), Math.min(soft, 5)], title, false, spare);
+  const hard = kind === 'status' ? 7 : 3;
+  return sizes([Math.max(values, head), soft, Math.min(soft, 8), Math.min(soft, hard)], title, false, spare);
 }
 
 function sizes(
@@ -100,7 +96,7 @@ function sizes(
   spare: boolean,
 ): ColumnSizes {
   const [values, soft, tight, hard] = widths;
-  return { full: Math.max(values, cellWidth(title)), values, soft, tight, hard, stepped, spare };
+  return { title: cellWidth(title), values, soft, tight, hard, stepped, spare };
 }
 
 function timeTo(text: string, width: number): string {

@@ -12,7 +12,7 @@ export async function renderTable(
   output: Pick<Output, 'isTerminal' | 'columns'>,
   reporter: Pick<Reporter, 'stdoutColor'>,
 ): Promise<string> {
-  const heads = header.map((title) => ({ title }));
+  const heads = header.map((title) => ({ title: oneLine(title, output.isTerminal) }));
   const cells = rows.map((row) => row.map((text) => oneLine(text, output.isTerminal)));
   if (!output.isTerminal) return plainRows(plainColumns(heads, cells), cells, true);
   const palette = await paletteOf(reporter.stdoutColor);

@@ -1,0 +1,90 @@
+import readline from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Output } from '../../src/context.ts';
+import type { ItemContext, ItemPage } from '../../src/output/item-format.ts';
+import { plain } from '../../src/output/palette.ts';
+import type { Reporter } from '../../src/output/reporter.ts';
+
+export interface FakeOutput extends Output {
+  /** Everything written so far. */
+  readonly text: string;
+  readonly writes: number;
+}
+
+/** An output that keeps what is written to it; a terminal with so many columns, or a pipe. */
+export function fakeOutput(columns?: number): FakeOutput {
+  const chunks: Buffer[] = [];
+  const write = async (chunk: string | Uint8Array) => {
+    // A copy: the writer may use its memory again.
+    chunks.push(Buffer.from(chunk as string));
+  };
+  return {
+    isTerminal: columns !== undefined,
+    columns: columns ?? 80,
+    colorDepth: columns === undefined ? 1 : 8,
+    get text() {
+      return Buffer.concat(chunks).toString();
+    },
+    get writes() {
+      return chunks.length;
+    },
+    write,
+    stream: () => terminalStream(write, columns),
+  };
+}
+
+/** A stream as `node:tty` has it, as far as libraries that draw on terminals use it. */
+function terminalStream(write: (chunk: Buffer) => Promise<void>, columns: number | undefined): Writable {
+  const stream = new Writable({
+    write: (chunk, _, done) => {
+      void write(chunk);
+      done();
+    },
+  });
+  return Object.assign(stream, {
+    isTTY: columns !== undefined,
+    columns,
+    cursorTo: (x: number) => readline.cursorTo(stream, x),
+    moveCursor: (x: number, y: number) => readline.moveCursor(stream, x, y),
+    clearLine: (direction: -1 | 0 | 1) => readline.clearLine(stream, direction),
+  });
+}
+
+export interface FakeReporter extends Reporter {
+  /** `notice: …` and `warning: …`, as they came. */
+  readonly said: string[];
+}
+
+/** A reporter without colour for standard output unless a level is given. */
+export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeReporter {
+  const said: string[] = [];
+  return {
+    said,
+    quiet: false,
+    verbose: false,
+    debug: false,
+    stdoutColor,
+    palette: plain,
+    say: (text) => void said.push(text),
+    notice: (text) => void said.push(`notice: ${text}`),
+    warning: (text) => void said.push(`warning: ${text}`),
+    trace: () => {},
+  };
+}
+
+export function itemContext(stdout: Output): ItemContext {
+  return { stdout, environment: {} };
+}
+
+/** Items as the page scanner hands them on: inside an array, `between` two of them. */
+export function pageOf(items: readonly string[], between = ','): ItemPage {
+  const spans = new Uint32Array(2 * items.length);
+  let text = '{"items":[';
+  for (const [index, item] of items.entries()) {
+    if (index > 0) text += between;
+    spans[2 * index] = Buffer.byteLength(text);
+    text += item;
+    spans[2 * index + 1] = Buffer.byteLength(text);
+  }
+  return { bytes: Buffer.from(`${text}]}`), spans, count: items.length };
+}
