@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Runs requests ahead of their reader: at most `width()` under way or waiting to be taken, handed out in the order of
- * `jobs`. Ending the iteration early aborts what is under way.
+ * Runs requests ahead of their reader, `width()` at a time, and hands their results out in the order of `jobs`. As many again
+ * may lie finished until their turn comes, so that one slow answer does not idle the others' connections; that is all the
+ * memory it takes. Ending the iteration early, or `signal`, aborts what is under way.
  */
 export async function* readAhead<Job, Result>(
   jobs: Iterator<Job>,
@@ -15,16 +16,22 @@ export async function* readAhead<Job, Result>(
   setMaxListeners(0, abort.signal);
   const onAbort = () => abort.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
+
   const waiting: { job: Job; result: Promise<Result> }[] = [];
+  let underWay = 0;
   let exhausted = false;
   const fill = () => {
-    while (!exhausted && waiting.length < width()) {
+    while (!exhausted && !abort.signal.aborted && underWay < width() && waiting.length < 2 * width()) {
       const { done, value: job } = jobs.next();
       if (done) {
         exhausted = true;
         return;
       }
-      const result = run(job, abort.signal);
+      underWay++;
+      const result = run(job, abort.signal).finally(() => {
+        underWay--;
+        fill();
+      });
       // Seen when its turn comes; until then a failure must not count as unhandled.
       result.catch(() => undefined);
       waiting.push({ job, result });
@@ -33,10 +40,7 @@ export async function* readAhead<Job, Result>(
   try {
     for (fill(); waiting.length > 0; fill()) {
       const { job, result } = waiting.shift() as (typeof waiting)[number];
-      const settled = await result;
-      // Ask for the next one before this one is consumed: the service works while we print.
-      fill();
-      yield { job, result: settled };
+      yield { job, result: await result };
     }
   } finally {
     signal.removeEventListener('abort', onAbort);

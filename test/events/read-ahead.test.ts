@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { readAhead } from '../../src/events/read-ahead.ts';
+
+const forever = new AbortController().signal;
+
+describe('reading ahead', () => {
+  test('hands results out in order, whichever comes first, and never asks for more than its width', async () => {
+    let underWay = 0;
+    let most = 0;
+    const run = async (job: number) => {
+      most = Math.max(most, ++underWay);
+      await delay((job * 7) % 5);
+      underWay--;
+      return job * 2;
+    };
+    const results: number[] = [];
+    for await (const { result } of readAhead(Array(40).keys(), run, () => 4, forever)) results.push(result);
+    expect(results).toEqual(Array.from({ length: 40 }, (_, job) => job * 2));
+    expect(most).toBe(4);
+  });
+
+  test('asks for the next one although the first is slow, and for no more than twice its width', async () => {
+    const asked: number[] = [];
+    let release = (_: number) => {};
+    const run = (job: number) => {
+      asked.push(job);
+      return job === 0
+        ? new Promise<number>((resolve) => {
+            release = resolve;
+          })
+        : Promise.resolve(job);
+    };
+    const reading = readAhead(Array(40).keys(), run, () => 3, forever);
+    const first = reading.next();
+    await delay(5);
+    // The one that is being waited for has left the queue.
+    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6]);
+    release(0);
+    expect((await first).value).toEqual({ job: 0, result: 0 });
+    await reading.return(undefined);
+  });
+
+  test('a failure comes out in its turn, and what is under way is aborted', async () => {
+    const aborted: number[] = [];
+    const run = async (job: number, signal: AbortSignal) => {
+      if (job === 1) throw new Error('page 1');
+      if (job > 1) signal.addEventListener('abort', () => aborted.push(job));
+      if (job > 1) await delay(1000, undefined, { signal, ref: false });
+      return job;
+    };
+    const seen: number[] = [];
+    const read = async () => {
+      for await (const { job } of readAhead(Array(9).keys(), run, () => 3, forever)) seen.push(job);
+    };
+    await expect(read()).rejects.toThrow('page 1');
+    expect(seen).toEqual([0]);
+    expect(aborted.length).toBeGreaterThan(0);
+  });
+
+  test('a narrower width takes effect with the next request', async () => {
+    let width = 4;
+    let underWay = 0;
+    const seen: number[] = [];
+    const run = async () => {
+      seen.push(++underWay);
+      await delay(1);
+      underWay--;
+    };
+    let handedOut = 0;
+    for await (const _ of readAhead(Array(30).keys(), run, () => width, forever)) {
+      if (++handedOut === 4) width = 1;
+    }
+    expect(Math.max(...seen.slice(0, 4))).toBe(4);
+    expect(Math.max(...seen.slice(12))).toBe(1);
+  });
+});
