@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
@@ -40,11 +40,27 @@ export function inputOf(open: () => Readable): Input {
       return open().isTTY === true;
     },
     stream: open,
-    lines: () => createInterface({ input: open(), crlfDelay: Number.POSITIVE_INFINITY }),
+    lines: () => linesOf(createInterface({ input: open(), crlfDelay: Number.POSITIVE_INFINITY })),
     bytes: async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of open()) chunks.push(chunk as Buffer);
       return Buffer.concat(chunks);
+    },
+  };
+}
+
+/** Node's own iterator leaves the stream flowing when it is left early, and a pipe that stays open holds the process. */
+function linesOf(reader: Interface): AsyncIterable<string> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = reader[Symbol.asyncIterator]();
+      return {
+        next: () => iterator.next(),
+        return: async () => {
+          reader.close();
+          return { done: true, value: undefined };
+        },
+      };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { loadSettings } from '../config/settings.ts';
-import type { Context, Input } from '../context.ts';
+import type { Context } from '../context.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { announce } from './authorization-announcement.ts';
@@ -8,6 +8,7 @@ import { createAuthorizationRequest } from './authorization-request.ts';
 import { prepareSignIn, type SignInFlags } from './authorization-setup.ts';
 import { reportSignIn } from './authorization-summary.ts';
 import { type Finish, signInByLoopback } from './authorization-wait.ts';
+import { withLines } from './pasted-lines.ts';
 import { receivePasted } from './pasted-redirect.ts';
 import { readPending, savePending } from './pending-sign-in.ts';
 import { bindingOf } from './session.ts';
@@ -25,21 +26,22 @@ export async function signIn(
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
-  const nextLine = lineReader(context.stdin);
-  const setup = await prepareSignIn(flags, context, nextLine);
-  const finish: Finish = async ({ redirectUri, codeVerifier }, answer) => {
-    await finishWith({ ...setup, answer, redirectUri, codeVerifier }, context, reporter);
-  };
-  if (!manner.paste) return await signInByLoopback(setup, manner, context, reporter, finish);
-  const request = await createAuthorizationRequest(identityOf(setup));
-  await announce(request, manner, context, reporter);
-  const expected = { ...request, ...issuerOf(setup) };
-  await finish(request, await receivePasted(request.redirectUri, expected, context, nextLine));
+  await withLines(context, async (lines) => {
+    const setup = await prepareSignIn(flags, context, lines);
+    const finish: Finish = async ({ redirectUri, codeVerifier }, answer) => {
+      await finishWith({ ...setup, answer, redirectUri, codeVerifier }, context, reporter);
+    };
+    if (!manner.paste) return await signInByLoopback(setup, manner, context, reporter, finish);
+    const request = await createAuthorizationRequest(identityOf(setup));
+    await announce(request, manner, context, reporter);
+    const expected = { ...request, ...issuerOf(setup) };
+    await finish(request, await receivePasted(request.redirectUri, expected, context, lines));
+  });
 }
 
 /** Prints where to sign in and how to go on, as JSON, and keeps what completing will need. */
 export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
-  const setup = await prepareSignIn(flags, context, lineReader(context.stdin));
+  const setup = await withLines(context, (lines) => prepareSignIn(flags, context, lines));
   const { settings, clientSecret } = setup;
   const { url, state, codeVerifier } = await createAuthorizationRequest(identityOf(setup));
   await savePending(settingTexts(settings), { settings, state, codeVerifier, clientSecret }, context);
@@ -60,7 +62,7 @@ export async function finishSignIn(flags: SignInFlags, context: Context, reporte
   const vault = await openVault(store, bindingOf(settings), context);
   await vault.probe();
   const expected = { state, ...issuerOf(pending) };
-  const answer = await receivePasted(redirectUri, expected, context, lineReader(context.stdin));
+  const answer = await withLines(context, (lines) => receivePasted(redirectUri, expected, context, lines));
   await pending.consume();
   await finishWith({ ...pending, answer, redirectUri, vault }, context, reporter);
 }
@@ -76,14 +78,4 @@ function identityOf({ settings }: Pick<Completion, 'settings'>) {
 
 function issuerOf({ settings }: Pick<Completion, 'settings'>) {
   return settings.require('issuer', 'clientId');
-}
-
-/** Standard input a line at a time; the secret and the pasted URL may come on the same pipe. */
-function lineReader(stdin: Input): () => Promise<string | undefined> {
-  let lines: AsyncIterator<string> | undefined;
-  return async () => {
-    lines ??= stdin.lines()[Symbol.asyncIterator]();
-    const { value, done } = await lines.next();
-    return done ? undefined : value;
-  };
 }

@@ -6,6 +6,7 @@ import { openVault } from '../credentials/open-vault.ts';
 import type { Vault } from '../credentials/vault.ts';
 import { UsageError } from '../errors.ts';
 import { canPrompt, promptSecret, promptText } from '../output/prompt.ts';
+import type { Lines } from './pasted-lines.ts';
 import { bindingOf } from './session.ts';
 
 export interface SignInFlags extends SettingFlags {
@@ -29,10 +30,10 @@ const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
 export async function prepareSignIn(
   flags: SignInFlags,
   context: Context,
-  nextLine: () => Promise<string | undefined>,
+  lines: Lines,
 ): Promise<SignInSetup> {
   const asks = canPrompt(context);
-  let given = await givenSecret(flags, context, nextLine);
+  let given = await givenSecret(flags, context, lines);
   let settings = await loadSettings(flags, context);
   const missing = NEEDED.filter((name) => settings.get(name) === undefined);
   // All of them are checked before the first question.
@@ -55,12 +56,12 @@ export async function prepareSignIn(
 async function givenSecret(
   { clientSecretStdin }: SignInFlags,
   context: Context,
-  nextLine: () => Promise<string | undefined>,
+  lines: Lines,
 ): Promise<string | undefined> {
   if (!clientSecretStdin) return context.environment['HOOKTRAIL_CLIENT_SECRET'] || undefined;
   // On a terminal the line would show while it is typed.
   if (canPrompt(context)) return (await promptSecret('Client secret', context)).trim();
-  const line = (await nextLine())?.trim();
+  const line = (await lines.next())?.trim();
   if (line) return line;
   throw new UsageError('--client-secret-stdin: the first line of standard input is empty');
 }

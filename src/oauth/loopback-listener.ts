@@ -92,12 +92,20 @@ export function receiveRedirect(
 async function send(response: ServerResponse, name: PageName): Promise<void> {
   if (response.writableEnded || response.destroyed) return;
   const closed = new Promise((resolve) => response.on('close', resolve));
-  response.writeHead(200, pageHeaders).end(page(name));
+  const body = Buffer.from(page(name));
+  response.writeHead(200, { ...pageHeaders, 'content-length': body.length }).end(body);
   await closed;
 }
 
+const TURNED_AWAY = Buffer.from('Only the answer to a sign-in is taken here.\n');
+
 function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
-  const headers = { ...pageHeaders, 'content-type': 'text/plain; charset=utf-8' };
-  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET' } : headers);
-  response.end('Only the answer to a sign-in is taken here.\n');
+  response.writeHead(status, {
+    ...pageHeaders,
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': TURNED_AWAY.length,
+    // RFC 9110 section 15.5.6.
+    ...(status === 405 ? { allow: 'GET' } : {}),
+  });
+  response.end(TURNED_AWAY);
 }

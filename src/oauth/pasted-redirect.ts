@@ -3,6 +3,7 @@ import { NotSignedInError } from '../errors.ts';
 import { canPrompt, promptText } from '../output/prompt.ts';
 import { checkResponse, type Expected } from './authorization-response.ts';
 import type { Answer } from './loopback-listener.ts';
+import type { Lines } from './pasted-lines.ts';
 
 const QUESTION = 'Paste the URL the browser ended up at';
 
@@ -14,10 +15,10 @@ export async function receivePasted(
   redirectUri: URL,
   expected: Expected,
   context: Pick<Context, 'stdin' | 'stderr' | 'signal'>,
-  nextLine: () => Promise<string | undefined>,
+  lines: Lines,
 ): Promise<Answer> {
   if (!canPrompt(context)) {
-    const checked = await readPasted((await nextLine()) ?? '', redirectUri, expected);
+    const checked = await readPasted((await lines.next()) ?? '', redirectUri, expected);
     if (typeof checked !== 'string') return checked;
     throw new NotSignedInError(`the pasted URL is not taken: ${checked}`, {
       next: 'sign in again, and paste the whole URL of that very sign-in',

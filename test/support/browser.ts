@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+
 /** A browser that follows redirects and keeps no cookies: enough for a sandbox that approves by itself. */
 
 export interface Visit {
@@ -34,4 +37,24 @@ export function changed(url: URL, parameters: Readonly<Record<string, string | u
     else copy.searchParams.set(name, value);
   }
   return copy;
+}
+
+/** One plain request, with a method, a target or a `Host` that no browser would send. */
+export async function ask(
+  url: URL,
+  { method = 'GET', target = url.pathname + url.search, host = url.host } = {},
+): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }> {
+  const sent = request({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port,
+    method,
+    path: target,
+    headers: { host },
+    agent: false,
+  });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let body = '';
+  for await (const chunk of response.setEncoding('utf8')) body += chunk;
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
 }

@@ -12,7 +12,7 @@ export interface SigningIn extends AsyncDisposable {
   readonly redirectUri: string;
   run(args: readonly string[], options?: Partial<Options>): Promise<Result>;
   /** Starts `login --no-browser` and waits until it has shown where to sign in. */
-  login(args?: readonly string[], options?: Partial<Options>): Promise<Login>;
+  login(args?: readonly string[], options?: Partial<Options> & { firstInput?: string }): Promise<Login>;
   /** Signs in, start to end. */
   signIn(): Promise<void>;
   /** How many codes were exchanged. */
@@ -45,8 +45,9 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
     env,
     redirectUri,
     run: (args, given) => run(args, { env, ...given }),
-    login: async (args = [], given = {}) => {
+    login: async (args = [], { firstInput, ...given } = {}) => {
       const program = start(['login', '--no-browser', ...args], { env, ...given });
+      if (firstInput !== undefined) program.stdin.write(firstInput);
       const [line] = await program.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
       return { program, authorizeUrl: new URL(line) };
     },

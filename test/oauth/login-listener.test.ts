@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ask, changed, redirectOf, visit } from '../support/browser.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+const turnedAway = 'Only the answer to a sign-in is taken here.\n';
+
+/** Sends what `stray` sends, sees it turned away, then signs in as if nothing had happened. */
+async function survives(
+  stray: (redirect: URL) => Promise<{ status: number; body: string }>,
+  status: number,
+): Promise<string> {
+  const { program, authorizeUrl } = await at.login();
+  const redirect = await redirectOf(authorizeUrl);
+  const answer = await stray(redirect);
+  expect(answer).toMatchObject({ status, body: turnedAway });
+  expect(at.exchanges()).toBe(0);
+  expect((await visit(redirect)).status).toBe(200);
+  expect(await program.finished).toMatchObject({ code: 0, stdout: '' });
+  expect(at.exchanges()).toBe(1);
+  return program.stderr;
+}
+
+test('a favicon that is asked for first is not found, and the wait goes on', async () => {
+  await survives((redirect) => ask(new URL('/favicon.ico', redirect)), 404);
+});
+
+test.each([
+  ['below the redirect path', (path: string) => `${path}/more`],
+  ['with a slash after it', (path: string) => `${path}/`],
+  ['in other letters', (path: string) => path.toUpperCase()],
+  ['percent-encoded', (path: string) => path.replace('c', '%63')],
+  ['in absolute form', (path: string) => `http://127.0.0.1${path}`],
+])('a good redirect to a path %s is not found', async (_name, path) => {
+  await survives((redirect) => ask(redirect, { target: path(redirect.pathname) + redirect.search }), 404);
+});
+
+test('a wrong state is turned away, and the right one after it is taken', async () => {
+  await survives((redirect) => ask(changed(redirect, { state: 'x'.repeat(43) })), 400);
+});
+
+test('a redirect without state is turned away', async () => {
+  await survives((redirect) => ask(changed(redirect, { state: undefined })), 400);
+});
+
+test('a forged error without the state does not end the sign-in', async () => {
+  const forged = { error: 'access_denied', state: undefined, code: undefined };
+  await survives((redirect) => ask(changed(redirect, forged)), 400);
+});
+
+test('a forged error with the state but another issuer does not end the sign-in', async () => {
+  const forged = { error: 'access_denied', code: undefined, iss: 'https://evil.example' };
+  await survives((redirect) => ask(changed(redirect, forged)), 400);
+});
+
+test('a redirect of another issuer is turned away with a warning that names --issuer', async () => {
+  const stderr = await survives((redirect) => ask(changed(redirect, { iss: 'https://evil.example' })), 400);
+  expect(stderr).toContain(
+    `warning: a redirect was turned away: it names the issuer https://evil.example, expected is ${at.sandbox.settings.issuer}\n`,
+  );
+  expect(stderr).toContain('--issuer');
+});
+
+test('an issuer that differs by a slash alone is another issuer', async () => {
+  await survives((redirect) => ask(changed(redirect, { iss: `${at.sandbox.settings.issuer}/` })), 400);
+});
+
+test('a redirect that names no issuer is turned away with a warning', async () => {
+  const stderr = await survives((redirect) => ask(changed(redirect, { iss: undefined })), 400);
+  expect(stderr).toContain('a redirect was turned away: it names no issuer');
+});
+
+test('a page that repeats a foreign redirect gets one warning', async () => {
+  const stderr = await survives(async (redirect) => {
+    const foreign = changed(redirect, { iss: 'https://evil.example' });
+    await ask(foreign);
+    await ask(foreign);
+    return ask(foreign);
+  }, 400);
+  expect(stderr.match(/warning:/g)).toHaveLength(1);
+});
+
+test.each(['code', 'state', 'iss', 'anything'])('a redirect with two of %s is turned away', async (name) => {
+  await survives((redirect) => {
+    const twice = new URL(redirect);
+    twice.searchParams.append(name, 'x');
+    twice.searchParams.append(name, 'x');
+    return ask(twice);
+  }, 400);
+});
+
+test('a redirect without code and error is turned away', async () => {
+  await survives((redirect) => ask(changed(redirect, { code: undefined })), 400);
+});
+
+test('a redirect with an empty code is turned away', async () => {
+  await survives((redirect) => ask(changed(redirect, { code: '' })), 400);
+});
+
+test('an answer of the implicit flow is turned away', async () => {
+  await survives((redirect) => ask(changed(redirect, { id_token: 'x' })), 400);
+});
+
+test.each(['evil.example', 'localhost', '127.0.0.1', '127.0.0.1:1'])(
+  'a good redirect under the Host %j is turned away',
+  async (host) => {
+    await survives((redirect) => ask(redirect, { host }), 400);
+  },
+);
+
+test.each(['POST', 'PUT', 'OPTIONS', 'DELETE'])('a good redirect by %s is turned away', async (method) => {
+  await survives((redirect) => ask(redirect, { method }), 405);
+});
+
+test('HEAD of a good redirect uses nothing up', async () => {
+  await survives(
+    async (redirect) => ({ ...(await ask(redirect, { method: 'HEAD' })), body: turnedAway }),
+    405,
+  );
+});
+
+test('a good redirect that comes twice is exchanged once, and both see the same page', async () => {
+  at.sandbox.control.fault('token', { kind: 'slow', ms: 500 });
+  const { program, authorizeUrl } = await at.login();
+  const redirect = await redirectOf(authorizeUrl);
+  const [first, second, other] = await Promise.all([
+    visit(redirect),
+    visit(redirect),
+    visit(changed(redirect, { code: 'another' })),
+  ]);
+  expect(await program.finished).toMatchObject({ code: 0 });
+  expect(at.exchanges()).toBe(1);
+  expect(first.body).toContain('<h1>Signed in</h1>');
+  expect([second.body, other.body]).toEqual([first.body, first.body]);
+});
+
+test('the page is static, kept nowhere and runs nothing', async () => {
+  const { program, authorizeUrl } = await at.login();
+  const redirect = await redirectOf(authorizeUrl);
+  const { status, headers, body } = await visit(redirect);
+  expect(status).toBe(200);
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringMatching(
+      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    ),
+    connection: 'close',
+  });
+  for (const value of redirect.searchParams.values()) expect(body).not.toContain(value);
+  expect(body).not.toMatch(/<script|https?:/);
+  await program.finished;
+});
+
+test('the process ends while a browser keeps idle sockets open', async () => {
+  const { program, authorizeUrl } = await at.login();
+  const { port } = new URL(at.redirectUri);
+  const idle = [1, 2, 3].map(() => connect(Number(port), '127.0.0.1').on('error', () => undefined));
+  const half = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+  await Promise.all([...idle, half].map((socket) => once(socket, 'connect')));
+  half.write('GET /callback?');
+  await visit(authorizeUrl);
+  // The server's time-out for half a request is 60 s: without closing, the test's own time runs out.
+  expect(await program.finished).toMatchObject({ code: 0 });
+  for (const socket of [...idle, half]) socket.destroy();
+});
+
+test('the port is free as soon as the program has ended', async () => {
+  const { program, authorizeUrl } = await at.login();
+  await visit(authorizeUrl);
+  await program.finished;
+  const server = createServer().listen(Number(new URL(at.redirectUri).port), '127.0.0.1');
+  await once(server, 'listening');
+  server.close();
+});
+
+test('an exchange that fails is told to the browser and to the terminal', async () => {
+  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
+  const { program, authorizeUrl } = await at.login();
+  expect((await visit(authorizeUrl)).body).toContain('<h1>Not signed in</h1>');
+  const { code, stderr } = await program.finished;
+  expect(code).toBe(4);
+  expect(stderr).toContain('invalid_grant');
+});
+
+test('a refusal of the provider ends the sign-in with its error and description', async () => {
+  const { program, authorizeUrl } = await at.login();
+  const refused = changed(await redirectOf(authorizeUrl), {
+    code: undefined,
+    error: 'access_denied',
+    error_description: 'the sign-in was cancelled',
+  });
+  expect((await visit(refused)).body).toContain('The sign-in was refused.');
+  const { code, stderr } = await program.finished;
+  expect(code).toBe(4);
+  expect(stderr).toContain(
+    'error: the sign-in was refused: access_denied\n  the sign-in was cancelled\nnext: sign in again and allow the access\n',
+  );
+  expect(at.exchanges()).toBe(0);
+});
+
+test('SIGINT ends the wait with 130, SIGTERM with 143', async () => {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const { program } = await at.login();
+    program.kill(signal);
+    expect(await program.finished).toMatchObject({ code, stdout: '' });
+  }
+});

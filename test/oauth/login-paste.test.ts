@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { changed, redirectOf } from '../support/browser.ts';
+import { type Login, type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+async function paste({ program, authorizeUrl }: Login, change: (redirect: URL) => string) {
+  program.stdin.write(`${change(await redirectOf(authorizeUrl))}\n`);
+  return await program.finished;
+}
+
+test('the pasted URL signs in, while standard input stays open', async () => {
+  const login = await at.login(['--paste'], { stdin: null });
+  expect(await paste(login, (redirect) => redirect.href)).toMatchObject({ code: 0, stdout: '' });
+  expect((await at.run(['token'])).code).toBe(0);
+});
+
+test('quotes and white space around the pasted URL do no harm', async () => {
+  const login = await at.login(['--paste'], { stdin: null });
+  expect(await paste(login, (redirect) => `  "${redirect.href}"\t`)).toMatchObject({ code: 0 });
+});
+
+test('a redirect URI that does not lead back here works with --paste', async () => {
+  await using elsewhere = await startSigningIn({ redirectUri: 'https://app.example/callback' });
+  const login = await elsewhere.login(['--paste', '--redirect-uri', 'https://app.example/callback'], {
+    stdin: null,
+  });
+  expect(await paste(login, (redirect) => redirect.href)).toMatchObject({ code: 0 });
+});
+
+test('the client secret and the URL may come on the same pipe', async () => {
+  const { clientSecret } = at.sandbox.settings;
+  const env = { ...at.env, HOOKTRAIL_CLIENT_SECRET: undefined };
+  const login = await at.login(['--paste', '--client-secret-stdin'], {
+    env,
+    stdin: null,
+    firstInput: `${clientSecret}\n`,
+  });
+  expect(await paste(login, (redirect) => redirect.href)).toMatchObject({ code: 0 });
+});
+
+test.each<[string, (redirect: URL) => string, string]>([
+  ['nothing', () => '', 'there was none'],
+  ['no URL', () => 'code=abc', 'it is not a whole URL'],
+  [
+    'another address',
+    (url) => changed(new URL(`https://evil.example/${url.search}`), {}).href,
+    'it does not begin with http://127.0.0.1:',
+  ],
+  [
+    'another path',
+    (url) => url.href.replace('/callback', '/other'),
+    'it does not begin with http://127.0.0.1:',
+  ],
+  ['a wrong state', (url) => changed(url, { state: 'x' }).href, 'its state is not the one of this sign-in'],
+  ['no state', (url) => changed(url, { state: undefined }).href, 'its state is not the one of this sign-in'],
+  [
+    'a foreign issuer',
+    (url) => changed(url, { iss: 'https://evil.example' }).href,
+    'it names the issuer https://evil.example, not http://127.0.0.1:',
+  ],
+  ['no issuer', (url) => changed(url, { iss: undefined }).href, 'it names no issuer, not http://127.0.0.1:'],
+  ['no code', (url) => changed(url, { code: undefined }).href, 'it has neither code nor error'],
+  ['the code twice', (url) => `${url.href}&code=x`, 'a parameter is there more than once'],
+])('%s is refused with its reason and without the code', async (_name, change, reason) => {
+  const login = await at.login(['--paste'], { stdin: null });
+  const redirect = await redirectOf(login.authorizeUrl);
+  login.program.stdin.write(`${change(redirect)}\n`);
+  const { code, stdout, stderr } = await login.program.finished;
+  expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+  expect(stderr).toContain(`error: the pasted URL is not taken: ${reason}`);
+  expect(stderr).not.toContain(redirect.searchParams.get('code'));
+  expect(at.exchanges()).toBe(0);
+});
+
+test('a refusal in the pasted URL is told as one', async () => {
+  const login = await at.login(['--paste'], { stdin: null });
+  const refused = { code: undefined, error: 'access_denied' };
+  const { code, stderr } = await paste(login, (redirect) => changed(redirect, refused).href);
+  expect(code).toBe(4);
+  expect(stderr).toContain('error: the sign-in was refused: access_denied\n');
+});
+
+test('--issuer none takes a redirect that names no issuer', async () => {
+  const login = await at.login(['--paste', '--issuer', 'none'], { stdin: null });
+  expect(await paste(login, (redirect) => changed(redirect, { iss: undefined }).href)).toMatchObject({
+    code: 0,
+  });
+});
+
+test('a signal ends the wait for the pasted URL', async () => {
+  const { program } = await at.login(['--paste'], { stdin: null });
+  program.kill('SIGINT');
+  expect(await program.finished).toMatchObject({ code: 130 });
+});
