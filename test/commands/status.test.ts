@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { accessTokenOf } from '../support/access-token.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+const json = async (...args: string[]) => {
+  const { code, stdout, stderr } = await at.run(['status', '--json', ...args]);
+  return { code, stderr, state: JSON.parse(stdout) };
+};
+
+test('status tells who is signed in, where, until when, and where the secrets are', async () => {
+  await at.signIn();
+  const { authUrl, baseUrl, clientId, vendor } = at.sandbox.settings;
+  const { code, stdout, stderr } = await at.run(['status'], { env: at.home.env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n')).toEqual([
+    'profile    default',
+    'signed in  yes',
+    expect.stringMatching(/^token {6}until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z, renewed when needed$/),
+    `provider   ${authUrl}`,
+    `service    ${baseUrl}`,
+    `client     ${clientId}`,
+    `vendor     ${vendor}`,
+    'scopes     event_api offline_access',
+    expect.stringMatching(/^secrets {4}file: \/.+/),
+    '',
+  ]);
+});
+
+test('status --json has stable keys', async () => {
+  await at.signIn();
+  const { authUrl, baseUrl, clientId, vendor } = at.sandbox.settings;
+  const { code, state } = await json();
+  expect(code).toBe(0);
+  expect(state).toEqual({
+    profile: 'default',
+    signedIn: true,
+    source: 'stored',
+    authUrl,
+    baseUrl,
+    clientId,
+    vendor,
+    scope: 'event_api offline_access',
+    expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    renewable: true,
+    store: 'file',
+    place: expect.stringMatching(/^\//),
+    check: null,
+  });
+  const left = Date.parse(state.expiresAt) - Date.now();
+  expect(left).toBeGreaterThan(1_700_000);
+  expect(left).toBeLessThanOrEqual(1_800_000);
+});
+
+test('status of nobody is printed and ends with 4', async () => {
+  expect(await at.run(['status'], { env: at.home.env })).toEqual({
+    code: 4,
+    stdout: 'profile    default\nsigned in  no\nscopes     event_api offline_access\n',
+    stderr: 'next: run `hooktrail login`\n',
+  });
+  const { code, state } = await json('--check');
+  expect(code).toBe(4);
+  expect(state).toMatchObject({ signedIn: false, source: null, expiresAt: null, check: null });
+});
+
+test('a token in the environment is told apart from a stored one', async () => {
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(at.sandbox) };
+  const { code, stdout } = await at.run(['status', '--json', '--check'], { env });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    signedIn: true,
+    source: 'environment',
+    store: null,
+    expiresAt: null,
+    check: 'accepted',
+  });
+  expect((await at.run(['status'], { env })).stdout).toContain(
+    'signed in  by the token in HOOKTRAIL_ACCESS_TOKEN\n',
+  );
+});
+
+test('--check tells a token that the service takes', async () => {
+  await at.signIn();
+  expect(await json('--check')).toMatchObject({ code: 0, stderr: '', state: { check: 'accepted' } });
+});
+
+test('--check tells a rejected token', async () => {
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'stale' };
+  const { code, stdout, stderr } = await at.run(['status', '--check'], { env });
+  expect(code).toBe(4);
+  expect(stdout).toContain('check      the service rejects the token\n');
+  expect(stderr).toContain('error: ');
+  expect(stderr).not.toContain('stale');
+});
+
+test('--check tells a service that cannot be reached', async () => {
+  await at.signIn();
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'any', HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' };
+  const { code, stdout, stderr } = await at.run(['status', '--check', '--json'], { env });
+  expect(code).toBe(5);
+  expect(JSON.parse(stdout).check).toBe('unreachable');
+  expect(stderr).toContain(
+    'error: the service could not be reached: 127.0.0.1:9 does not accept connections',
+  );
+}, 90_000);
+
+test('--check tells a service that answers with an error', async () => {
+  await at.signIn();
+  const { code, state } = await json('--check', '--vendor', 'another');
+  expect(code).toBe(1);
+  expect(state.check).toBe('failed');
+});
+
+test('an override of the service finds no stored token', async () => {
+  await at.signIn();
+  expect(await json('--base-url', 'http://127.0.0.1:9')).toMatchObject({
+    code: 4,
+    state: { signedIn: false },
+  });
+});
