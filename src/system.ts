@@ -22,6 +22,8 @@ export function createSystem(): System {
   };
   stopOn('SIGINT');
   stopOn('SIGTERM');
+  // A terminal that was closed: left alone, it would end the process between a new refresh token and its storing.
+  process.on('SIGHUP', () => abort.abort(new InterruptedError('SIGTERM')));
   const onClosed = () => abort.abort(new ClosedPipeError());
 
   return {

@@ -1,8 +1,6 @@
 import { UsageError } from '../errors.ts';
 
-/**
- * Why the OS keychain cannot be used now. The first four mean that there is none; nothing can be stored in it.
- */
+/** Why the OS keychain cannot be used now. */
 export type KeychainCondition =
   | 'no-package'
   | 'no-library'
@@ -13,24 +11,28 @@ export type KeychainCondition =
   | 'mute'
   | 'refused';
 
-const ABSENT: readonly KeychainCondition[] = ['no-package', 'no-library', 'no-bus', 'no-service'];
+const ABSENT: readonly KeychainCondition[] = [
+  'no-package',
+  'no-library',
+  'no-bus',
+  'no-service',
+  'no-keyring',
+];
 
 /** The keychain is not usable; the message and the next step depend on why. */
 export class KeychainError extends UsageError {
   readonly condition: KeychainCondition;
+  /** Nothing of ours is in it: there is no keychain at all, or it said so although it is locked. */
+  readonly holdsNothing: boolean;
 
-  constructor(condition: KeychainCondition, detail?: string) {
+  constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.includes(condition)) {
     const { message, step } = TEXTS[condition];
     super(message, {
       details: detail ? [detail] : [],
       next: `${step}, or keep the secrets in an encrypted file: \`hooktrail login --store file\` (or HOOKTRAIL_STORE=file)`,
     });
     this.condition = condition;
-  }
-
-  /** There is no keychain at all, so nothing of ours is in one. */
-  get isAbsent(): boolean {
-    return ABSENT.includes(this.condition);
+    this.holdsNothing = holdsNothing;
   }
 }
 

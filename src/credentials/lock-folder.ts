@@ -10,11 +10,12 @@ type User = Pick<Machine, 'platform' | 'userId' | 'userHome'>;
 const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
 
 /**
- * The folder of one lock, made where it is missing. The place follows from the user's entry in the user database alone:
+ * The folder of one lock, made where it is missing. Folders are never removed, so there is a bounded number of them: names
+ * whose hashes begin alike share a lock, which costs a wait and nothing else. The place follows from the user's entry in the user database alone:
  * processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
  */
 export async function lockFolder(name: string, user: User): Promise<string> {
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 3);
   const home = path.join(user.userHome, '.hooktrail', 'locks', hash);
   try {
     await mkdir(home, { recursive: true, mode: 0o700 });

@@ -31,8 +31,8 @@ export async function hasOtherSignIn(
 
 /**
  * Deletes every secret of a profile in both stores, whatever provider or service it belongs to; returns how many
- * sign-ins were removed. A store that is absent holds nothing; one that is locked or mute throws, after the other is
- * empty.
+ * sign-ins were removed. A store that is absent, or locked without anything of ours, holds nothing; one that is
+ * locked or mute otherwise throws, after the other is empty.
  */
 export async function forgetProfile(profile: string, context: Context): Promise<number> {
   return await forget(profile, context);
@@ -68,7 +68,7 @@ async function keychainEntries(
   try {
     accounts = await (await openKeychain(context)).accounts();
   } catch (error) {
-    if (error instanceof KeychainError && error.isAbsent) return [];
+    if (error instanceof KeychainError && error.holdsNothing) return [];
     throw error;
   }
   return accounts.flatMap((account) => {

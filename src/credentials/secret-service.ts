@@ -34,10 +34,10 @@ export async function checkSecretService(
       member: 'Get',
       body: ['org.freedesktop.Secret.Collection', 'Locked'],
     });
-    if (isLocked === true) throw new KeychainError('locked');
-    // Items may lie in another collection than the default one; this is also the first thing libsecret will ask.
-    const [, locked] = await bus.call({ ...SERVICE, member: 'SearchItems', body: [attributes] });
-    if (Array.isArray(locked) && locked.length > 0) throw new KeychainError('locked');
+    // Items may lie in other collections too; and this is the first thing libsecret will ask. It works while locked.
+    const [open, locked] = await bus.call({ ...SERVICE, member: 'SearchItems', body: [attributes] });
+    if (isLocked === true) throw new KeychainError('locked', undefined, count(open) + count(locked) === 0);
+    if (count(locked) > 0) throw new KeychainError('locked');
   } catch (error) {
     throw explained(error);
   } finally {
@@ -54,6 +54,10 @@ async function connected(socket: string, userId: number, limit: number): Promise
     if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${error.message}`);
     throw new KeychainError('no-bus', (error as Error).message);
   }
+}
+
+function count(paths: unknown): number {
+  return Array.isArray(paths) ? paths.length : 0;
 }
 
 function explained(error: unknown): unknown {
