@@ -1,14 +1,14 @@
 /** The widths that a column can make do with, from all it wants to all it can bear. */
 export interface ColumnSizes {
-  /** The title is not cut. */
-  readonly title: number;
+  /** Room to spare: the title is not cut, a time has its fraction. */
+  readonly extra: number;
   /** No value is cut. */
   readonly values: number;
   /** Good to read. */
   readonly soft: number;
   readonly tight: number;
   readonly hard: number;
-  /** Widths between are of no use: a GUID is whole or short, a time has a fraction or none. */
+  /** Widths between are of no use: a GUID is whole or short, a time has its year or not. */
   readonly stepped: boolean;
   /** Left out before anything gets tight. */
   readonly spare: boolean;
@@ -73,6 +73,6 @@ function grow(
   }
   raiseStepped('soft');
   raiseStepped('values');
-  for (const [index, { title }] of columns.entries()) raise(index, title);
+  for (const [index, { extra }] of columns.entries()) raise(index, extra);
   return widths;
 }

@@ -15,7 +15,7 @@ export interface ProgressState {
 }
 
 export interface Progress {
-  /** Replaces the parts that are given. Cheap: nothing is printed here. */
+  /** Replaces the parts that are given. Nothing is printed here: frames come at their own pace. */
   update(state: ProgressState): void;
   /** Clears the line. Must be called however the work ends. */
   stop(): void;
@@ -39,36 +39,41 @@ export function startProgress(
   }
   const startedAt = clock.now();
   let state: ProgressState = {};
-  let stopped = false;
   let clear = () => {};
+  let redraw = () => {};
+  let stopped = false;
   const show = async () => {
     const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./cell-width.ts')]);
     if (stopped) return;
+    const text = () => {
+      const line = progressText(label, state, (clock.now() - startedAt) / 1000);
+      return cutTo(terminalSafeLine(line), stderr.columns - 3);
+    };
     const spinner = ora({
-      // Asked for at each frame, so that updates between two frames cost nothing.
-      suffixText: () => {
-        const text = progressText(label, state, (clock.now() - startedAt) / 1000);
-        return cutTo(terminalSafeLine(text), stderr.columns - 4);
-      },
+      text: text(),
       stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',
       // Neither is worth what would have to be put right after a crash.
       hideCursor: false,
       discardStdin: false,
-    });
+    }).start();
+    redraw = () => {
+      spinner.text = text();
+    };
     clear = () => spinner.stop();
-    spinner.start();
   };
   const timer = setTimeout(() => void show().catch(() => undefined), PATIENCE);
   timer.unref();
   return {
     update: (changes) => {
       state = { ...state, ...changes };
+      redraw();
     },
     stop: () => {
       stopped = true;
       clearTimeout(timer);
+      redraw = () => {};
       clear();
       clear = () => {};
     },
@@ -94,5 +99,5 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
 }
 
 function grouped(number: number): string {
-  return number.toLocaleString('en-US');
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -69,34 +69,35 @@ export function fittedTitles(columns: readonly Column[], palette: Palette): stri
   );
 }
 
-function sizesOf(
-  { title, short = title, spare = false }: ColumnHead,
-  kind: CellKind,
-  texts: string[],
-): ColumnSizes {
-  if (kind === 'time') {
-    const forms = texts.map(timeForms);
-    const [values, soft, tight] = [0, 1, 2].map((form) =>
-      widest(forms.map((list) => list[form] ?? (list[0] as string))),
-    );
-    return sizes([values as number, soft as number, tight as number, tight as number], title, true, spare);
-  }
-  const values = widest(texts);
-  if (kind === 'guid') return sizes([values, spare ? 9 : values, spare ? 9 : values, 9], title, true, spare);
-  const head = Math.min(cellWidth(short), 12);
-  const soft = Math.max(Math.min(values, kind === 'status' ? 12 : 16), head);
-  const hard = kind === 'status' ? 7 : 3;
-  return sizes([Math.max(values, head), soft, Math.min(soft, 8), Math.min(soft, hard)], title, false, spare);
-}
+/** A whole GUID needs 36; this much of one still tells two apart. */
+const SHORT_GUID = 9;
 
-function sizes(
-  widths: [number, number, number, number],
-  title: string,
-  stepped: boolean,
-  spare: boolean,
-): ColumnSizes {
-  const [values, soft, tight, hard] = widths;
-  return { title: cellWidth(title), values, soft, tight, hard, stepped, spare };
+function sizesOf(head: ColumnHead, kind: CellKind, texts: string[]): ColumnSizes {
+  const { title, short = title, spare = false } = head;
+  const whole = widest(texts);
+  if (kind === 'time') {
+    const form = (index: number) => widest(texts.map((text) => timeForms(text)[index] ?? text));
+    const [full, seconds, yearless] = [form(0), form(1), form(2)];
+    const least = { values: seconds, soft: seconds, tight: yearless, hard: yearless };
+    return { extra: Math.max(full, cellWidth(title)), ...least, stepped: true, spare };
+  }
+  const extra = Math.max(whole, cellWidth(title));
+  if (kind === 'guid') {
+    const soft = spare ? SHORT_GUID : whole;
+    return { extra, values: whole, soft, tight: soft, hard: SHORT_GUID, stepped: true, spare };
+  }
+  const titled = Math.min(cellWidth(short), 12);
+  const soft = Math.max(Math.min(whole, kind === 'status' ? 12 : 16), titled);
+  const hard = Math.min(soft, kind === 'status' ? 7 : 3);
+  return {
+    extra,
+    values: Math.max(whole, titled),
+    soft,
+    tight: Math.min(soft, 8),
+    hard,
+    stepped: false,
+    spare,
+  };
 }
 
 function timeTo(text: string, width: number): string {

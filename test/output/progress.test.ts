@@ -32,7 +32,7 @@ describe('progress', () => {
       note: 'a \u001b[2J note that is longer than the line',
     });
     expect(stderr.text).toBe('');
-    await vi.waitFor(() => expect(shown(stderr)).toContain('searching: 3 pages, 1,500 events, 1…'), 10_000);
+    await vi.waitFor(() => expect(shown(stderr)).toContain('searching: 3 pages, 1,500 events, 10…'), 10_000);
     progress.stop();
     const { text } = stderr;
     expect(text.endsWith('\u001b[1G\u001b[0K')).toBe(true);
