@@ -8,6 +8,8 @@ export interface Options {
   /** Standard input as a whole; empty when absent. `start` leaves it open when this is null. */
   readonly stdin?: string | null;
   readonly cwd?: string;
+  /** Standard output is not read until `resume`. */
+  readonly paused?: boolean;
 }
 
 export interface Result {
@@ -34,10 +36,14 @@ export interface Running {
   kill(signal: NodeJS.Signals): void;
   /** Goes away as the reader of standard output, as `| head` does. */
   closeStdout(): void;
+  resume(): void;
 }
 
 /** Starts the built program and leaves it running. */
-export function start(args: readonly string[], { env, stdin = '', cwd = env['HOME'] }: Options): Running {
+export function start(
+  args: readonly string[],
+  { env, stdin = '', cwd = env['HOME'], paused = false }: Options,
+): Running {
   const child = spawn(process.execPath, [inject('program'), ...args], { env, cwd });
   const texts = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
@@ -48,6 +54,7 @@ export function start(args: readonly string[], { env, stdin = '', cwd = env['HOM
       for (const look of waiting) look();
     });
   }
+  if (paused) child.stdout.pause();
   // The program may end without having read its input.
   child.stdin.on('error', () => undefined);
   if (stdin !== null) child.stdin.end(stdin);
@@ -81,5 +88,6 @@ export function start(args: readonly string[], { env, stdin = '', cwd = env['HOM
       }),
     kill: (signal) => void child.kill(signal),
     closeStdout: () => void child.stdout.destroy(),
+    resume: () => void child.stdout.resume(),
   };
 }
