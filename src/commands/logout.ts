@@ -27,8 +27,8 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const ending = flags.all ? saved : saved.filter((name) => name === profile);
 
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
-  const forgotten = flags.all ? await forgetEverything(context) : await forgetProfile(profile, context);
-  await forgetPending(flags.all ? undefined : profile, context);
+  const signedIn = flags.all ? await forgetEverything(context) : await forgetProfile(profile, context);
+  const started = await forgetPending(flags.all ? undefined : profile, context);
   if (ending.length > 0) {
     await changeConfig(context, (config) => {
       for (const name of ending) {
@@ -38,7 +38,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     });
   }
 
-  if (forgotten === 0 && ending.length === 0) {
+  if (signedIn + started === 0 && ending.length === 0) {
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
   } else {
     const names = flags.all ? 'every profile' : `the profile '${profile}'`;

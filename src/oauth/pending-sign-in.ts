@@ -4,8 +4,8 @@ import { configFolder } from '../config/folder.ts';
 import { replaceFile } from '../config/replace-file.ts';
 import { resolveSettings, type SettingFlags, type Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
-import { openVault } from '../credentials/open-vault.ts';
-import type { Binding, Vault } from '../credentials/vault.ts';
+import { forgetEverything, forgetProfile, openVault } from '../credentials/open-vault.ts';
+import type { Vault } from '../credentials/vault.ts';
 import { NotSignedInError } from '../errors.ts';
 import { bindingOf } from './session.ts';
 
@@ -80,18 +80,24 @@ export async function readPending(profile: string, context: Context): Promise<Re
   return { settings, state, codeVerifier, clientSecret, consume };
 }
 
-/** Forgets started sign-ins, of one profile or of all; their secrets go with the profile's. */
-export async function forgetPending(profile: string | undefined, context: Context): Promise<void> {
+/** Forgets started sign-ins with their secrets, of one profile or of all; returns how many there were. */
+export async function forgetPending(profile: string | undefined, context: Context): Promise<number> {
   const place = profile === undefined ? pendingFolder(context) : pendingFile(profile, context);
   await rm(place, { recursive: true, force: true });
+  return profile === undefined
+    ? await forgetEverything(context)
+    : await forgetProfile(pendingProfile(profile), context);
 }
 
 /** A store apart from the sign-in's own: starting a new one must not touch the one that works. */
 function pendingVault(settings: Settings, context: Context): Promise<Vault> {
-  const binding: Binding = bindingOf(settings);
   const { store } = settings.require('store');
-  return openVault(store, { ...binding, serviceOrigin: `${binding.serviceOrigin}#pending` }, context);
+  const binding = { ...bindingOf(settings), profile: pendingProfile(settings.profile) };
+  return openVault(store, binding, context);
 }
+
+/** No profile of the user's can have this name. */
+const pendingProfile = (profile: string) => `${profile}+pending`;
 
 async function readSaved(file: string): Promise<SavedPending | undefined> {
   try {

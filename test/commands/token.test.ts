@@ -19,8 +19,8 @@ test('token prints a token that the service takes, and nothing else', async () =
 });
 
 test('a token in the environment is printed as it is', async () => {
-  const env = { ...at.home.env, HOOKTRAIL_ACCESS_TOKEN: 'as it is' };
-  expect(await at.run(['token'], { env })).toEqual({ code: 0, stdout: 'as it is\n', stderr: '' });
+  const env = { ...at.home.env, HOOKTRAIL_ACCESS_TOKEN: 'as-it.is' };
+  expect(await at.run(['token'], { env })).toEqual({ code: 0, stdout: 'as-it.is\n', stderr: '' });
 });
 
 test('token of nobody prints nothing on standard output', async () => {

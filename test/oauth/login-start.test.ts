@@ -82,6 +82,15 @@ test('a started sign-in is too old after 10 minutes', async () => {
   expect(stderr).toContain('error: the sign-in that was started is too old\n');
 });
 
+test('a sign-in that was only started is none', async () => {
+  await begin();
+  const { code, stderr } = await at.run(['token']);
+  expect({ code, stderr }).toEqual({
+    code: 4,
+    stderr: 'error: not signed in\nnext: run `hooktrail login`\n',
+  });
+});
+
 test('starting leaves a sign-in that works alone', async () => {
   await at.signIn();
   const before = await at.run(['token']);
@@ -105,7 +114,7 @@ test('neither the verifier nor the client secret lies in the clear between start
 
 test('logout forgets a started sign-in', async () => {
   const { authorizeUrl } = await begin();
-  await at.run(['logout']);
+  expect((await at.run(['logout'])).stderr).toContain("signed out of the profile 'default'");
   expect((await complete(await redirectOf(authorizeUrl))).stderr).toContain('waits to be completed');
 });
 
