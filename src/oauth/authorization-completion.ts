@@ -7,6 +7,7 @@ import { NotSignedInError } from '../errors.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { terminalSafeLine } from '../output/terminal-safe.ts';
 import type { Answer } from './loopback-listener.ts';
 import { bindingOf, withSignInLock } from './session.ts';
 import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
@@ -80,7 +81,7 @@ function refusal({ error, description }: Extract<Answer, { kind: 'refused' }>): 
     invalid_scope: 'ask with --scope for the scopes issued to the client',
     unauthorized_client: 'check --client-id with whoever issued it',
   };
-  return new NotSignedInError(`the sign-in was refused: ${error}`, {
+  return new NotSignedInError(`the sign-in was refused: ${terminalSafeLine(error)}`, {
     details: description ? [description] : [],
     next: next[error] ?? 'run `hooktrail login` again',
   });

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { terminalSafeLine } from '../output/terminal-safe.ts';
 
 /** What a redirect has to name to be an answer to our request. */
 export interface Expected {
@@ -63,6 +64,11 @@ async function vouched(
     // What is left: a JARM, implicit or hybrid response, none of which was asked for.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
   }
+}
+
+/** What a redirect named as its issuer, for a message: on one line, whatever it holds. */
+export function issuerText(issuer: string | undefined): string {
+  return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
 }
 
 /** Compares in a time that tells nothing about the secret, whatever the lengths are. */

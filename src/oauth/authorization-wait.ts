@@ -3,6 +3,7 @@ import { NotSignedInError } from '../errors.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { announce } from './authorization-announcement.ts';
 import { type AuthorizationRequest, createAuthorizationRequest } from './authorization-request.ts';
+import { issuerText } from './authorization-response.ts';
 import type { SignInSetup } from './authorization-setup.ts';
 import { type Answer, receiveRedirect } from './loopback-listener.ts';
 import type { PageName } from './loopback-page.ts';
@@ -63,8 +64,7 @@ function strays(expected: string, reporter: Reporter) {
       // Once: a page that reloads itself must not flood the terminal.
       if (warned) return;
       warned = true;
-      const named = issuer === undefined ? 'names no issuer' : `names the issuer ${issuer}`;
-      reporter.warning(`a redirect was turned away: it ${named}, expected is ${expected}`);
+      reporter.warning(`a redirect was turned away: it names ${issuerText(issuer)}, expected is ${expected}`);
       reporter.say(
         'If the provider is the right one, stop with Ctrl+C and give what it names with --issuer (none: unchecked).',
       );

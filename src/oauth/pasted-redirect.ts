@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { canPrompt, promptText } from '../output/prompt.ts';
-import { checkResponse, type Expected } from './authorization-response.ts';
+import { checkResponse, type Expected, issuerText } from './authorization-response.ts';
 import type { Answer } from './loopback-listener.ts';
 import type { Lines } from './pasted-lines.ts';
 
@@ -45,6 +45,5 @@ async function readPasted(text: string, redirectUri: URL, expected: Expected): P
   const result = await checkResponse(url.searchParams, expected);
   if (result.kind === 'stray') return result.reason;
   if (result.kind !== 'foreign') return result;
-  const named = result.issuer === undefined ? 'no issuer' : `the issuer ${result.issuer}`;
-  return `it names ${named}, not ${expected.issuer} (--issuer changes what is expected)`;
+  return `it names ${issuerText(result.issuer)}, not ${expected.issuer} (--issuer changes what is expected)`;
 }

@@ -28,7 +28,7 @@ try {
   await page.getByRole('button', { name: CHROMIUM_PRESSES }).click();
   await page.getByText('hooktrail', { exact: true }).waitFor();
   if (CHROMIUM_SCREENSHOT) await page.screenshot({ path: CHROMIUM_SCREENSHOT });
-  const heading = await page.getByRole('heading').innerText();
+  const heading = await page.getByRole('heading').textContent();
   await writeFile(CHROMIUM_REPORT, JSON.stringify({ heading, complaints, title: await page.title() }));
 } catch (error) {
   await writeFile(CHROMIUM_REPORT, JSON.stringify({ error: String(error) }));

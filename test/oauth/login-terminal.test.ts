@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { changed, redirectOf, visit } from '../support/browser.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+const enter = '\r';
+const shownUrl = /^(http\S+\/connect\/authorize\?\S+)\r$/m;
+
+describe.skipIf(!hasTerminal)('on a terminal', () => {
+  test('login asks for what is missing, again where an answer is not accepted, and hides the secret', async () => {
+    const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
+    const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };
+    const terminal = startOnTerminal(['login', '--no-browser'], { env, columns: 200 });
+    await terminal.shows(/Identity provider \(--auth-url\)/);
+    terminal.type(`ftp://id.example${enter}`);
+    await terminal.shows(/'ftp:\/\/id\.example' is not accepted: an https: URL/);
+    // Ctrl+U clears the line.
+    terminal.type(`\x15${authUrl}${enter}`);
+    await terminal.shows(/Event service \(--base-url\)/);
+    terminal.type(`${baseUrl}${enter}`);
+    await terminal.shows(/Client id \(--client-id\)/);
+    terminal.type(`${clientId}${enter}`);
+    await terminal.shows(/Vendor of the media type \(--vendor\)/);
+    terminal.type(`${vendor}${enter}`);
+    await terminal.shows(/Client secret/);
+    terminal.type(`${clientSecret}${enter}`);
+    const [, url] = await terminal.shows(shownUrl);
+    await visit(url as string);
+    expect(await terminal.finished).toBe(0);
+    expect(terminal.screen).not.toContain(clientSecret);
+    expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
+  });
+
+  test('Ctrl+C at a question ends with 130', async () => {
+    const terminal = startOnTerminal(['login'], { env: at.home.env });
+    await terminal.shows(/Identity provider/);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
+
+  test('Ctrl+C while waiting for the browser ends with 130', async () => {
+    const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env });
+    await terminal.shows(shownUrl);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
+
+  test('--paste asks again after a URL that is no answer', async () => {
+    const terminal = startOnTerminal(['login', '--paste', '--no-browser'], { env: at.env, columns: 200 });
+    const [, url] = await terminal.shows(shownUrl);
+    const redirect = await redirectOf(url as string);
+    await terminal.shows(/Paste the URL the browser ended up at/);
+    terminal.type(`${changed(redirect, { state: 'x' })}${enter}`);
+    await terminal.shows(/That URL is not taken: its state is not the one of this sign-in/);
+    terminal.type(`${redirect}${enter}`);
+    expect(await terminal.finished).toBe(0);
+  });
+
+  test('control characters of the provider are inert on the terminal', async () => {
+    const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env });
+    const [, url] = await terminal.shows(shownUrl);
+    const hostile = {
+      code: undefined,
+      error: 'x\x1b]0;owned\x07\nnext: forged',
+      error_description: 'a\x1b[2Jb\u202ec\x9b',
+    };
+    await visit(changed(await redirectOf(url as string), hostile));
+    expect(await terminal.finished).toBe(4);
+    expect(terminal.screen).toContain('the sign-in was refused: x\\u001b]0;owned\\u0007\\u000anext: forged');
+    expect(terminal.screen).toContain('a\\u001b[2Jb\\u202ec\\u009b');
+    expect(terminal.screen).not.toContain('\x1b]0;owned');
+    expect(terminal.screen).not.toContain('\x1b[2J');
+  });
+
+  test('a foreign issuer is inert in its warning', async () => {
+    const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
+    const [, url] = await terminal.shows(shownUrl);
+    await visit(changed(await redirectOf(url as string), { iss: 'https://x\x1b[2J\nerror: forged' }));
+    await terminal.shows(/it names the issuer https:\/\/x\\u001b\[2J\\u000aerror: forged, expected/);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
+
+  test('without colour nothing but text is written while waiting', async () => {
+    const terminal = startOnTerminal(['login', '--no-browser', '--no-color'], {
+      env: { ...at.env, TERM: 'dumb' },
+    });
+    const [, url] = await terminal.shows(shownUrl);
+    await visit(url as string);
+    expect(await terminal.finished).toBe(0);
+    expect(terminal.screen).not.toContain('\x1b');
+  });
+});

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { inject } from 'vitest';
+import { available } from './requirement.ts';
+
+const script = '/usr/bin/script';
+
+/** Whether programs can be run on a terminal of their own here: util-linux's `script` makes one. */
+export const hasTerminal = process.platform === 'linux' && available("util-linux's script", [script]);
+
+export interface OnTerminal {
+  /** Everything the terminal was sent so far, escape sequences included. */
+  readonly screen: string;
+  /** Waits until what was sent after the last match has the pattern. */
+  shows(pattern: RegExp): Promise<RegExpMatchArray>;
+  type(keys: string): void;
+  /** The exit code. */
+  readonly finished: Promise<number>;
+}
+
+/** Starts the built program with a terminal as its input and outputs. */
+export function startOnTerminal(
+  args: readonly string[],
+  { env, columns = 80 }: { env: Readonly<Record<string, string | undefined>>; columns?: number },
+): OnTerminal {
+  const quoted = [process.execPath, inject('program'), ...args].map(
+    (word) => `'${word.replaceAll("'", "'\\''")}'`,
+  );
+  const command = `stty cols ${columns} rows 40; exec ${quoted.join(' ')}`;
+  const child = spawn(script, ['-qefc', command, '/dev/null'], {
+    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+    cwd: env['HOME'],
+  });
+  let screen = '';
+  let seen = 0;
+  let ended = false;
+  const waiting = new Set<() => void>();
+  const look = () => {
+    for (const one of waiting) one();
+  };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+    look();
+  });
+  child.stdin.on('error', () => undefined);
+  const finished = once(child, 'close').then(([code]) => {
+    ended = true;
+    look();
+    return code as number;
+  });
+  return {
+    get screen() {
+      return screen;
+    },
+    finished,
+    type: (keys) => void child.stdin.write(keys),
+    shows: (pattern) =>
+      new Promise((resolve, reject) => {
+        const one = () => {
+          const match = screen.slice(seen).match(pattern);
+          if (!match && !ended) return;
+          waiting.delete(one);
+          if (!match) return reject(new Error(`${pattern} was not shown:\n${JSON.stringify(screen)}`));
+          seen += (match.index ?? 0) + match[0].length;
+          resolve(match);
+        };
+        waiting.add(one);
+        one();
+      }),
+  };
+}
