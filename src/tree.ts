@@ -62,6 +62,11 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'search events, through all pages of results',
         load: () => import('./commands/events/search.ts'),
       },
+      {
+        name: 'count',
+        summary: 'print how many events match',
+        load: () => import('./commands/events/count.ts'),
+      },
     ],
   },
   {

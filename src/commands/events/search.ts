@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
-import { loadSettings, type SettingFlags } from '../../config/settings.ts';
+import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { type Query, searchUrl } from '../../events/query.ts';
+import type { Query } from '../../events/query.ts';
 import type { ReadOptions } from '../../events/read-pages.ts';
 import {
   addFormatFlags,
@@ -67,7 +67,12 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     throw new UsageError('--dry-run and --curl are two forms of the same: give one');
   const queries = filterQueries(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
-  if (flags.dryRun || flags.curl) return preview(call, queries);
+  if (flags.dryRun || flags.curl) {
+    const { previewRequests } = await import('../../events/preview.ts');
+    const size = Math.min(flags.pageSize ?? PAGE_SIZE, flags.limit ?? PAGE_SIZE);
+    await previewRequests(call, queries, size, flags.curl === true);
+    return ExitCode.done;
+  }
 
   const atGlance =
     format.format === 'table' && context.stdout.isTerminal && !flags.all && flags.limit === undefined;
@@ -105,20 +110,4 @@ async function search(
     };
     return searchAll({ service, queries, options, format, context, reporter });
   });
-}
-
-/** `--dry-run` and `--curl`: the first request of each search; neither needs a sign-in. */
-async function preview({ flags, context }: Call<Flags>, queries: Query[]): Promise<ExitCode> {
-  const settings = await loadSettings(flags, context);
-  const size = Math.min(flags.pageSize ?? PAGE_SIZE, flags.limit ?? PAGE_SIZE);
-  const { baseUrl } = settings.require('baseUrl');
-  const urls = queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
-  if (flags.curl) {
-    const { curlCommand } = await import('../../http/curl.ts');
-    const { vendor } = settings.require('vendor');
-    for (const url of urls) await context.stdout.write(`${curlCommand(url, vendor, flags.profile)}\n`);
-  } else {
-    for (const url of urls) await context.stdout.write(`${url.href}\n`);
-  }
-  return ExitCode.done;
 }

@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { ExitCode, UsageError } from '../../errors.ts';
+import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import type { Query } from '../../events/query.ts';
+import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/summary-flags.ts';
+
+interface Flags extends FilterFlags, SummaryFlags, SettingFlags {
+  readonly concurrency?: number;
+  readonly exitCode?: true;
+  readonly dryRun?: true;
+  readonly curl?: true;
+}
+
+const CONCURRENCY = 4;
+
+export function declare(command: Command, action: Action): void {
+  addFilterFlags(command)
+    .option('--exit-code', 'exit with 10 when anything matches')
+    .option(
+      '--concurrency <number>',
+      'requests under way at once, 1 to 16 (default: 4)',
+      wholeNumber('--concurrency', 1, 16),
+    )
+    .option('--dry-run', 'print the request URLs and send nothing')
+    .option('--curl', 'print curl commands for the requests and send nothing');
+  addSummaryFlags(command, '{"count":N}');
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Prints one number, the sum over all combinations of repeated flags. The service counts: no events are downloaded. Where it
+gives no count, they are read and counted here, with a notice.
+
+Examples:
+  $ hooktrail events count --failed --since 1h
+  $ hooktrail events count --failed --since 15m --exit-code || alert
+  $ hooktrail events count --type document.signed --after 2026-11-01 --json`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { flags, context, reporter } = call;
+  if (flags.dryRun && flags.curl)
+    throw new UsageError('--dry-run and --curl are two forms of the same: give one');
+  const queries = filterQueries(flags, context.clock.now());
+  const { format, jq } = summaryFormat(flags, false);
+  if (flags.dryRun || flags.curl) {
+    const { previewRequests } = await import('../../events/preview.ts');
+    await previewRequests(call, queries, 1, flags.curl === true);
+    return ExitCode.done;
+  }
+  const count = await total(call, queries);
+  if (format === 'table') await context.stdout.write(`${count}\n`);
+  else {
+    const { printJson } = await import('../../output/json-value.ts');
+    await printJson({ count }, jq, context, reporter);
+  }
+  return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
+}
+
+async function total(call: Call<Flags>, queries: readonly Query[]): Promise<number> {
+  const { withService } = await import('../../oauth/connect.ts');
+  const { countAll } = await import('../../events/count-all.ts');
+  const { flags, context, reporter } = call;
+  return withService(call, (service) =>
+    countAll(service, queries, flags.concurrency ?? CONCURRENCY, context, reporter),
+  );
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { run } from '../../support/program.ts';
+import { startSearching } from '../../support/searching.ts';
+
+const count = (searching: { env: Readonly<Record<string, string>> }, ...args: string[]) =>
+  run(['events', 'count', ...args], { env: searching.env });
+
+describe('events count', () => {
+  test('asks for one item and prints what the service counts', async () => {
+    await using searching = await startSearching({ events: 1234 });
+    expect(await count(searching)).toEqual({ code: 0, stdout: '1234\n', stderr: '' });
+    expect(searching.queries()).toEqual(['limit(1,1)']);
+  });
+
+  test('takes the filters and adds up the combinations of repeated ones', async () => {
+    await using searching = await startSearching({ events: 1000 });
+    const types = ['document.signed', 'document.sent'];
+    const failed = await count(searching, '--failed', '--type', types[0] as string);
+    const all = await count(searching, ...types.flatMap((type) => ['--type', type]), '--since', '7d');
+    const each = await Promise.all(types.map((type) => count(searching, '--type', type, '--since', '7d')));
+    expect(Number(all.stdout)).toBe(Number(each[0]?.stdout) + Number(each[1]?.stdout));
+    expect(searching.queries()[0]).toBe('eq(publishStatus,FAILED)&eq(eventType,document.signed)&limit(1,1)');
+    expect(Number(failed.stdout)).toBeLessThan(Number(each[0]?.stdout));
+  });
+
+  test('--json and --jq', async () => {
+    await using searching = await startSearching({ events: 7 });
+    expect((await count(searching, '--json')).stdout).toBe('{"count":7}\n');
+    expect((await count(searching, '-o', 'json')).stdout).toBe('{"count":7}\n');
+    expect((await count(searching, '--jq', '.count * 2')).stdout).toBe('14\n');
+  });
+
+  test('--exit-code tells by 10 that something matches', async () => {
+    await using searching = await startSearching({ events: 5 });
+    expect(await count(searching, '--exit-code')).toMatchObject({ code: 10, stdout: '5\n' });
+    expect(await count(searching, '--exit-code', '--type', 'no.such')).toMatchObject({
+      code: 0,
+      stdout: '0\n',
+    });
+    expect((await count(searching)).code).toBe(0);
+  });
+
+  test.each([
+    ['no count', { omit: ['count'] }, 'limit(1,500)'],
+    ['no count and no links', { omit: ['count', 'next', 'previous', 'first'] }, 'limit(501,500)'],
+  ] as const)('with %s the events are read and counted', async (_name, behaviour, asked) => {
+    await using searching = await startSearching({ events: 1100 });
+    Object.assign(searching.sandbox.control.behaviour, behaviour);
+    const { code, stdout, stderr } = await count(searching);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '1100\n' });
+    expect(stderr).toBe('the service gives no count: reading every match to count it\n');
+    expect(searching.queries().some((query) => query.endsWith(asked))).toBe(true);
+    expect((await count(searching, '--quiet')).stderr).toBe('');
+  });
+
+  test("a count that is only the page's own size is not believed", async () => {
+    await using searching = await startSearching({ events: 30 });
+    const edit = (answer: { body: Buffer }) => {
+      const text = answer.body.toString().replace(/"count":\d+/, '"count":1');
+      return Buffer.from(text);
+    };
+    searching.sandbox.control.fault('events', {
+      kind: 'edit',
+      edit: (answer) => ({ ...answer, body: edit(answer) }),
+    });
+    expect((await count(searching)).stdout).toBe('30\n');
+  });
+
+  test('--dry-run and --curl send nothing', async () => {
+    await using searching = await startSearching({ events: 1 });
+    const { baseUrl } = searching.sandbox.settings;
+    const dry = await count(searching, '--failed', '--dry-run');
+    expect(dry.stdout).toBe(`${baseUrl}/integrator-events?eq(publishStatus,FAILED)&limit(1,1)\n`);
+    expect((await count(searching, '--curl')).stdout).toContain('curl --globoff');
+    expect(searching.queries()).toEqual([]);
+  });
+
+  test.each([
+    [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
+    [['--output', 'csv'], '--output "csv" is not a format of this command: it takes table or json'],
+    [['--after', 'never'], "--after: 'never' is not a time"],
+    [['--dry-run', '--curl'], '--dry-run and --curl are two forms of the same: give one'],
+    [['--jq', '.['], '--jq ".[" is not a jq program'],
+  ])('%j is a usage error', async (args, message) => {
+    await using searching = await startSearching({ events: 1 });
+    const { code, stdout, stderr } = await count(searching, ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`error: ${message}\n`);
+  });
+
+  test('an error of the service is told, and nothing printed', async () => {
+    await using searching = await startSearching({ events: 1 });
+    searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
+    const { code, stdout, stderr } = await count(searching);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: the search failed: the service answered 403 Forbidden\n/);
+  });
+});
