@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ask, redirectOf, visit } from '../support/browser.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+/** What the token endpoint grants in this test, as it left the provider. */
+function grants(): Record<string, string>[] {
+  const seen: Record<string, string>[] = [];
+  const keep = (answer: { body: Buffer }) => {
+    seen.push(JSON.parse(answer.body.toString()));
+    return answer;
+  };
+  at.sandbox.control.fault('token', { kind: 'edit', edit: keep as never });
+  return seen;
+}
+
+/** All of `secrets` that the text holds, and whether the PKCE verifier of that challenge is in it. */
+function leaked(text: string, secrets: readonly string[], challenge: string): string[] {
+  const verifiers = [...text.matchAll(/[\w-]{43,}/g)].filter(
+    ([word]) => createHash('sha256').update(word).digest('base64url') === challenge,
+  );
+  return [...secrets.filter((secret) => text.includes(secret)), ...verifiers.map(() => 'the code verifier')];
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+async function signInWith(
+  args: readonly string[],
+  meanwhile: (pid: number) => Promise<string> = async () => '',
+) {
+  const granted = grants();
+  const { program, authorizeUrl } = await at.login(args);
+  const redirect = await redirectOf(authorizeUrl);
+  await visit(redirect);
+  const result = await program.finished;
+  expect(result.code).toBe(0);
+  expect(granted).toHaveLength(1);
+  const { access_token: access, refresh_token: refresh } = granted[0] as Record<string, string>;
+  const code = redirect.searchParams.get('code') as string;
+  return {
+    result,
+    challenge: authorizeUrl.searchParams.get('code_challenge') as string,
+    secrets: [at.sandbox.settings.clientSecret, access as string, refresh as string, code],
+  };
+}
+
+test('--debug shows the requests of a sign-in and no secret', async () => {
+  const { result, secrets, challenge } = await signInWith(['--debug']);
+  expect(result.stderr).toMatch(/^POST http:\S+\/connect\/token 200 \d+ ms$/m);
+  expect(leaked(result.stderr + result.stdout, secrets, challenge)).toEqual([]);
+});
+
+test('--debug shows no secret of a sign-in that is refused', async () => {
+  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
+  const { program, authorizeUrl } = await at.login(['--debug']);
+  const redirect = await redirectOf(authorizeUrl);
+  await ask(redirect);
+  const { stderr } = await program.finished;
+  const secrets = [at.sandbox.settings.clientSecret, redirect.searchParams.get('code') as string];
+  expect(leaked(stderr, secrets, authorizeUrl.searchParams.get('code_challenge') as string)).toEqual([]);
+});
+
+test('no file holds a secret in the clear, and nobody else may read them', async () => {
+  const { secrets, challenge } = await signInWith([]);
+  const files = await filesOf(path.join(at.home.folder, 'config'));
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) {
+    expect(leaked(await readFile(file, 'latin1'), secrets, challenge)).toEqual([]);
+    if (process.platform !== 'win32') expect((await stat(file)).mode & 0o077).toBe(0);
+  }
+});
+
+test.runIf(process.platform === 'linux')('no process shows a secret in its arguments', async () => {
+  const ended = new AbortController();
+  const sample = async (): Promise<string> => {
+    let seen = '';
+    while (!ended.signal.aborted) {
+      for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+        seen += await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      }
+      await delay(5);
+    }
+    return seen;
+  };
+  const sampling = sample();
+  const { secrets, challenge } = await signInWith([]);
+  await at.signIn();
+  await at.run(['status', '--check']);
+  await at.run(['token']);
+  ended.abort();
+  const seen = await sampling;
+  // The browser's argument is the URL to sign in at: the samples did see these processes.
+  expect(seen).toContain('browser-command.mjs');
+  expect(leaked(seen, secrets, challenge)).toEqual([]);
+});
+
+test('files in the working directory do nothing', async () => {
+  const folder = path.join(at.home.folder, 'hostile');
+  const marker = path.join(folder, 'ran');
+  const script = `require('node:fs').writeFileSync(${JSON.stringify(marker)}, 'ran');`;
+  const saved = JSON.stringify({
+    version: 1,
+    profile: 'default',
+    profiles: {
+      default: { 'auth-url': 'https://evil.example', 'base-url': 'https://evil.example', vendor: 'evil' },
+    },
+  });
+  const variables = 'HOOKTRAIL_AUTH_URL=https://evil.example\nHOOKTRAIL_BASE_URL=https://evil.example\n';
+  const files: Record<string, string> = {
+    'config.json': saved,
+    'hooktrail/config.json': saved,
+    '.hooktrail/config.json': saved,
+    '.config/hooktrail/config.json': saved,
+    'hooktrail.json': saved,
+    '.hooktrailrc': saved,
+    '.env': variables,
+    '.env.local': variables,
+    '.npmrc': 'node-options=--require=./evil.cjs\n',
+    'package.json': '{"type":"commonjs","hooktrail":{"auth-url":"https://evil.example"}}',
+    'evil.cjs': script,
+    'node_modules/keytar/index.js': script,
+    'node_modules/open/index.js': script,
+    'node_modules/commander/index.js': script,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), text);
+  }
+  for (const name of ['xdg-open', 'node', 'stty']) {
+    await writeFile(path.join(folder, name), `#!/bin/sh\ntouch '${marker}'\n`);
+    await chmod(path.join(folder, name), 0o755);
+  }
+
+  const elsewhere = await at.run(['login', '--auth-url', 'https://id.example'], { env: at.home.env });
+  const here = await at.run(['login', '--auth-url', 'https://id.example'], { env: at.home.env, cwd: folder });
+  expect(here).toEqual(elsewhere);
+  expect(here.stderr).toContain('--base-url or HOOKTRAIL_BASE_URL');
+
+  await at.signIn();
+  expect((await at.run(['status', '--check'], { env: at.home.env, cwd: folder })).code).toBe(0);
+  expect((await at.run(['login', '--start'], { cwd: folder })).stdout).toContain(at.sandbox.settings.authUrl);
+  expect(await readdir(folder)).not.toContain('ran');
+});
