@@ -18,6 +18,19 @@ export function followed(link: string, page: URL): URL {
   return url;
 }
 
+/**
+ * Whether a page's link leads to the item that offsets say comes next. One that is refused by `followed` throws; one whose
+ * start cannot be read does not agree, since only the service knows where it leads.
+ */
+export function leadsTo(start: number, link: string | null | undefined, page: URL): boolean {
+  if (!link) return true;
+  const search = followed(link, page)
+    .search.replace(/%28/gi, '(')
+    .replace(/%29/gi, ')')
+    .replace(/%2c/gi, ',');
+  return Number(/[?&]limit\((\d+),\d+\)/.exec(search)?.[1]) === start;
+}
+
 /** The same address, held to events created before `pin` unless it has such a bound already. */
 export function pinned(url: URL, pin: Instant | undefined): URL {
   const search = url.search.slice(1);

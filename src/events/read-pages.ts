@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
 import { type Instant, instantAt } from './instant.ts';
-import { followed, loopGuard, pinned } from './links.ts';
+import { followed, leadsTo, loopGuard, pinned } from './links.ts';
 import type { ItemTexts, Page } from './page.ts';
 import { type PageWindow, type Query, searchUrl } from './query.ts';
 import { readAhead } from './read-ahead.ts';
@@ -61,7 +61,8 @@ export async function* readPages(fetchPage: FetchPage, options: ReadOptions): As
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && reading.lastTotal !== undefined;
-  if (!reading.full) yield* aligned ? byOffsets(plan, size + 1) : byLinks(plan, page, at);
+  if (reading.full) return;
+  yield* aligned && leadsTo(size + 1, page.next, at) ? byOffsets(plan, size + 1) : byLinks(plan, page, at);
   for (let sweep = 0; sweep < MAX_SWEEPS && !reading.complete; sweep++) {
     // What is missing may be anywhere: everything is read once more, and only what is new is handed on.
     reading.move();
@@ -100,8 +101,9 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
       if (reading.full) return;
       const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
       // The service answers other pages than asked, or has more than it counts: only its own links know where they start.
-      if (page.items.count < expected || (page.next && start > end())) {
-        yield* byLinks(plan, page, plan.url(job));
+      const at = plan.url(job);
+      if (page.items.count < expected || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
+        yield* byLinks(plan, page, at);
         return;
       }
     }
@@ -116,7 +118,7 @@ function* windows(start: number, size: number, end: () => number): Generator<Pag
 async function* byLinks(plan: Plan, page: Page, at: URL): AsyncGenerator<ReadPage> {
   const { reading, size } = plan;
   const guard = loopGuard();
-  guard(at);
+  guard(pinned(at, plan.pin));
   let empty = 0;
   while (!reading.full) {
     if (page.next) at = pinned(followed(page.next, at), plan.pin);

@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import { Ledger } from './ledger.ts';
 import type { IdentifiedItems, Page } from './page.ts';
 
@@ -12,6 +13,7 @@ export class Reading {
   lastTotal: number | undefined;
   #ledger = new Ledger();
   #known: Set<number> | undefined;
+  #firstKey: number | undefined;
 
   constructor(first: Page, limit: number) {
     this.limit = limit;
@@ -57,10 +59,21 @@ export class Reading {
   /** The items of a page that are to be handed on, cut to the limit. */
   take(page: Page): IdentifiedItems {
     this.count(page);
-    const fresh = cut(this.#known ? unknown(page.items, this.#known) : page.items, this.limit - this.emitted);
+    this.#refuseRepetition(page);
+    const fresh = cut(this.#known ? without(page.items, this.#known) : page.items, this.limit - this.emitted);
     this.#ledger.add(fresh.keys);
     if (this.#known) for (const key of fresh.keys) this.#known.add(key);
     return fresh;
+  }
+
+  /** A service that does not understand the offsets or its own links answers one page again and again. */
+  #refuseRepetition({ items: { keys } }: Page): void {
+    if (keys.length > 0 && keys[0] === this.#firstKey && !this.moved) {
+      throw new ServiceError(
+        'the service answered the same page twice: the result cannot be read to its end',
+      );
+    }
+    this.#firstKey = keys[0];
   }
 
   /** From here on items are told apart: offsets do not line up any more, or pages are read again. */
@@ -81,12 +94,12 @@ function cut(items: IdentifiedItems, limit: number): IdentifiedItems {
   return { bytes, spans: spans.subarray(0, limit * 2), keys: keys.subarray(0, limit), count: limit };
 }
 
-function unknown(
-  { bytes, spans, keys, count }: IdentifiedItems,
-  known: ReadonlySet<number>,
-): IdentifiedItems {
+/** The items whose keys are not among those known. */
+export function without(items: IdentifiedItems, known: ReadonlySet<number>): IdentifiedItems {
+  const { bytes, spans, keys, count } = items;
   const kept: number[] = [];
   for (let index = 0; index < count; index++) if (!known.has(keys[index] as number)) kept.push(index);
+  if (kept.length === count) return items;
   return {
     bytes,
     spans: Uint32Array.from(

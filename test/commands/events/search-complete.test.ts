@@ -192,12 +192,45 @@ describe('what the service leaves open', () => {
     ['same-page', 'lead in a circle'],
   ] as const)('a link of the kind %s ends in an error before it is followed', async (links, message) => {
     await using searching = await startSearching({ events: 95 });
-    const { control } = searching.sandbox;
-    Object.assign(control.behaviour, { links, omit: ['count'] });
+    searching.sandbox.control.behaviour.links = links;
+    const counted = await searching.search(...lines('--page-size', '10'));
+    expect(counted.stderr).toContain(message);
+    expect(counted.code).toBe(1);
+  });
+
+  test.each([
+    ['other-origin', 'leads away from'],
+    ['user-info', 'holds a user name or password'],
+    ['loop', 'lead in a circle'],
+    ['same-page', 'lead in a circle'],
+  ] as const)('without a count, a link of the kind %s does too', async (links, message) => {
+    await using searching = await startSearching({ events: 95 });
+    Object.assign(searching.sandbox.control.behaviour, { links, omit: ['count'] });
     const { code, stderr } = await searching.search(...lines('--page-size', '10'));
     expect(stderr).toContain(message);
     expect(code).toBe(1);
     expect(searching.queries().length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('a service that does not page', () => {
+  test('is told apart from one that has the same events again and again', async () => {
+    await using searching = await startSearching({ events: 30 });
+    let page: Buffer | undefined;
+    const edit: Fault = {
+      kind: 'edit',
+      edit: (answer) => {
+        page ??= Buffer.from(answer.body.toString().replace(/"next":"[^"]*"/, '"next":null'));
+        return { ...answer, body: page };
+      },
+    };
+    searching.sandbox.control.fault('events', ...Array.from({ length: 10 }, () => edit));
+    const { code, stdout, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(stderr).toBe(
+      'error: the service answered the same page twice: the result cannot be read to its end\n',
+    );
+    expect(code).toBe(1);
+    expect(idsOf(stdout)).toHaveLength(10);
   });
 });
 
