@@ -63,6 +63,21 @@ export const tree: readonly (Branch | Leaf)[] = [
         load: () => import('./commands/events/search.ts'),
       },
       {
+        name: 'export',
+        summary: 'download a large result into files, resumable and verified',
+        load: () => import('./commands/events/export.ts'),
+      },
+      {
+        name: 'report',
+        summary: 'write a page about failed deliveries, to look at and to send on',
+        load: () => import('./commands/events/report.ts'),
+      },
+      {
+        name: 'get',
+        summary: 'print events by their ids',
+        load: () => import('./commands/events/get.ts'),
+      },
+      {
         name: 'count',
         summary: 'print how many events match',
         load: () => import('./commands/events/count.ts'),

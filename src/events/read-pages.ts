@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
 import { type Instant, instantAt } from './instant.ts';
 import { followed, leadsTo, loopGuard, pinned } from './links.ts';
-import type { ItemTexts, Page } from './page.ts';
+import type { IdentifiedItems, Page } from './page.ts';
 import { type PageWindow, type Query, searchUrl } from './query.ts';
 import { readAhead } from './read-ahead.ts';
 import { Reading } from './reading.ts';
@@ -20,7 +20,7 @@ export interface ReadOptions {
 }
 
 export interface ReadPage {
-  readonly items: ItemTexts;
+  readonly items: IdentifiedItems;
   /** Size of the whole result where the service tells it. */
   readonly total: number | undefined;
 }

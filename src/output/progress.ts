@@ -10,6 +10,8 @@ export interface ProgressState {
   readonly total?: number | undefined;
   /** Events a second; worked out from the time that passed where it is not given. */
   readonly rate?: number | undefined;
+  /** Time until the end where it can be told. */
+  readonly secondsLeft?: number | undefined;
   /** What the read waits for; empty when it goes on. */
   readonly note?: string | undefined;
 }
@@ -95,7 +97,16 @@ export function progressText(label: string, state: ProgressState, seconds: numbe
   }
   const rate = state.rate ?? (events !== undefined && seconds >= 0.1 ? events / seconds : undefined);
   if (rate) parts.push(`${grouped(Math.round(rate))}/s`);
+  if (state.secondsLeft !== undefined) parts.push(`${timeLeft(state.secondsLeft)} left`);
   return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;
+}
+
+/** `5 s`, `2 min 5 s`, `1 h 20 min`. */
+function timeLeft(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
 function grouped(number: number): string {
