@@ -1,0 +1,133 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import { loadSettings, type SettingFlags } from '../../config/settings.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Identity } from '../../events/export-identity.ts';
+import type { Manifest } from '../../events/export-manifest.ts';
+import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import type { Query } from '../../events/query.ts';
+
+interface Flags extends FilterFlags, SettingFlags {
+  readonly gzip?: true;
+  readonly pageSize?: number;
+  readonly concurrency?: number;
+}
+
+const PAGE_SIZE = 500;
+const CONCURRENCY = 4;
+
+export function declare(command: Command, action: Action): void {
+  command.argument('<directory>', 'where the files go; made if it does not exist');
+  addFilterFlags(command)
+    .option('--gzip', 'compress the files: .ndjson.gz')
+    .option(
+      '--page-size <number>',
+      'events a request, 1 to 500 (default: 500)',
+      wholeNumber('--page-size', 1, 500),
+    )
+    .option(
+      '--concurrency <number>',
+      'pages asked for at once, 1 to 16 (default: 4)',
+      wholeNumber('--concurrency', 1, 16),
+    );
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Writes files part-000001.ndjson and on, an event a line as the service gave it, newest files first, and manifest.json.
+After a crash or an interruption the same command continues. On a finished export it verifies the files and
+downloads nothing. Times such as 7d are resolved once, when the export begins. An event whose status changes
+meanwhile counts by the status it had when its file was read; files whose number of events changed are read again.
+
+Examples:
+  $ hooktrail events export november --after 2026-11-01 --before 2026-12-01
+  $ hooktrail events export failures --failed --since 7d --gzip
+  $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, context } = call;
+  const queries = filterQueries(flags, context.clock.now());
+  const [{ openDirectory, diskFault }, { typedFilters }, { withLock }] = await Promise.all([
+    import('../../events/export-directory.ts'),
+    import('../../events/export-identity.ts'),
+    import('../../credentials/lock.ts'),
+  ]);
+  const { baseUrl } = (await loadSettings(flags, context)).require('baseUrl');
+  const identity = { service: baseUrl.href, filters: typedFilters(flags), gzip: flags.gzip === true };
+  const given = args[0] as string;
+  const directory = await openDirectory(given);
+  let entered = false;
+  const work = async () => {
+    entered = true;
+    await exportInto(call, directory, identity, queries);
+  };
+  try {
+    await withLock(`export ${directory}`, context, work, { patience: 0 });
+  } catch (error) {
+    if (!entered && error instanceof ServiceError) throw busy(given, error);
+    throw await diskFault(error, directory);
+  }
+}
+
+async function exportInto(
+  call: Call<Flags>,
+  directory: string,
+  identity: Identity,
+  queries: readonly Query[],
+): Promise<void> {
+  const { flags, args, context, reporter } = call;
+  const given = args[0] as string;
+  const { readManifest } = await import('../../events/export-manifest.ts');
+  const earlier = await readManifest(directory);
+  let verified: Manifest | undefined;
+  if (earlier) {
+    const { checkSame } = await import('../../events/export-identity.ts');
+    checkSame(given, earlier, identity);
+    const { verifyExport } = await import('../../events/export-verify.ts');
+    verified = await verifyExport(directory, earlier, reporter, context.signal);
+    if (verified.finishedAt) {
+      reporter.notice(`verified: ${summary(given, verified)}; nothing was downloaded`);
+      return;
+    }
+    const done = verified.parts.filter(({ sha256 }) => sha256).length;
+    reporter.notice(`continuing: ${done} of ${verified.parts.length} files are there already`);
+  } else {
+    const { checkUnused } = await import('../../events/export-directory.ts');
+    await checkUnused(directory);
+  }
+  const { withService } = await import('../../oauth/connect.ts');
+  const { runExport } = await import('../../events/export-run.ts');
+  const finished = await withService(call, (service) =>
+    runExport({
+      service,
+      directory,
+      identity,
+      queries,
+      earlier: verified,
+      pageSize: flags.pageSize ?? PAGE_SIZE,
+      concurrency: flags.concurrency ?? CONCURRENCY,
+      context,
+      reporter,
+    }),
+  );
+  reporter.notice(`exported: ${summary(given, finished)}`);
+}
+
+function summary(directory: string, { events, parts, pin }: Manifest): string {
+  const files = parts.length === 1 ? '1 file' : `${parts.length} files`;
+  return `${events} events in ${files} in ${directory}, all that match before ${pin}`;
+}
+
+function busy(directory: string, error: ServiceError): ServiceError {
+  const holder = /\((\d+[^)]*)\)/.exec(error.message)?.[1];
+  return new ServiceError(`another export into ${directory} is under way`, {
+    details: holder ? [`process ${holder}`] : [],
+    next: 'wait for it, or choose another directory',
+    cause: error,
+  });
+}

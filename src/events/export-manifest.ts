@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { replaceFile } from '../config/replace-file.ts';
+import { UsageError } from '../errors.ts';
+import { parseInstant } from './instant.ts';
+import type { Query } from './query.ts';
+
+/** A slice of time of one query, and the file that holds its events once it was read. */
+export interface Part {
+  readonly file: string;
+  /** Index of its query. */
+  readonly query: number;
+  /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
+  readonly after: string | null;
+  readonly before: string;
+  /** Events in the file; before it is there, how many are expected. Null where the service does not count. */
+  readonly events: number | null;
+  /** What the service counted between `after` and `before` when the part was read. */
+  readonly counted: number | null;
+  readonly bytes: number | null;
+  /** Of the file as it lies there; null until it does. */
+  readonly sha256: string | null;
+}
+
+/** A query whose times are texts, as the service is asked. */
+export type SavedQuery = Omit<Query, 'after' | 'before'> & {
+  readonly after?: string;
+  readonly before: string;
+};
+
+export interface Manifest {
+  readonly format: 'hooktrail-export';
+  readonly version: 1;
+  readonly hooktrail: string;
+  /** The event service's base URL. */
+  readonly service: string;
+  /** The filters as they were typed. */
+  readonly filters: Filters;
+  readonly gzip: boolean;
+  /** Events created before this belong to the export: the service's time when it began, or `--before`. */
+  readonly pin: string;
+  readonly queries: readonly SavedQuery[];
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  /** Events in all parts, once the export is finished. */
+  readonly events: number | null;
+  readonly parts: readonly Part[];
+}
+
+export type Filters = Readonly<Record<string, string | readonly string[]>>;
+
+export const MANIFEST = 'manifest.json';
+const PART = /^part-\d{6,}\.ndjson(\.gz)?$/;
+
+/** The manifest of a directory; undefined where there is none. Throws `UsageError` where it is not one of ours. */
+export async function readManifest(directory: string): Promise<Manifest | undefined> {
+  const file = path.join(directory, MANIFEST);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const manifest = parsed(text);
+  if (manifest?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
+  if (manifest.version !== 1) throw foreign(file, 'was written by a newer version of hooktrail');
+  if (!isSound(manifest)) throw foreign(file, 'is damaged');
+  return manifest;
+}
+
+export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  await replaceFile(path.join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Whether a name is one that parts of an export have. */
+export function isPartName(name: string): boolean {
+  return PART.test(name);
+}
+
+/** The search that reads a part. */
+export function partQuery(manifest: Manifest, part: Part): Query {
+  return restored({ ...(manifest.queries[part.query] as SavedQuery), before: part.before }, part.after);
+}
+
+/** A whole query of the export, held to its window. */
+export function heldQuery(manifest: Manifest, index: number): Query {
+  const saved = manifest.queries[index] as SavedQuery;
+  return restored(saved, saved.after ?? null);
+}
+
+export function saved(query: Query, before: string): SavedQuery {
+  const { after, before: _, ...rest } = query;
+  return { ...(after ? { after: after.text } : {}), before, ...rest };
+}
+
+function restored({ before, ...rest }: SavedQuery, after: string | null): Query {
+  const time = (text: string) => parseInstant(text, MANIFEST, 0);
+  return { ...rest, after: after === null ? undefined : time(after), before: time(before) };
+}
+
+function parsed(text: string): Manifest | undefined {
+  try {
+    return JSON.parse(text) as Manifest;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSound({ queries, parts, filters, pin, service }: Manifest): boolean {
+  return (
+    Array.isArray(queries) &&
+    Array.isArray(parts) &&
+    typeof filters === 'object' &&
+    filters !== null &&
+    typeof pin === 'string' &&
+    typeof service === 'string' &&
+    // A name that led out of the directory would let a manifest have other files overwritten.
+    parts.every((part) => isPartName(part.file) && queries[part.query] !== undefined)
+  );
+}
+
+function foreign(file: string, why: string): UsageError {
+  return new UsageError(`${file} ${why}`, { next: 'choose another directory, or remove this one' });
+}

@@ -1,0 +1,123 @@
+import type { Context } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { Service } from '../http/service.ts';
+import { startProgress } from '../output/progress.ts';
+import type { Reporter } from '../output/reporter.ts';
+import { beginExport } from './export-begin.ts';
+import { sweep } from './export-directory.ts';
+import type { Identity } from './export-identity.ts';
+import { type Manifest, type Part, partQuery, writeManifest } from './export-manifest.ts';
+import { recount } from './export-recount.ts';
+import { ExportSink, type PartToRead } from './export-sink.ts';
+import { readSlices } from './export-slices.ts';
+import { pageFetcher } from './fetch-page.ts';
+import type { Query } from './query.ts';
+
+export interface Export {
+  readonly service: Service;
+  readonly directory: string;
+  readonly identity: Identity;
+  readonly queries: readonly Query[];
+  /** What an earlier run left, its parts verified; undefined for a new export. */
+  readonly earlier: Manifest | undefined;
+  readonly pageSize: number;
+  readonly concurrency: number;
+  readonly context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>;
+  readonly reporter: Reporter;
+}
+
+/** How often parts that changed while the rest was read are read again. */
+const MAX_ROUNDS = 5;
+
+/** Downloads what is missing of an export until it is all that the service counts; tells the finished manifest. */
+export async function runExport(task: Export): Promise<Manifest> {
+  const { service, directory, context, reporter, pageSize } = task;
+  const { clock, signal } = context;
+  const { baseUrl } = service;
+  const progress = startProgress(context, reporter, 'exporting');
+  let width = task.concurrency;
+  const concurrency = () => width;
+  const fetchPage = pageFetcher(service, clock, ({ reason, delay, status }) => {
+    if (status === 429) width = Math.max(1, Math.floor(width / 2));
+    progress.update({ note: `${reason}, trying again in ${Math.ceil(delay / 1000)} s` });
+  });
+  try {
+    progress.update({ note: 'counting' });
+    const options = { baseUrl, pageSize, concurrency, signal };
+    let manifest =
+      task.earlier ??
+      (await beginExport(fetchPage, clock, { ...options, ...task.identity, queries: task.queries }));
+    await sweep(directory, new Set(manifest.parts.map(({ file }) => file)));
+    if (!task.earlier) await writeManifest(directory, manifest);
+
+    let events = eventsIn(manifest);
+    const startedWith = events;
+    const startedAt = clock.now();
+    const total = expectedOf(manifest);
+    const onEvents = (change: number) => {
+      events += change;
+      const seconds = (clock.now() - startedAt) / 1000;
+      const rate = seconds > 0.1 ? (events - startedWith) / seconds : 0;
+      const secondsLeft = total !== undefined && rate > 0 ? Math.max(0, total - events) / rate : undefined;
+      progress.update({ events, total, rate, secondsLeft, note: '' });
+    };
+    const onPart = async (index: number, part: Part) => {
+      manifest = { ...manifest, parts: manifest.parts.with(index, part) };
+      await writeManifest(directory, manifest);
+    };
+    const sink = new ExportSink(directory, () => manifest.parts, onPart, onEvents);
+    const read = async (indexes: readonly number[]) => {
+      const slices = indexes.map((index): PartToRead => {
+        const part = manifest.parts[index] as Part;
+        return { index, query: partQuery(manifest, part), expected: part.counted ?? part.events };
+      });
+      try {
+        await readSlices(fetchPage, slices, options, sink);
+      } finally {
+        await sink.abandon();
+      }
+    };
+    await read([...manifest.parts.keys()].filter((index) => !manifest.parts[index]?.sha256));
+
+    for (let round = 1; ; round++) {
+      progress.update({ note: 'counting again' });
+      const counts = await recount(fetchPage, manifest, options);
+      if (counts.changed.length === 0 && (counts.total === undefined || counts.total === counts.held)) break;
+      if (round > MAX_ROUNDS || counts.changed.length === 0) throw incomplete(counts.held, counts.total);
+      const changed = new Set(counts.changed);
+      const stale = (part: Part, index: number) => (changed.has(index) ? { ...part, sha256: null } : part);
+      manifest = { ...manifest, parts: manifest.parts.map(stale) };
+      // A crash from here on leaves them to the next run.
+      await writeManifest(directory, manifest);
+      events = eventsIn(manifest);
+      await read(counts.changed);
+    }
+    manifest = {
+      ...manifest,
+      finishedAt: new Date(clock.now()).toISOString(),
+      events: eventsIn(manifest),
+    };
+    await writeManifest(directory, manifest);
+    return manifest;
+  } finally {
+    progress.stop();
+  }
+}
+
+function eventsIn({ parts }: Manifest): number {
+  return parts.reduce((sum, part) => sum + (part.sha256 ? (part.events ?? 0) : 0), 0);
+}
+
+function expectedOf({ parts }: Manifest): number | undefined {
+  return parts.reduce<number | undefined>(
+    (sum, { events }) => (sum === undefined || events === null ? undefined : sum + events),
+    0,
+  );
+}
+
+function incomplete(held: number, total: number | undefined): ServiceError {
+  return new ServiceError(
+    `the export is not complete: ${held} events were written, the service counts ${total}`,
+    { next: 'run the same command again; what is here is kept' },
+  );
+}
