@@ -68,8 +68,10 @@ describe('a table in a pipe', () => {
 
   test('aligns wide, combining and right-to-left text by what a terminal shows', async () => {
     const names = ['田中太郎', 'e\u0301a', 'مرحبا', '👩‍👩‍👧', 'plain'];
-    const rows = await lines([names.map((name) => JSON.stringify({ name, n: 1 }))]);
-    expect(rows.map((row) => stringWidth(row.slice(0, row.lastIndexOf(' '))))).toEqual([9, 9, 9, 9, 9, 9]);
+    // Half a surrogate pair comes out as U+FFFD.
+    const items = [...names.map((name) => JSON.stringify({ name, n: 1 })), '{"name":"\\ud800x","n":1}'];
+    const rows = await lines([items]);
+    expect(rows.map((row) => stringWidth(row.slice(0, row.lastIndexOf(' '))))).toEqual(rows.map(() => 9));
   });
 
   test('shows the first scalar fields where no known one is there', async () => {
