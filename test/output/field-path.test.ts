@@ -21,12 +21,12 @@ describe('--fields', () => {
 
   test('any names, escaped, come back', () => {
     const name = fc.string({ minLength: 1, unit: 'binary' });
-    const escape = (text: string) => text.replace(/[\\.,\s]/gu, '\\$&');
+    const quoted = (text: string) => text.replace(/[\\.,\s]/gu, '\\$&');
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.array(name, { minLength: 1 }), { minLength: 1, selector: String }),
         (paths) => {
-          expect(steps(paths.map((path) => path.map(escape).join('.')).join(','))).toEqual(paths);
+          expect(steps(paths.map((path) => path.map(quoted).join('.')).join(','))).toEqual(paths);
         },
       ),
     );

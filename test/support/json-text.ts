@@ -9,14 +9,14 @@ function stringText(text: string): fc.Arbitrary<string> {
   return fc
     .array(fc.boolean(), { minLength: text.length, maxLength: text.length })
     .map(
-      (escapes) => `"${[...escapes].map((escape, index) => characterText(text[index]!, escape)).join('')}"`,
+      (escapes) => `"${[...escapes].map((escaped, index) => characterText(text[index]!, escaped)).join('')}"`,
     );
 }
 
-function characterText(unit: string, escape: boolean): string {
+function characterText(unit: string, escaped: boolean): string {
   const code = unit.charCodeAt(0);
   const surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (escape || surrogate || code < 0x20) return `\\u${code.toString(16).padStart(4, '0')}`;
+  if (escaped || surrogate || code < 0x20) return `\\u${code.toString(16).padStart(4, '0')}`;
   return unit === '"' || unit === '\\' ? `\\${unit}` : unit;
 }
 
