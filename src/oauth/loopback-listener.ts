@@ -1,11 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../context.ts';
-import {
-  type AuthorizationResponse,
-  checkResponse,
-  type Expected,
-  sameSecret,
-} from './authorization-response.ts';
+import { type AuthorizationResponse, checkResponse, type Expected } from './authorization-response.ts';
 import { type PageName, page, pageHeaders } from './loopback-page.ts';
 import type { LoopbackPort } from './loopback-port.ts';
 import { redirectParameters } from './loopback-request.ts';
@@ -41,7 +36,6 @@ export function receiveRedirect(
   const answer = new Promise<Answer>((resolve) => {
     accept = resolve;
   });
-  let answered = false;
   let outcome: PageName | undefined;
 
   const keepWaiting = (response: ServerResponse) => {
@@ -62,11 +56,9 @@ export function receiveRedirect(
       strays.stray(parameters.reason);
       return turnAway(response, parameters.status);
     }
-    if (answered && sameSecret(parameters.get('state') ?? '', expected.state)) return keepWaiting(response);
     const result = await checkResponse(parameters, expected);
     if (result.kind === 'code' || result.kind === 'refused') {
-      answered = true;
-      // Of two that were checked at once, the promise takes the first.
+      // The promise takes the first; what comes after it is a reload, a prefetch or a replay.
       accept(result);
       return keepWaiting(response);
     }

@@ -36,10 +36,7 @@ async function filesOf(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-async function signInWith(
-  args: readonly string[],
-  meanwhile: (pid: number) => Promise<string> = async () => '',
-) {
+async function signInWith(args: readonly string[]) {
   const granted = grants();
   const { program, authorizeUrl } = await at.login(args);
   const redirect = await redirectOf(authorizeUrl);

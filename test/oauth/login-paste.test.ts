@@ -48,7 +48,7 @@ test.each<[string, (redirect: URL) => string, string]>([
   ['no URL', () => 'code=abc', 'it is not a whole URL'],
   [
     'another address',
-    (url) => changed(new URL(`https://evil.example/${url.search}`), {}).href,
+    (url) => changed(new URL(`https://evil.example/callback${url.search}`), {}).href,
     'it does not begin with http://127.0.0.1:',
   ],
   [
