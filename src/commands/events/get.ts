@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { ExitCode, UsageError } from '../../errors.ts';
+import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { idsOfArguments, idsOfLines } from '../../events/get-ids.ts';
+import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+
+interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+  readonly concurrency?: number;
+}
+
+const CONCURRENCY = 4;
+/** Rows whose columns are laid out together. */
+const LOT = 500;
+
+export function declare(command: Command, action: Action): void {
+  command.argument('<eventId...>', 'event ids; - alone reads them from standard input, one a line');
+  addFilterFlags(command).option(
+    '--concurrency <number>',
+    'events asked for at once, 1 to 16 (default: 4)',
+    wholeNumber('--concurrency', 1, 16),
+  );
+  addFormatFlags(command);
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+One id on a terminal is printed whole, as indented JSON; several, and what is piped, as a table unless a format is given. Events
+come out in the order of their ids, an id that is given twice twice. An id that is not found is named on standard error and makes
+the exit code 3; so is one that the filters leave out.
+
+Examples:
+  $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e
+  $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --jq '.[0].delivery.lastError'
+  $ hooktrail events get - --ndjson < ids.txt > events.ndjson`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { flags, args, context, reporter } = call;
+  if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
+  const queries = filterQueries(flags, context.clock.now());
+  const format = formatOptions(flags, 'events');
+  const fromInput = args.length === 1 && args[0] === '-';
+  const ids = fromInput ? [] : idsOfArguments(args);
+  const { withService } = await import('../../oauth/connect.ts');
+  const { getAll } = await import('../../events/get-all.ts');
+  const { createItemWriter } = await import('../../output/item-format.ts');
+  if (fromInput && context.stdin.isTerminal)
+    reporter.notice('reading event ids from the terminal, one a line');
+
+  const missing = await withService(call, async (service) => {
+    const writer =
+      ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)
+        ? await prettyWriter(call)
+        : await createItemWriter(format, context, reporter);
+    const source = (ending: AbortSignal) =>
+      fromInput ? idsOfLines(context.stdin.lines(), ending) : each(ids);
+    const lot = format.format === 'table' || format.format === 'csv' ? LOT : 1;
+    const parts = { service, queries, writer, lot, context, reporter };
+    return getAll(source, parts, flags.concurrency ?? CONCURRENCY);
+  });
+  return missing > 0 ? ExitCode.notFound : ExitCode.done;
+}
+
+function isFormatted({ output, json, ndjson, csv, fields, jq }: Flags): boolean {
+  return [output, json, ndjson, csv, fields, jq].some((flag) => flag !== undefined);
+}
+
+async function prettyWriter({ context, reporter }: Call) {
+  const { createPrettyWriter } = await import('../../output/pretty-json.ts');
+  const { paletteOf } = await import('../../output/palette.ts');
+  return createPrettyWriter(context.stdout, await paletteOf(reporter.stdoutColor));
+}
+
+async function* each(ids: readonly string[]): AsyncGenerator<string> {
+  yield* ids;
+}

@@ -1,0 +1,57 @@
+import type { Context } from '../context.ts';
+import type { Service } from '../http/service.ts';
+import type { ItemWriter } from '../output/item-format.ts';
+import type { Reporter } from '../output/reporter.ts';
+import { adaptiveConcurrency } from './adaptive-concurrency.ts';
+import { pageFetcher } from './fetch-page.ts';
+import { getEvent } from './get-event.ts';
+import { inOrder } from './get-in-order.ts';
+import { joined } from './joined-items.ts';
+import type { ItemTexts } from './page.ts';
+import type { Query } from './query.ts';
+
+export interface GetParts {
+  readonly service: Service;
+  /** An event is looked for within each of them. */
+  readonly queries: readonly Query[];
+  readonly writer: ItemWriter;
+  /** Events printed together: the first lot decides a table's columns, one at a time goes out at once. */
+  readonly lot: number;
+  readonly context: Pick<Context, 'clock' | 'signal'>;
+  readonly reporter: Reporter;
+}
+
+/** Prints the events of the ids in their order, names those that are not found, and tells how many these are. */
+export async function getAll(
+  ids: (ending: AbortSignal) => AsyncIterable<string>,
+  { service, queries, writer, lot, context, reporter }: GetParts,
+  concurrency: number,
+): Promise<number> {
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const fetchPage = pageFetcher(service, context.clock, onRetry);
+  const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, service.baseUrl, queries, id, signal);
+  let missing = 0;
+  let found: ItemTexts[] = [];
+  const print = async () => {
+    if (found.length > 0) await writer.write(found.length === 1 ? (found[0] as ItemTexts) : joined(found));
+    found = [];
+  };
+  try {
+    for await (const { id, items } of inOrder(ids, ask, width, context.signal)) {
+      if (items.count > 0) found.push(items);
+      else {
+        missing++;
+        reporter.warning(`the event ${id} was not found`);
+      }
+      if (found.length >= lot) await print();
+    }
+    await print();
+  } catch (error) {
+    // What came before a bad line was found all the same.
+    if (!context.signal.aborted) await print();
+    await writer.abort();
+    throw error;
+  }
+  await writer.end();
+  return missing;
+}

@@ -1,0 +1,177 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { run, start } from '../../support/program.ts';
+import { idsOf, startSearching } from '../../support/searching.ts';
+
+type Started = Awaited<ReturnType<typeof startSearching>>;
+const get = (searching: Started, args: string[], stdin = '') =>
+  run(['events', 'get', ...args], { env: searching.env, stdin });
+const newest = (searching: Started, count: number) => searching.sandbox.control.store.newestIds(count);
+const NONE = '00000000-0000-4000-8000-000000000000';
+
+describe('events get', () => {
+  test('asks for each id by itself and prints exact items in the order of the ids', async () => {
+    await using searching = await startSearching({ events: 50 });
+    const { control } = searching.sandbox;
+    const json =
+      '{"eventId":"0F8FAD5B-D9CB-469F-A165-70867728950E","n":9007199254740993,"d":1.10,"e":1e400,"b":1,"b":2,"s":"\\u00e9 \\/"}';
+    control.addEvent({ eventId: '0f8fad5b-d9cb-469f-a165-70867728950e', json });
+    const [a, b, c] = newest(searching, 3) as [string, string, string];
+    const result = await get(searching, [c, b, a, '--ndjson']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(idsOf(result.stdout)[0]).toBe(c);
+    expect(result.stdout.split('\n')[2]).toBe(json);
+    expect(searching.queries().sort()).toEqual(
+      [a, b, c].map((id) => `eq(eventId,${id})&limit(1,500)`).sort(),
+    );
+    const array = await get(searching, [c, b, a, '--json']);
+    expect(array.stdout).toBe(`[\n${result.stdout.trimEnd().split('\n').join(',\n')}\n]\n`);
+  });
+
+  test('an id that is not found is named, the others are printed, and the exit code is 3', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const { code, stdout, stderr } = await get(searching, [a, NONE, b, '--ndjson']);
+    expect(idsOf(stdout)).toEqual([a, b]);
+    expect(stderr).toBe(`warning: the event ${NONE} was not found\n`);
+    expect(code).toBe(3);
+    expect(await get(searching, [NONE, '--json', '--quiet'])).toEqual({
+      code: 3,
+      stdout: '[]\n',
+      stderr: `warning: the event ${NONE} was not found\n`,
+    });
+  });
+
+  test.each([1, 4, 16])('keeps the order of many ids with --concurrency %i', async (concurrency) => {
+    await using searching = await startSearching({ events: 100 });
+    const slow = (ms: number): Fault => ({ kind: 'slow', ms });
+    searching.sandbox.control.fault('events', slow(300), slow(10), slow(100), slow(1), slow(200));
+    const ids = newest(searching, 60).toReversed();
+    const args = ['-', '--ndjson', '--concurrency', `${concurrency}`];
+    const { code, stdout } = await get(searching, args, ids.join('\n'));
+    expect(idsOf(stdout)).toEqual(ids);
+    expect(code).toBe(0);
+  });
+
+  test('ids on standard input may have blank lines, CR LF, a mark at the start, and may repeat', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const { code, stdout } = await get(searching, ['-', '--ndjson'], `\ufeff${a}\r\n\r\n  ${b} \n\n${a}`);
+    expect(idsOf(stdout)).toEqual([a, b, a]);
+    expect(code).toBe(0);
+    expect(await get(searching, ['-', '--json'], '')).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+
+  test('answers each line as it comes, before standard input ends', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const program = start(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: null });
+    program.stdin.write(`${a}\n`);
+    await program.printed('stdout', new RegExp(`"${a}".*\n`));
+    program.stdin.write(`${b}\n`);
+    await program.printed('stdout', new RegExp(`"${b}".*\n`));
+    program.stdin.end();
+    expect((await program.finished).code).toBe(0);
+  });
+
+  test('a signal ends it while it waits for lines', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = start(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
+    program.stdin.write(`${newest(searching, 1)[0]}\n`);
+    await program.printed('stdout', /\{.*\}/);
+    program.kill('SIGINT');
+    const { code, stdout } = await program.finished;
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toHaveLength(1);
+  });
+
+  test('an error ends it while it waits for lines', async () => {
+    await using searching = await startSearching({ events: 5 });
+    searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
+    const program = start(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
+    program.stdin.write(`${NONE}\n`);
+    expect((await program.finished).code).toBe(1);
+  });
+
+  test('a bad line is named by its number, after what the lines before it found', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a] = newest(searching, 1) as [string];
+    for (const format of ['--ndjson', '--json', '--csv']) {
+      const { code, stdout, stderr } = await get(searching, ['-', format], `${a}\n\nnonsense\n${a}\n`);
+      expect(stdout.split(a)).toHaveLength(2);
+      expect(stderr).toContain("error: standard input, line 3: 'nonsense' is not a GUID");
+      expect(code).toBe(2);
+    }
+  });
+
+  test('reads no further ahead than it asks', async () => {
+    await using searching = await startSearching({ events: 5, latencyMs: 50 });
+    const [a] = newest(searching, 1) as [string];
+    const lines = `${a}\n`.repeat(2000);
+    const program = start(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: lines });
+    await program.printed('stdout', /\n/);
+    program.closeStdout();
+    expect((await program.finished).code).toBe(0);
+    await delay(50);
+    expect(searching.queries().length).toBeLessThan(100);
+  });
+
+  test('a table elsewhere than on a terminal, with the columns of all events', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const second = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    control.addEvent({ eventId: second, json: `{"eventId":"${second}","extra":"x,y"}` });
+    const [, first] = newest(searching, 2) as [string, string];
+    const table = await get(searching, [first, second]);
+    expect(table.stdout.split('\n')[0]).toMatch(
+      /^createdOn +publishStatus +eventType +eventId +subscriptionId$/,
+    );
+    expect(table.stdout.split('\n')).toHaveLength(4);
+    const csv = await get(searching, [first, second, '--csv']);
+    expect(csv.stdout.split('\r\n')[0]).toMatch(/,extra$/);
+    expect(csv.stderr).toBe('');
+  });
+
+  test('--fields and --jq', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const fields = await get(searching, [a, b, '--fields', 'eventId', '--ndjson']);
+    expect(fields.stdout).toBe(`{"eventId":"${a}"}\n{"eventId":"${b}"}\n`);
+    expect((await get(searching, [a, b, '--jq', '.[].eventId'])).stdout).toBe(`${a}\n${b}\n`);
+    expect((await get(searching, [a, b, '--jq', '.eventId', '--ndjson'])).stdout).toBe(`${a}\n${b}\n`);
+  });
+
+  test('filters leave events out', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { eventId } = searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    expect((await get(searching, [eventId, '--status', 'SUCCESS', '--ndjson'])).code).toBe(3);
+    expect((await get(searching, [eventId, '--status', 'SUCCESS', '--failed', '--ndjson'])).code).toBe(0);
+  });
+
+  test('a service that answers with another event is not believed', async () => {
+    await using searching = await startSearching({ events: 5 });
+    searching.sandbox.control.fault('events', {
+      kind: 'edit',
+      edit: (answer) => ({ ...answer, body: Buffer.from(`{"items":[{"eventId":"${NONE}"}]}`) }),
+    });
+    const [a] = newest(searching, 1) as [string];
+    const { code, stderr } = await get(searching, [a, '--ndjson']);
+    expect(stderr).toBe(`error: the service was asked for the event ${a} and answered with ${NONE}\n`);
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    [['nonsense'], "<eventId>: 'nonsense' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e"],
+    [[NONE, '-'], '<eventId>: - reads all ids from standard input: give it alone, or give ids'],
+    [[], "missing required argument 'eventId'"],
+    [[NONE, '--id', NONE], '--id: this command takes event ids as arguments'],
+    [[NONE, '--concurrency', '0'], "--concurrency: '0' is not accepted: a whole number from 1 to 16"],
+  ])('%j is a usage error and asks nothing', async (args, message) => {
+    await using searching = await startSearching({ events: 1 });
+    const { code, stderr } = await get(searching, args);
+    expect(stderr).toContain(`error: ${message}\n`);
+    expect(code).toBe(2);
+    expect(searching.queries()).toEqual([]);
+  });
+});
