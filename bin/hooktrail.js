@@ -1,16 +1,27 @@
 #!/usr/bin/env node
-// Plain old syntax up to the version check, so that any Node can read it and say what is wrong.
-import process from 'node:process';
+// CommonJS in plain old syntax: any Node can read it and say what is wrong, and it starts sooner than a module.
+'use strict';
+
+var path = require('path');
 
 var version = process.versions.node.split('.').map(Number);
+var program = path.join(__dirname, '..', 'dist', 'start.cjs');
+
+function fail(what, next) {
+  process.stderr.write('error: ' + what + '\nnext: ' + next + '\n');
+  process.exitCode = 2;
+}
 
 if (version[0] < 20 || (version[0] === 20 && version[1] < 19)) {
-  process.stderr.write(
-    'error: hooktrail needs Node.js 20.19 or newer, this is ' +
-      process.versions.node +
-      '\nnext: install a current Node.js, or run it with `npx -p node@22 -p hooktrail hooktrail`\n',
+  fail(
+    'hooktrail needs Node.js 20.19 or newer, this is ' + process.versions.node,
+    'install a current Node.js, or run it with `npx -p node@22 -p hooktrail hooktrail`',
   );
-  process.exitCode = 2;
+} else if (!require('fs').existsSync(program)) {
+  fail(
+    'the program is not built: there is no ' + program,
+    'run `npm install && npm run build` in the checkout',
+  );
 } else {
-  import('../dist/start.js').then((program) => program.start());
+  require(program).start();
 }

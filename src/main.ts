@@ -1,14 +1,17 @@
-import { CommanderError } from 'commander';
+import type { CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
-import { errorText } from './output/error-text.ts';
-import { colorLevel, paletteOf } from './output/palette.ts';
-import { terminalSafe } from './output/terminal-safe.ts';
-import { buildProgram } from './program.ts';
+import { version } from './version.ts';
 
 /** Runs one command line and tells its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   try {
+    if (argv.length === 1 && argv[0] === '--version') {
+      // Scripts ask for it before all else: nothing is loaded for it.
+      await context.stdout.write(`${version}\n`);
+      return ExitCode.done;
+    }
+    const { buildProgram } = await import('./program.ts');
     const { program, outcome } = await buildProgram(argv, context, main);
     await program.parseAsync(argv, { from: 'user' });
     context.signal.throwIfAborted();
@@ -29,6 +32,11 @@ async function explain(error: unknown, argv: readonly string[], context: Context
   const { stderr, environment } = context;
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
+  const [{ errorText }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
+    import('./output/error-text.ts'),
+    import('./output/palette.ts'),
+    import('./output/terminal-safe.ts'),
+  ]);
   const colored = argv.includes('--no-color') ? false : undefined;
   const palette = await paletteOf(colorLevel(stderr, environment, colored));
   const safe = stderr.isTerminal ? terminalSafe : (text: string) => text;
@@ -42,7 +50,7 @@ async function explain(error: unknown, argv: readonly string[], context: Context
 
 /** What commander throws, in our words; undefined where it only printed help or the version. */
 function usageOf(error: unknown): unknown {
-  if (!(error instanceof CommanderError)) return error;
+  if (!isOfCommander(error)) return error;
   if (error.exitCode === 0) return undefined;
   if (error.code === 'commander.help')
     return new UsageError('a command is missing', { next: 'choose one of those above' });
@@ -51,4 +59,9 @@ function usageOf(error: unknown): unknown {
   return new UsageError(message, {
     next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
   });
+}
+
+/** By its name: importing the class would load the library where it is not needed. */
+function isOfCommander(error: unknown): error is CommanderError {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }

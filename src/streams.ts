@@ -1,4 +1,4 @@
-import { createInterface, type Interface } from 'node:readline';
+import type { Interface } from 'node:readline';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
@@ -7,28 +7,37 @@ import { ClosedPipeError } from './errors.ts';
 type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'getColorDepth'>>;
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
-/** An output that waits for slow readers and knows when its reader is gone; `onClosed` is called once then. */
-export function outputOf(stream: Writable, onClosed: () => void): Output {
+/**
+ * An output that waits for slow readers and knows when its reader is gone; `onClosed` is called once then. The stream
+ * is opened when it is first used: that costs milliseconds, and many runs use only one of two.
+ */
+export function outputOf(open: () => Writable, onClosed: () => void): Output {
   let closed = false;
-  stream.on('error', () => {
-    // EPIPE, or the terminal hung up: either way nobody reads any more.
-    if (!closed) onClosed();
-    closed = true;
-  });
+  let opened: Writable | undefined;
+  const stream = () => {
+    opened ??= open().on('error', () => {
+      // EPIPE, or the terminal hung up: either way nobody reads any more.
+      if (!closed) onClosed();
+      closed = true;
+    });
+    return opened;
+  };
   return {
-    isTerminal: stream.isTTY === true,
+    get isTerminal() {
+      return stream().isTTY === true;
+    },
     get columns() {
-      return stream.columns || 80;
+      return stream().columns || 80;
     },
     get colorDepth() {
-      return stream.isTTY ? (stream.getColorDepth?.() ?? 1) : 1;
+      return stream().isTTY ? (stream().getColorDepth?.() ?? 1) : 1;
     },
-    stream: () => stream,
+    stream,
     write: (chunk) =>
       new Promise((resolve, reject) => {
         if (closed) return reject(new ClosedPipeError());
         // The callback comes when the bytes are with the kernel: memory stays flat however slow the reader is.
-        stream.write(chunk as string, (error) => (error ? reject(new ClosedPipeError()) : resolve()));
+        stream().write(chunk as string, (error) => (error ? reject(new ClosedPipeError()) : resolve()));
       }),
   };
 }
@@ -40,7 +49,7 @@ export function inputOf(open: () => Readable): Input {
       return open().isTTY === true;
     },
     stream: open,
-    lines: () => linesOf(createInterface({ input: open(), crlfDelay: Number.POSITIVE_INFINITY })),
+    lines: () => linesOf(open()),
     bytes: async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of open()) chunks.push(chunk as Buffer);
@@ -50,14 +59,22 @@ export function inputOf(open: () => Readable): Input {
 }
 
 /** Node's own iterator leaves the stream flowing when it is left early, and a pipe that stays open holds the process. */
-function linesOf(reader: Interface): AsyncIterable<string> {
+function linesOf(input: Readable): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]() {
-      const iterator = reader[Symbol.asyncIterator]();
+      let reader: Interface | undefined;
+      let lines: AsyncIterator<string> | undefined;
       return {
-        next: () => iterator.next(),
+        next: async () => {
+          if (!lines) {
+            const { createInterface } = await import('node:readline');
+            reader = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+            lines = reader[Symbol.asyncIterator]();
+          }
+          return await lines.next();
+        },
         return: async () => {
-          reader.close();
+          reader?.close();
           return { done: true, value: undefined };
         },
       };

@@ -30,9 +30,12 @@ export function createSystem(): System {
     argv: process.argv.slice(2),
     context: {
       stdin: inputOf(() => process.stdin),
-      stdout: outputOf(process.stdout, onClosed),
+      stdout: outputOf(() => process.stdout, onClosed),
       // A closed stderr loses notices, never results: the run goes on.
-      stderr: outputOf(process.stderr, () => undefined),
+      stderr: outputOf(
+        () => process.stderr,
+        () => undefined,
+      ),
       environment: process.env,
       clock,
       machine: machine(),
@@ -67,7 +70,9 @@ function machine(): Machine {
   return {
     platform: process.platform,
     pid: process.pid,
-    hostname: os.hostname(),
+    get hostname() {
+      return os.hostname();
+    },
     get userId() {
       return account().uid;
     },

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { promises as files } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -26,7 +26,7 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
   const file = configPath(context);
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = await files.readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
     throw new UsageError(`the settings in ${file} cannot be read: ${(error as Error).message}`, {
@@ -41,7 +41,7 @@ export async function changeConfig(context: Place, change: (config: SavedConfig)
   const config = await readConfig(context);
   change(config);
   const file = configPath(context);
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  await files.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
 }
 

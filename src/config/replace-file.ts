@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { promises as files } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -7,18 +6,20 @@ import path from 'node:path';
  * in the same folder, fsync, rename, fsync of the folder. The mode is 0600.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
+  // Every command that reads the settings reads this file; cryptography takes 3 ms to load.
+  const { randomBytes } = await import('node:crypto');
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
   try {
-    const handle = await open(temporary, 'wx', 0o600);
+    const handle = await files.open(temporary, 'wx', 0o600);
     try {
       await handle.writeFile(content);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await rename(temporary, file);
+    await files.rename(temporary, file);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await files.rm(temporary, { force: true });
     throw error;
   }
   await syncFolder(path.dirname(file));
@@ -26,7 +27,7 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
 
 /** Makes a rename durable. Windows cannot open a folder; there the rename itself is journalled. */
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
+  const handle = await files.open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
+import { type Plugin, rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
 import config from '../../rolldown.config.ts';
 
@@ -30,8 +30,8 @@ const tolerant = {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });
-  const { output, ...input } = config as { output: object };
-  const bundle = await rolldown({ ...input, cwd: root, plugins: [tolerant] });
+  const { output, plugins, ...input } = config as { output: object; plugins: Plugin[] };
+  const bundle = await rolldown({ ...input, cwd: root, plugins: [...plugins, tolerant] });
   await bundle.write({ ...output, dir: path.join(folder, 'dist') });
   await bundle.close();
   await cp(path.join(root, 'bin'), path.join(folder, 'bin'), { recursive: true });
