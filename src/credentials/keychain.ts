@@ -4,7 +4,10 @@ import { checkSecretService } from './secret-service.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
 
-/** Every answer, good or bad, comes within 5 s. */
+/**
+ * Every answer, good or bad, comes within 5 s. A service that falls silent after it was asked still holds the process, though
+ * not the answer: Node waits for the native thread at exit, and libsecret gives up after 25 s a call.
+ */
 const LIMIT = 4_500;
 /** macOS asks the person in a dialog of its own whether this program may read the item. */
 const DIALOG_LIMIT = 60_000;

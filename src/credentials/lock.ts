@@ -14,6 +14,10 @@ export interface LockOptions<T> {
   readonly patience?: number;
   /** Asked each time another process is done with the lock: a result ends the wait without taking the lock. */
   readonly meanwhile?: () => Promise<T | undefined>;
+  /** Where the lock lies, a folder that exists; the user's own place for that name when absent. */
+  readonly folder?: string;
+  /** What is locked, for the message when patience ends. */
+  readonly subject?: string;
 }
 
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
@@ -34,7 +38,7 @@ export async function withLock<T>(
   work: (lock: HeldLock) => Promise<T>,
   options: LockOptions<T> = {},
 ): Promise<T> {
-  const generations = new Generations(await lockFolder(name, context.machine));
+  const generations = new Generations(options.folder ?? (await lockFolder(name, context.machine)));
   const self = await describeSelf(context.machine);
   const taken = await take(generations, self, context, options);
   if ('result' in taken) return taken.result;
@@ -50,7 +54,7 @@ async function take<T>(
   generations: Generations,
   self: Awaited<ReturnType<typeof describeSelf>>,
   { clock, machine, signal }: Surroundings,
-  { patience = 60_000, meanwhile }: LockOptions<T>,
+  { patience = 60_000, meanwhile, subject = 'the sign-in' }: LockOptions<T>,
 ): Promise<{ number: number } | { result: T }> {
   const deadline = performance.now() + patience;
   let seen: number | undefined;
@@ -72,7 +76,7 @@ async function take<T>(
       if (await generations.claim(latest.number + 1, self)) return { number: latest.number + 1 };
       continue;
     }
-    if (now >= deadline) throw await outOfPatience(latest, machine, patience);
+    if (now >= deadline) throw await outOfPatience(latest, machine, patience, subject);
     // Jitter keeps many waiters from asking at the same moments.
     await clock.sleep(15 + Math.random() * 35, signal);
   }
@@ -91,13 +95,14 @@ async function outOfPatience(
   { holder }: Generation,
   machine: Context['machine'],
   patience: number,
+  subject: string,
 ): Promise<ServiceError> {
   const seconds = Math.round(patience / 1000);
-  if (!holder) return new ServiceError(`another hooktrail process kept the sign-in locked for ${seconds} s`);
+  if (!holder) return new ServiceError(`another hooktrail process kept ${subject} locked for ${seconds} s`);
   const where = holder.hostname === machine.hostname ? '' : ` on ${holder.hostname}`;
   const suspended = (await conditionOf(holder, machine)) === 'suspended';
   return new ServiceError(
-    `another hooktrail process (${holder.pid}${where}) kept the sign-in locked for ${seconds} s${suspended ? ': it is suspended' : ''}`,
+    `another hooktrail process (${holder.pid}${where}) kept ${subject} locked for ${seconds} s${suspended ? ': it is suspended' : ''}`,
     {
       next: suspended
         ? `let it go on (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`

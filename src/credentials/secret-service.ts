@@ -23,6 +23,7 @@ export async function checkSecretService(
   if (address === 'absent') throw new KeychainError('no-bus');
   if (address === 'other') return;
   const bus = await connected(address.socket, context.machine.userId, limit);
+  if (bus === undefined) return;
   try {
     // The bus starts the service for this where it knows how to.
     const [collection] = await bus.call({ ...SERVICE, member: 'ReadAlias', body: ['default'] });
@@ -45,13 +46,15 @@ export async function checkSecretService(
   }
 }
 
-async function connected(socket: string, userId: number, limit: number): Promise<DBusConnection> {
+async function connected(socket: string, userId: number, limit: number): Promise<DBusConnection | undefined> {
   try {
     return await DBusConnection.open(socket, userId, limit);
   } catch (error) {
     if (error instanceof DBusTimeout)
       throw new KeychainError('mute', 'the D-Bus session bus does not answer');
     if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${error.message}`);
+    // Node 20 pads abstract names with NULs and so reaches no bus there; the native library does.
+    if (socket.startsWith('\0')) return undefined;
     throw new KeychainError('no-bus', (error as Error).message);
   }
 }

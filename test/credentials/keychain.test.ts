@@ -30,7 +30,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
 
   test('a sign-in goes to the keychain and comes back, refreshed when its time has come', async () => {
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
-    expect((await login()).code).toBe(0);
+    expect(await login()).toMatchObject({ code: 0 });
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
     const first = await at.run(['token'], { env });
     const second = await at.run(['token'], { env });
@@ -40,7 +40,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
 
   test('an access token of 8 KB is cached, and nothing of it is in the clear', async () => {
     at.sandbox.control.behaviour.accessTokenPadding = 8_000;
-    expect((await login()).code).toBe(0);
+    expect(await login()).toMatchObject({ code: 0 });
     const before = refreshes();
     const { stdout } = await at.run(['token'], { env });
     expect(stdout.length).toBeGreaterThan(8_000);
@@ -73,7 +73,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
   test('logout removes what login stored, and the keyring opens again with it gone', async () => {
     await bus.stopKeyring();
     await bus.startKeyring('pw');
-    expect((await login()).code).toBe(0);
+    expect(await login()).toMatchObject({ code: 0 });
     expect((await at.run(['logout'], { env })).code).toBe(0);
     const { code, stderr } = await at.run(['token'], { env });
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('error: not signed in\n') });

@@ -12,21 +12,23 @@ import { available } from './requirement.ts';
 /** A D-Bus session bus of the test's own, with or without a Secret Service on it. */
 export interface Bus extends AsyncDisposable {
   /** What a program needs to be a client of it. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<'DBUS_SESSION_BUS_ADDRESS' | 'XDG_RUNTIME_DIR' | 'XDG_DATA_HOME', string>>;
   /** Starts gnome-keyring-daemon; the same password opens the same keyring again. */
   startKeyring(password?: string): Promise<void>;
   stopKeyring(): Promise<void>;
+  /** The keyring stays on the bus and answers nothing. */
+  suspendKeyring(): void;
 }
 
 export const hasBus = available('dbus-daemon', ['/usr/bin/dbus-daemon']);
 export const hasKeyring = hasBus && available('gnome-keyring-daemon', ['/usr/bin/gnome-keyring-daemon']);
 
-export async function startBus(): Promise<Bus> {
+export async function startBus(listen?: 'unix:abstract='): Promise<Bus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-bus-'));
   await mkdir(path.join(folder, 'run'), { mode: 0o700 });
   // A configuration of its own: none of the machine's services is started on demand.
   const config = path.join(folder, 'bus.conf');
-  await writeFile(config, configuration(path.join(folder, 'bus')));
+  await writeFile(config, configuration(`${listen ?? 'unix:path='}${path.join(folder, 'run', 'bus')}`));
   const bus = spawn('/usr/bin/dbus-daemon', ['--nofork', '--print-address', `--config-file=${config}`], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -58,6 +60,7 @@ export async function startBus(): Promise<Bus> {
       await served(env);
     },
     stopKeyring,
+    suspendKeyring: () => void keyring?.kill('SIGSTOP'),
     async [Symbol.asyncDispose]() {
       await stopKeyring();
       await ended(bus);
@@ -82,11 +85,11 @@ async function ended(child: ChildProcess | undefined): Promise<void> {
   await once(child, 'exit');
 }
 
-function configuration(socket: string): string {
+function configuration(listen: string): string {
   return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
-  <listen>unix:path=${socket}</listen>
+  <listen>${listen}</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>

@@ -1,0 +1,153 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import type { Fault } from '../../src/sandbox/sandbox.ts';
+import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
+
+const token = (at: Refreshing, ...args: string[]) => at.run(['token', ...args]);
+
+test('503 is an error that keeps the sign-in and is not repeated', async () => {
+  await using at = await startRefreshing();
+  at.sandbox.control.fault('token', { kind: 'status', status: 503, body: 'down for maintenance' });
+  expect(await token(at)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: refreshing the sign-in failed: the identity provider answered 503\n  down for maintenance\n' +
+      'next: run the command again later: the sign-in is kept\n',
+  });
+  expect(at.sandbox.log.filter(({ method, status }) => method === 'POST' && status === 503)).toHaveLength(1);
+  expect((await token(at)).code).toBe(0);
+});
+
+test('a connection that broke before the request was carried out costs nothing', async () => {
+  await using at = await startRefreshing();
+  at.sandbox.control.fault('token', { kind: 'reset' });
+  expect(await token(at)).toMatchObject({ code: 0, stderr: '' });
+  expect(at.refreshes()).toEqual(['ok']);
+});
+
+test('a broken connection is tried once more and no further', async () => {
+  await using at = await startRefreshing();
+  at.sandbox.control.fault('token', { kind: 'reset' }, { kind: 'reset' }, { kind: 'reset' });
+  expect(await token(at)).toMatchObject({
+    code: 5,
+    stdout: '',
+    stderr: expect.stringContaining('the sign-in is kept'),
+  });
+  expect(at.sandbox.control.pendingFaults).toBe(1);
+});
+
+test('a provider that is silent for 15 s is asked once more', { timeout: 60_000 }, async () => {
+  await using at = await startRefreshing();
+  const silent: Fault = { kind: 'run', run: () => new Promise(() => undefined) };
+  at.sandbox.control.fault('token', silent);
+  expect(await token(at)).toMatchObject({ code: 0, stderr: '' });
+  expect(at.refreshes()).toEqual(['ok']);
+});
+
+test('an answer that was lost ends the sign-in, says so, and deletes nothing', async () => {
+  await using at = await startRefreshing();
+  const before = await at.stored();
+  at.sandbox.control.fault('token', { kind: 'answer-lost' });
+  const { code, stderr } = await token(at);
+  expect({ code, stderr }).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(
+      /^error: the sign-in has ended: the identity provider does not accept the refresh token\n(?:.|\n)*the answer to the request before was lost(?:.|\n)*\nnext: run `hooktrail login`\n$/,
+    ),
+  });
+  expect(at.refreshes()).toEqual(['ok', 'invalid_grant']);
+  expect(await at.stored()).toEqual(before);
+});
+
+test('invalid_grant never deletes what is stored', async () => {
+  await using at = await startRefreshing();
+  const before = await at.stored();
+  at.sandbox.control.revokeGrants();
+  expect(await token(at)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('next: run `hooktrail login`\n'),
+  });
+  expect(at.refreshes()).toEqual(['invalid_grant']);
+  expect(await at.stored()).toEqual(before);
+});
+
+test('a provider that cannot be reached is told apart from one that refuses', async () => {
+  await using at = await startRefreshing();
+  const before = await at.stored();
+  await at.sandbox.close();
+  expect(await token(at)).toMatchObject({ code: 5, stderr: expect.stringContaining('ECONNREFUSED') });
+  expect(await at.stored()).toEqual(before);
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) of the token endpoint sends nothing on',
+  async (status) => {
+    await using at = await startRefreshing();
+    let reached = 0;
+    const foreign = createServer((_request, response) => {
+      reached++;
+      response.end();
+    });
+    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
+    const location = `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/connect/token`;
+    at.sandbox.control.fault('token', { kind: 'status', status, headers: { location } });
+    const result = await token(at);
+    foreign.close();
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`redirect (${status})`),
+    });
+    expect(reached).toBe(0);
+    expect((await token(at)).code).toBe(0);
+  },
+);
+
+test('what a provider repeats of the request is not shown, not with --debug either', async () => {
+  await using at = await startRefreshing();
+  let sent = new URLSearchParams();
+  at.sandbox.control.fault('token', {
+    kind: 'run',
+    run: async (request) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      sent = new URLSearchParams(Buffer.concat(chunks).toString());
+      const description = `bad ${sent} or ${sent.get('refresh_token')} with ${sent.get('client_secret')}`;
+      at.sandbox.control.fault('token', {
+        kind: 'status',
+        status: 400,
+        body: JSON.stringify({ error: 'invalid_request', error_description: description }),
+      });
+      request.socket.destroy();
+    },
+  });
+  const { code, stderr } = await token(at, '--debug');
+  expect(code).toBe(1);
+  expect(stderr).toContain('invalid_request');
+  for (const name of ['refresh_token', 'client_secret']) {
+    expect(sent.get(name)?.length).toBeGreaterThan(20);
+    expect(stderr).not.toContain(sent.get(name));
+  }
+});
+
+test.each([
+  ['text', 'not json'],
+  ['an array', '[]'],
+  ['no token', '{"token_type":"Bearer"}'],
+  ['a token for no header', '{"access_token":"a\\nb","token_type":"Bearer"}'],
+])('an answer of %s is an error that shows nothing of it', async (_name, body) => {
+  await using at = await startRefreshing();
+  at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
+  const { code, stderr } = await token(at);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('identity provider') });
+  expect((await token(at)).code).toBe(0);
+});
+
+test('a wrong client secret is named as what to check', async () => {
+  await using at = await startRefreshing();
+  const result = await at.run(['token'], { env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong-secret' } });
+  expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the client secret') });
+  expect(result.stderr).not.toContain('wrong-secret');
+});

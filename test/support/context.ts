@@ -1,0 +1,60 @@
+import os from 'node:os';
+import { PassThrough } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import type { Context, Keychain } from '../../src/context.ts';
+
+/** A keychain in memory; `limit` is what an entry holds, in bytes. */
+export function memoryKeychain(
+  limit = Number.POSITIVE_INFINITY,
+): Keychain & { entries: Map<string, string> } {
+  const entries = new Map<string, string>();
+  return {
+    entries,
+    get: async (account) => entries.get(account) ?? null,
+    set: async (account, secret) => {
+      if (Buffer.byteLength(secret) > limit) throw new Error('the entry is too long');
+      entries.set(account, secret);
+    },
+    delete: async (account) => entries.delete(account),
+    accounts: async () => [...entries.keys()],
+  };
+}
+
+/** This machine without its terminal, environment and keychain, as far as `parts` give nothing else. */
+export function createContext(parts: Partial<Context> = {}): Context {
+  const output = () => ({
+    isTerminal: false,
+    columns: 80,
+    colorDepth: 1,
+    stream: () => new PassThrough(),
+    write: async () => undefined,
+  });
+  const user = os.userInfo();
+  return {
+    stdin: {
+      isTerminal: false,
+      stream: () => new PassThrough(),
+      lines: async function* () {},
+      bytes: async () => Buffer.alloc(0),
+    },
+    stdout: output(),
+    stderr: output(),
+    environment: {},
+    clock: {
+      now: () => Date.now(),
+      sleep: async (ms, signal) => void (await setTimeout(ms, undefined, signal ? { signal } : {})),
+    },
+    machine: {
+      platform: process.platform,
+      pid: process.pid,
+      hostname: os.hostname(),
+      userId: user.uid,
+      userName: user.username,
+      userHome: user.homedir,
+    },
+    browser: { open: async () => undefined },
+    loadKeychain: async () => memoryKeychain(),
+    signal: new AbortController().signal,
+    ...parts,
+  };
+}

@@ -1,0 +1,17 @@
+import { appendFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { withLock } from '../../src/credentials/lock.ts';
+import { createContext } from './context.ts';
+
+/** Takes a lock again and again, and writes down when it entered and left. */
+const [home = '', log = '', rounds = '1', hold = '0'] = process.argv.slice(2);
+const { machine, ...rest } = createContext();
+const context = { ...rest, machine: { ...machine, userHome: home } };
+
+for (let round = 0; round < Number(rounds); round++) {
+  await withLock('worker', context, async () => {
+    await appendFile(log, `enter ${process.pid}\n`);
+    await setTimeout(Number(hold));
+    await appendFile(log, `leave ${process.pid}\n`);
+  });
+}
