@@ -38,10 +38,10 @@ export function declare(command: Command, action: Action): void {
 }
 
 const notes = `
-The settings and the tokens are saved as the profile. Secrets go to the operating
-system's keychain, or with --store file to a file encrypted with a passphrase
-[HOOKTRAIL_PASSPHRASE]. The client secret is never an argument: it is asked for,
-or read from HOOKTRAIL_CLIENT_SECRET or with --client-secret-stdin.
+The settings and the tokens are saved as the profile. Secrets go to the
+operating system's keychain, or with --store file to a file encrypted with a
+passphrase [HOOKTRAIL_PASSPHRASE]. The client secret is never an argument: it is
+asked for, or read from HOOKTRAIL_CLIENT_SECRET or with --client-secret-stdin.
 
 A redirect URI with port 0 takes any free port, where the provider allows it.`;
 

@@ -10,9 +10,8 @@ export function reportSignIn(
   { clock }: Pick<Context, 'clock'>,
   reporter: Reporter,
 ): void {
-  const { palette } = reporter;
   const { authUrl, baseUrl, scope } = settings.require('authUrl', 'baseUrl', 'scope');
-  reporter.notice(palette.good(`Signed in at ${authUrl.href}`));
+  reporter.success(`Signed in at ${authUrl.href}`);
   reporter.notice(`  profile   ${settings.profile}`);
   reporter.notice(`  service   ${baseUrl.href}`);
   reporter.notice(`  token     ${lifetime(grant, clock.now())}`);

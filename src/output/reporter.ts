@@ -15,6 +15,8 @@ export interface Reporter {
   say(text: string): void;
   /** Left out under `--quiet`. */
   notice(text: string): void;
+  /** A notice that something worked. */
+  success(text: string): void;
   warning(text: string): void;
   /** Printed under `--verbose` and `--debug`. */
   trace(text: string): void;
@@ -35,6 +37,9 @@ export async function createReporter(context: Context, flags: GlobalFlags): Prom
     say: (text) => line(safe(text)),
     notice: (text) => {
       if (!flags.quiet) line(safe(text));
+    },
+    success: (text) => {
+      if (!flags.quiet) line(palette.good(safe(text)));
     },
     warning: (text) => line(`${palette.caution('warning:')} ${safe(text)}`),
     trace: (text) => {

@@ -32,6 +32,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     terminal.type(`${clientSecret}${enter}`);
     const [, url] = await terminal.shows(shownUrl);
     await visit(url as string);
+    await terminal.shows(/^\x1b\[32mSigned in at http\S+\x1b\[39m\r$/m);
     expect(await terminal.finished).toBe(0);
     expect(terminal.screen).not.toContain(clientSecret);
     expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);

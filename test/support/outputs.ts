@@ -67,6 +67,7 @@ export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeRepo
     palette: plain,
     say: (text) => void said.push(text),
     notice: (text) => void said.push(`notice: ${text}`),
+    success: (text) => void said.push(`success: ${text}`),
     warning: (text) => void said.push(`warning: ${text}`),
     trace: () => {},
   };
