@@ -1,8 +1,10 @@
 import { benchSearch } from './search.ts';
+import { benchStartUp } from './start-up.ts';
 
 /** `npm run bench [name…]`: every measurement, or those named; nothing here passes or fails. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   search: benchSearch,
+  startup: benchStartUp,
 };
 
 async function main(names: readonly string[]): Promise<void> {

@@ -1,0 +1,45 @@
+import path from 'node:path';
+import { createHome } from '../support/home.ts';
+import { hasKeyring, startBus } from '../support/keyring.ts';
+import { measure } from './measure.ts';
+import { program, startSandboxProcess } from './sandbox-process.ts';
+
+export interface SignedIn extends AsyncDisposable {
+  /** The environment of a command that finds its access token where `login` cached it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the secrets are. */
+  readonly store: 'keychain' | 'file';
+}
+
+/** A sandbox in a process of its own and a user who is signed in to it: by a keychain where this machine can have one. */
+export async function signIn(...sandboxArgs: string[]): Promise<SignedIn> {
+  const sandbox = await startSandboxProcess('--token-lifetime', '86400', ...sandboxArgs);
+  const home = await createHome();
+  const bus = hasKeyring ? await startBus() : undefined;
+  await bus?.startKeyring('a password of the bench');
+  const store = bus ? 'keychain' : 'file';
+  const { authUrl, baseUrl, clientId, clientSecret, vendor, redirectUri } = sandbox.settings;
+  const env = {
+    ...home.env,
+    ...bus?.env,
+    HOOKTRAIL_STORE: store,
+    HOOKTRAIL_AUTH_URL: authUrl,
+    HOOKTRAIL_BASE_URL: baseUrl,
+    HOOKTRAIL_CLIENT_ID: clientId,
+    HOOKTRAIL_VENDOR: vendor,
+    HOOKTRAIL_REDIRECT_URI: redirectUri,
+  };
+  const browser = path.resolve(import.meta.dirname, '../support/browser-command.mjs');
+  await measure({
+    file: process.execPath,
+    args: [program, 'login', '--quiet'],
+    env: { ...env, HOOKTRAIL_BROWSER: browser, HOOKTRAIL_CLIENT_SECRET: clientSecret },
+  });
+  return {
+    env,
+    store,
+    async [Symbol.asyncDispose]() {
+      for (const resource of [sandbox, bus, home]) await resource?.[Symbol.asyncDispose]();
+    },
+  };
+}
