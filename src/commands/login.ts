@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { wholeNumber } from '../config/numbers.ts';
 import { addIdentityFlags, addServiceFlags } from '../config/setting-flags.ts';
+import type { Environment } from '../context.ts';
 import type { SignInFlags } from '../oauth/authorization-setup.ts';
 
 interface Flags extends SignInFlags {
@@ -45,7 +46,10 @@ asked for, or read from HOOKTRAIL_CLIENT_SECRET or with --client-secret-stdin.
 
 A redirect URI with port 0 takes any free port, where the provider allows it.`;
 
-async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+async function run({ flags, context: real, reporter }: Call<Flags>): Promise<void> {
+  // Prompts know the environment alone.
+  const plain: Environment = { ...real.environment, NO_COLOR: '1', FORCE_COLOR: '' };
+  const context = flags.color === false ? { ...real, environment: plain } : real;
   if (context.environment['HOOKTRAIL_ACCESS_TOKEN']) {
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
   }

@@ -48,7 +48,7 @@ export async function prepareSignIn(
   const vault = await openVault(store, bindingOf(settings), context);
   await vault.probe();
   given ??= (await vault.read())?.clientSecret;
-  if (given === undefined && asks) given = (await promptSecret('Client secret', context)).trim();
+  if (given === undefined && asks) given = await promptSecret('Client secret', context);
   if (given === undefined) throw incomplete([], true);
   return { settings, clientSecret: given, vault };
 }
@@ -60,7 +60,7 @@ async function givenSecret(
 ): Promise<string | undefined> {
   if (!clientSecretStdin) return context.environment['HOOKTRAIL_CLIENT_SECRET'] || undefined;
   // On a terminal the line would show while it is typed.
-  if (canPrompt(context)) return (await promptSecret('Client secret', context)).trim();
+  if (canPrompt(context)) return await promptSecret('Client secret', context);
   const line = (await lines.next())?.trim();
   if (line) return line;
   throw new UsageError('--client-secret-stdin: the first line of standard input is empty');

@@ -14,7 +14,7 @@ const QUESTION = 'Paste the URL the browser ended up at';
 export async function receivePasted(
   redirectUri: URL,
   expected: Expected,
-  context: Pick<Context, 'stdin' | 'stderr' | 'signal'>,
+  context: Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>,
   lines: Lines,
 ): Promise<Answer> {
   if (!canPrompt(context)) {

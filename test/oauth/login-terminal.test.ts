@@ -88,6 +88,19 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(130);
   });
 
+  test.each<[string, string[], Record<string, string>]>([
+    ['--no-color', ['--no-color'], {}],
+    ['NO_COLOR', [], { NO_COLOR: '1' }],
+  ])('%s keeps questions without colour', async (_name, args, variables) => {
+    const terminal = startOnTerminal(['login', ...args], { env: { ...at.home.env, ...variables } });
+    await terminal.shows(/Identity provider/);
+    terminal.type(`nonsense${enter}`);
+    await terminal.shows(/is not accepted/);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+    expect(terminal.screen).not.toMatch(/\x1b\[[\d;]*m/);
+  });
+
   test('without colour nothing but text is written while waiting', async () => {
     const terminal = startOnTerminal(['login', '--no-browser', '--no-color'], {
       env: { ...at.env, TERM: 'dumb' },
