@@ -3,7 +3,7 @@ import { settingNames, settingOrder } from '../config/names.ts';
 import type { SettingFlags, Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import type { Vault } from '../credentials/vault.ts';
-import { NotSignedInError } from '../errors.ts';
+import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Reporter } from '../output/reporter.ts';
@@ -39,7 +39,8 @@ export async function completeSignIn(
       codeVerifier,
       clientSecret,
     };
-    const grant = await exchangeCode(settings, exchange, { transport, clock: context.clock });
+    const world = { transport, clock: context.clock };
+    const grant = await exchangeCode(settings, exchange, world).catch(failed);
     await withSignInLock(bindingOf(settings), context, () => store(grant, clientSecret, vault));
     await saveProfile(settings, context);
     return grant;
@@ -53,6 +54,19 @@ async function store(grant: TokenGrant, clientSecret: string, vault: Vault): Pro
   if (grant.refreshToken === undefined) await vault.delete();
   const { accessToken: token, expiresAt, scope, refreshToken } = grant;
   await vault.write({ refreshToken, clientSecret, access: { token, expiresAt, scope } });
+}
+
+/** Other than a refresh, an exchange that failed leaves nothing to try again with: the code is used up or too old. */
+function failed(error: unknown): never {
+  if (error instanceof UnreachableError) {
+    const next = 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login` again';
+    throw new UnreachableError(error.message, { details: error.details, next, cause: error });
+  }
+  if (error instanceof ServiceError) {
+    const next = 'run `hooktrail login` again later';
+    throw new ServiceError(error.message, { details: error.details, next, cause: error });
+  }
+  throw error;
 }
 
 /** Every setting that does not come from the defaults, as text, and the store, which may come from the environment. */

@@ -30,7 +30,7 @@ export function tokenRefusal(answer: HttpResponse, what: string, secrets: readon
   if (error && REFUSALS.has(error)) {
     return new NotSignedInError(`${what} was refused by the identity provider`, {
       details,
-      next: 'check --client-id and the client secret, and run `hooktrail login`',
+      next: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
     });
   }
   return new ServiceError(`${what} failed: the identity provider answered ${status}`, {

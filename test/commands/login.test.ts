@@ -240,3 +240,27 @@ test('a second profile does not become the default', async () => {
   await program.finished;
   expect(await configOf()).toMatchObject({ profile: 'default', profiles: { staging: { store: 'file' } } });
 });
+
+test('a wrong client secret is named as the cause, with the way to give another', async () => {
+  const { program, authorizeUrl } = await at.login([], {
+    env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' },
+  });
+  await visit(authorizeUrl);
+  const { code, stderr } = await program.finished;
+  expect(code).toBe(4);
+  expect(stderr).toContain('invalid_client');
+  expect(stderr).toContain('login --client-secret-stdin');
+  expect(stderr).not.toContain('wrong');
+});
+
+test.each([
+  [{ kind: 'reset' }, 5, 'then run `hooktrail login` again\n'],
+  [{ kind: 'status', status: 503, body: 'busy' }, 1, 'next: run `hooktrail login` again later\n'],
+] as const)('an exchange that meets %j ends with %i and the next step', async (fault, expected, next) => {
+  at.sandbox.control.fault('token', fault);
+  const { program, authorizeUrl } = await at.login();
+  await visit(authorizeUrl);
+  const { code, stderr } = await program.finished;
+  expect(code).toBe(expected);
+  expect(stderr).toContain(next);
+});
