@@ -82,6 +82,11 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'print how many events match',
         load: () => import('./commands/events/count.ts'),
       },
+      {
+        name: 'stats',
+        summary: 'count by type, status and time, with bars',
+        load: () => import('./commands/events/stats.ts'),
+      },
     ],
   },
   {

@@ -1,14 +1,18 @@
 import type { Clock } from '../context.ts';
 import type { Service } from '../http/service.ts';
-import { pageFetcher } from './fetch-page.ts';
+import { type Answer, pageFetcher } from './fetch-page.ts';
 import type { ItemTexts } from './page.ts';
 import { endpoint } from './query.ts';
 
 /** The event types on offer, or those of them in which a value holds `match`, in any case (service description, part 4). */
 export async function fetchEventTypes(service: Service, clock: Clock, match?: string): Promise<ItemTexts> {
-  const fetchPage = pageFetcher(service, clock);
-  const { page } = await fetchPage(endpoint(service.baseUrl, 'event-types'));
+  const { page } = await askEventTypes(service, clock);
   return match === undefined ? page.items : matching(page.items, match.toLowerCase());
+}
+
+/** The event types on offer, and the service's time. */
+export async function askEventTypes(service: Service, clock: Clock): Promise<Answer> {
+  return pageFetcher(service, clock)(endpoint(service.baseUrl, 'event-types'));
 }
 
 function matching({ bytes, spans, count }: ItemTexts, text: string): ItemTexts {

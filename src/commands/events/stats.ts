@@ -1,0 +1,107 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
+import type { Stats } from '../../events/stats.ts';
+import {
+  addSummaryFlags,
+  type SummaryFlags,
+  type SummaryFormat,
+  summaryFormat,
+} from '../../output/summary-flags.ts';
+
+interface Flags extends FilterFlags, SummaryFlags, SettingFlags {
+  readonly buckets?: number;
+  readonly concurrency?: number;
+}
+
+const BUCKETS = 24;
+/** Twice what reading pages takes: an answer to a count is a single event. */
+const CONCURRENCY = 8;
+
+export function declare(command: Command, action: Action): void {
+  addFilterFlags(command)
+    .option(
+      '--buckets <number>',
+      'parts of the time line, 1 to 500 (default: 24)',
+      wholeNumber('--buckets', 1, 500),
+    )
+    .option(
+      '--concurrency <number>',
+      'counts asked for at once, 1 to 16 (default: 8)',
+      wholeNumber('--concurrency', 1, 16),
+    );
+  addSummaryFlags(
+    command,
+    'the same numbers as one JSON object',
+    'the table of types, without the time line',
+  );
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+From --after to --before, by default the last 24 hours by the service's clock. The service counts: no events are downloaded.
+Types are listed worst first, by the share of their events that failed; events of types that the service does not list
+are shown together as (not listed), in JSON with the eventType null.
+
+Examples:
+  $ hooktrail events stats
+  $ hooktrail events stats --since 7d --buckets 7 --type document.signed
+  $ hooktrail events stats --since today --jq '.types[] | select(.failed > 0) | .eventType'`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const format = summaryFormat(flags, true);
+  const { statsWindow } = await import('../../events/stats-window.ts');
+  // Flags that are wrong are told before anything is sent; times are read again by the service's clock.
+  statsWindow(flags, context.clock.now());
+  const stats = await gather(call);
+  if (stats.moved)
+    reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
+  await print(stats, format, call);
+}
+
+async function gather(call: Call<Flags>): Promise<Stats> {
+  const { withService } = await import('../../oauth/connect.ts');
+  const { statsWindow } = await import('../../events/stats-window.ts');
+  const { gatherStats } = await import('../../events/stats.ts');
+  const { countQueries } = await import('../../events/stats-counts.ts');
+  const { askEventTypes } = await import('../../events/event-types.ts');
+  const { eventTypeNames } = await import('../../events/event-type-names.ts');
+  const { flags, context, reporter } = call;
+  return withService(call, async (service) => {
+    const { page, serviceTime } = await askEventTypes(service, context.clock);
+    const window = statsWindow(flags, serviceTime ?? context.clock.now());
+    const types = flags.type ? null : eventTypeNames(page.items);
+    const count = countQueries(service, flags.concurrency ?? CONCURRENCY, context, reporter);
+    return gatherStats(window, types, flags.buckets ?? BUCKETS, count);
+  });
+}
+
+async function print(
+  stats: Stats,
+  { format, jq }: SummaryFormat,
+  { context, reporter }: Call,
+): Promise<void> {
+  const { stdout } = context;
+  if (format === 'table') {
+    const { statsText } = await import('../../output/stats-text.ts');
+    const { takesUnicode } = await import('../../output/unicode.ts');
+    const { paletteOf } = await import('../../output/palette.ts');
+    const palette = await paletteOf(reporter.stdoutColor);
+    const room = stdout.isTerminal ? stdout.columns : undefined;
+    await stdout.write(statsText(stats, { room, unicode: takesUnicode(context), palette }));
+    return;
+  }
+  const { statsCsv, statsJson } = await import('../../output/stats-data.ts');
+  if (format === 'csv') await stdout.write(statsCsv(stats));
+  else {
+    const { printJson } = await import('../../output/json-value.ts');
+    await printJson(statsJson(stats), jq, context, reporter);
+  }
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import { run } from '../../support/program.ts';
+import { startSearching } from '../../support/searching.ts';
+
+type Started = Awaited<ReturnType<typeof startSearching>>;
+const stats = (searching: Started, ...args: string[]) =>
+  run(['events', 'stats', ...args], { env: searching.env });
+const json = async (searching: Started, ...args: string[]) =>
+  JSON.parse((await stats(searching, '--json', ...args)).stdout);
+interface Tally {
+  eventType: string | null;
+  total: number;
+  failed: number;
+  success: number;
+  failureRate: number | null;
+}
+const DAY = ['--after', '2026-11-01', '--before', '2026-11-02'];
+
+/** No history, and some events of one day. */
+async function startWithDay(): Promise<Started> {
+  const searching = await startSearching({ events: 0 });
+  const add = (eventType: string, hours: readonly number[], publishStatus: 'FAILED' | 'SUCCESS') => {
+    for (const hour of hours) {
+      const createdOn = `2026-11-01T${String(hour).padStart(2, '0')}:00:00Z`;
+      searching.sandbox.control.addEvent({ eventType, createdOn, publishStatus });
+    }
+  };
+  add('document.signed', [1, 2, 3], 'SUCCESS');
+  add('document.signed', [3], 'FAILED');
+  add('document.viewed', [6, 7, 8, 9, 10, 11, 12, 13, 23], 'SUCCESS');
+  add('envelope.sent', [12, 12], 'FAILED');
+  add('not.on.offer', [18], 'FAILED');
+  return searching;
+}
+
+describe('events stats', () => {
+  test('prints types worst first and a time line, aligned and without colour in a pipe', async () => {
+    await using searching = await startWithDay();
+    const { code, stdout, stderr } = await stats(searching, ...DAY, '--buckets', '4');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    expect(lines.slice(0, 2)).toEqual([
+      '16 events, 4 failed (25.0 %)',
+      'created after 2026-11-01 and before 2026-11-02',
+    ]);
+    expect(lines.filter((line) => /^(envelope|\(not|document)/.test(line))).toEqual([
+      `envelope.sent         2        0   100 %  ${'█'.repeat(30)}`,
+      `(not listed)          1        0   100 %  ${'█'.repeat(30)}`,
+      'document.signed       1        3  25.0 %  ███████▌',
+      'document.viewed       0        9     0 %',
+    ]);
+    expect(lines.slice(-6)).toEqual([
+      'UTC    failed in 6 h',
+      '00:00  1 of 4  25.0 %  ███████████████',
+      '06:00  0 of 6     0 %',
+      `12:00  2 of 4  50.0 %  ${'█'.repeat(30)}`,
+      '18:00  1 of 2  50.0 %  ███████████████',
+      '',
+    ]);
+  });
+
+  test('--json has the same numbers, which are those of a search', async () => {
+    await using searching = await startSearching({ events: 3000 });
+    const value = await json(searching, '--since', '30d', '--buckets', '7');
+    const search = await searching.search('--ndjson', '--after', value.after, '--before', value.before);
+    const events = search.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const failed = events.filter(({ publishStatus }) => publishStatus === 'FAILED').length;
+    expect(value).toMatchObject({ total: events.length, failed, success: events.length - failed });
+    expect(value.failureRate).toBeCloseTo(failed / events.length);
+    for (const { eventType, total } of value.types as Tally[])
+      expect(total).toBe(events.filter((event) => event.eventType === eventType).length);
+    expect(value.buckets).toHaveLength(7);
+    for (const { from, to, total } of value.buckets) {
+      const own = events.filter(
+        ({ createdOn }) => createdOn >= from.slice(0, -1) && createdOn < to.slice(0, -1),
+      );
+      expect(total).toBe(own.length);
+    }
+    const rates = (value.types as Tally[]).map(({ failureRate }) => failureRate ?? -1);
+    expect(rates).toEqual(rates.toSorted((a, b) => b - a));
+  });
+
+  test('asks for counts alone, each once, in UTC windows of the service', async () => {
+    await using searching = await startSearching({ events: 10 });
+    searching.sandbox.control.behaviour.clockOffsetMs = -5 * 86_400_000;
+    const value = await json(searching, '--buckets', '3');
+    const end = Date.parse(value.before);
+    expect(Math.abs(end - (Date.now() - 5 * 86_400_000))).toBeLessThan(60_000);
+    expect(end - Date.parse(value.after)).toBe(86_400_000);
+    const queries = searching.queries();
+    expect(queries.every((query) => query.startsWith(`gt(createdOn,${value.after})&lt(createdOn,`))).toBe(
+      true,
+    );
+    expect(queries.every((query) => query.endsWith('&limit(1,1)'))).toBe(true);
+    expect(new Set(queries).size).toBe(queries.length);
+    expect(queries).toHaveLength(2 * (value.types.length + 3));
+  });
+
+  test('a type that the filters name is shown though it has no events and is not on offer', async () => {
+    await using searching = await startWithDay();
+    const args = [...DAY, '--type', 'not.on.offer', '--type', 'never.seen', '--buckets', '2'];
+    const value = await json(searching, ...args);
+    expect(value.types).toEqual([
+      { eventType: 'not.on.offer', total: 1, success: 0, failed: 1, failureRate: 1 },
+      { eventType: 'never.seen', total: 0, success: 0, failed: 0, failureRate: null },
+    ]);
+    expect(value.buckets.map(({ total }: Tally) => total)).toEqual([0, 1]);
+  });
+
+  test('--failed asks for failures alone', async () => {
+    await using searching = await startWithDay();
+    const value = await json(searching, ...DAY, '--failed', '--buckets', '1');
+    expect(value).toMatchObject({ total: 4, success: null, failed: 4, failureRate: null });
+    expect(searching.queries().every((query) => query.includes('eq(publishStatus,FAILED)'))).toBe(true);
+    const { stdout } = await stats(searching, ...DAY, '--failed', '--buckets', '1');
+    expect(stdout).toMatch(/^4 failed events\n/);
+    expect(stdout).not.toContain('rate');
+  });
+
+  test('--csv is the table of types, and --jq runs on the object', async () => {
+    await using searching = await startWithDay();
+    const csv = (await stats(searching, ...DAY, '--csv')).stdout.split('\r\n');
+    expect(csv.slice(0, 5)).toEqual([
+      'eventType,total,success,failed,failureRate',
+      'envelope.sent,2,0,2,1',
+      '(not listed),1,0,1,1',
+      'document.signed,4,3,1,0.25',
+      'document.viewed,9,9,0,0',
+    ]);
+    expect((await stats(searching, ...DAY, '--jq', '.types[0].eventType')).stdout).toBe('envelope.sent\n');
+  });
+
+  test('without events it says so', async () => {
+    await using searching = await startSearching({ events: 0 });
+    const { code, stdout } = await stats(searching, ...DAY);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'no events created after 2026-11-01 and before 2026-11-02\n',
+    });
+    expect((await json(searching, ...DAY)).failureRate).toBeNull();
+  });
+
+  test('a plain locale gets plain characters', async () => {
+    await using searching = await startWithDay();
+    const { stdout } = await run(['events', 'stats', ...DAY], { env: { ...searching.env, LC_ALL: 'C' } });
+    expect(stdout).toMatch(/100 % {2}#{30}\n/);
+    expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
+  });
+
+  test('a hostile type keeps to its line', async () => {
+    await using searching = await startSearching({ events: 0 });
+    const eventType = '=cmd|\u001b[31m\nx';
+    searching.sandbox.control.addEvent({ eventType, createdOn: '2026-11-01T01:00:00Z' });
+    const args = [...DAY, '--type', eventType];
+    expect((await stats(searching, ...args)).stdout).toContain('=cmd|\u001b[31m\\u000ax');
+    expect((await stats(searching, ...args, '--csv')).stdout).toContain(`"'=cmd|\u001b[31m\nx",1,`);
+  });
+
+  test('a service without counts is an error that says what to do', async () => {
+    await using searching = await startSearching({ events: 10 });
+    searching.sandbox.control.behaviour.omit = ['count'];
+    const { code, stdout, stderr } = await stats(searching);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: the service gives no count, .*\nnext: .*events search --ndjson/);
+  });
+
+  test.each([
+    [['--buckets', '0'], "--buckets: '0' is not accepted: a whole number from 1 to 500"],
+    [['--concurrency', '99'], "--concurrency: '99' is not accepted: a whole number from 1 to 16"],
+    [
+      ['--output', 'ndjson'],
+      '--output "ndjson" is not a format of this command: it takes table, json or csv',
+    ],
+    [['--after', '2h', '--before', '3h'], '--after 2h and --before 3h leave no time between them'],
+    [['--status', 'MAYBE'], "--status: 'MAYBE' is not accepted: SUCCESS or FAILED"],
+  ])('%j is a usage error and asks nothing', async (args, message) => {
+    await using searching = await startSearching({ events: 1 });
+    const { code, stderr } = await stats(searching, ...args);
+    expect(stderr).toContain(`error: ${message}`);
+    expect(code).toBe(2);
+    expect(searching.sandbox.log.filter(({ url }) => url.startsWith('/events'))).toEqual([]);
+  });
+});
