@@ -85,6 +85,28 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({ condition: 'no-keyring', next });
   });
 
+  test.skipIf(!hasKeyring)('a locked keyring, although there is nothing of ours in it', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    await bus.stopKeyring();
+    await bus.startKeyring();
+    await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({
+      condition: 'locked',
+      holdsNothing: true,
+      next,
+    });
+  });
+
+  test.skipIf(!hasKeyring)('no libsecret', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    const loadKeychain = () => Promise.reject(new Error('Failed to load keytar native addon'));
+    await expect(openKeychain({ ...linux(bus.env), loadKeychain })).rejects.toMatchObject({
+      condition: 'no-library',
+      next: expect.stringContaining('libsecret'),
+    });
+  });
+
   test.skipIf(!hasKeyring)('a mute Secret Service', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');

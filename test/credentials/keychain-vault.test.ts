@@ -107,16 +107,29 @@ test('a damaged cache is no cache; a damaged refresh token is an error', async (
   });
 });
 
-test('the cache of one sign-in does not open in the name of another', async () => {
-  await (await open()).write({ access: { token: 'access' } });
+test('the cache of one sign-in does not open in the name of another, nor as another secret', async () => {
+  await (await open()).write({ access: { token: 'access' }, refreshToken: long });
   const other = { serviceOrigin: 'https://evil.example' };
   await (await open(other)).write({ access: { token: 'other' } });
-  const [first, second] = (await files()).map((name) => path.join(folder, 'secrets', name));
-  await writeFile(first as string, await readFile(second as string));
-  expect([
-    (await (await open()).readAccess())?.token,
-    (await (await open(other)).readAccess())?.token,
-  ]).toContain(undefined);
+  // Even where somebody made the keys the same.
+  const [key] = [...keychain.entries]
+    .filter(([account]) => account.endsWith('cache-key'))
+    .map(([, text]) => text);
+  for (const account of keychain.entries.keys()) {
+    if (account.endsWith('cache-key')) keychain.entries.set(account, key as string);
+  }
+  const caches = (await files()).filter((name) => name.endsWith('.access'));
+  const [first, second] = caches.map((name) => path.join(folder, 'secrets', name)) as [string, string];
+  const contents = [await readFile(first), await readFile(second)] as const;
+  await writeFile(first, contents[1]);
+  await writeFile(second, contents[0]);
+  expect(await (await open()).readAccess()).toBeUndefined();
+  expect(await (await open(other)).readAccess()).toBeUndefined();
+  const token = (await files()).find((name) => name.endsWith('.refresh-token')) as string;
+  await writeFile(path.join(folder, 'secrets', token), contents[0]);
+  await expect((await open()).read()).rejects.toMatchObject({
+    message: 'the stored refresh token is damaged',
+  });
 });
 
 test('deleting and forgetting leave no entry and no file', async () => {

@@ -54,6 +54,17 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });
 
+  test('40 commands at once make one refresh', { timeout: 120_000 }, async () => {
+    at.sandbox.control.behaviour.accessTokenPadding = 0;
+    at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
+    expect(await login()).toMatchObject({ code: 0 });
+    at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
+    const before = refreshes();
+    const results = await Promise.all(Array.from({ length: 40 }, () => at.run(['token'], { env })));
+    expect(new Set(results.map(({ code, stderr }) => `${code} ${stderr}`))).toEqual(new Set(['0 ']));
+    expect(refreshes()).toBe(before + 1);
+  });
+
   test('a keyring that is locked is not taken for an empty one', async () => {
     await bus.stopKeyring();
     await bus.startKeyring();

@@ -7,7 +7,7 @@ import { refreshUnderLock } from '../../src/oauth/refresh-protocol.ts';
 import { createContext } from '../support/context.ts';
 
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
-const granted = { access_token: 'new access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
+const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
 
 /** The protocol against a store and a provider that note what happens, in order. */
 function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: boolean } = {}) {
@@ -53,15 +53,18 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
       },
       { isStillHeld: async () => parts.held ?? true },
     );
-  return { events, vault, run, store: (secrets: Secrets) => void (stored = secrets) };
+  const store = (secrets: Secrets) => {
+    stored = secrets;
+  };
+  return { events, vault, run, store };
 }
 
 const lost = () => new TransportError('broken', 'the connection broke');
 
 test('the store is proved writable before the token is spent, and written before anything else', async () => {
   const { events, run } = scene([granted]);
-  expect((await run())?.token).toBe('new access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'write new new access']);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
 });
 
 test('a store that cannot be written costs no token', async () => {
@@ -85,8 +88,8 @@ test('who lost the lock while suspended spends nothing', async () => {
 
 test('a lost answer is followed by a look at the store and one more try with the same token', async () => {
   const { events, run } = scene([lost(), granted]);
-  expect((await run())?.token).toBe('new access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'write new new access']);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'write new new-access']);
 });
 
 test('two lost answers are the end', async () => {
@@ -115,8 +118,8 @@ test('after invalid_grant a token that was stored meanwhile is used, without del
 test('after invalid_grant a refresh token that was stored meanwhile is spent', async () => {
   const { events, vault, run, store } = scene([{ error: 'invalid_grant' }, granted]);
   vault.probe = async () => store({ refreshToken: 'theirs', clientSecret: 'secret' });
-  expect((await run())?.token).toBe('new access');
-  expect(events).toEqual(['read', 'post old', 'read', 'post theirs', 'write new new access']);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'post old', 'read', 'post theirs', 'write new new-access']);
 });
 
 test('after invalid_grant with nothing new the sign-in has ended', async () => {
