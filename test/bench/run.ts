@@ -1,3 +1,4 @@
+import { benchRefresh } from './refresh.ts';
 import { benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
 
@@ -5,6 +6,7 @@ import { benchStartUp } from './start-up.ts';
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   search: benchSearch,
   startup: benchStartUp,
+  refresh: benchRefresh,
 };
 
 async function main(names: readonly string[]): Promise<void> {

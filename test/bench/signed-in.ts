@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { SandboxSettings } from '../../src/sandbox/sandbox.ts';
 import { createHome } from '../support/home.ts';
 import { hasKeyring, startBus } from '../support/keyring.ts';
 import { measure } from './measure.ts';
@@ -14,11 +15,23 @@ export interface SignedIn extends AsyncDisposable {
 /** A sandbox in a process of its own and a user who is signed in to it: by a keychain where this machine can have one. */
 export async function signIn(...sandboxArgs: string[]): Promise<SignedIn> {
   const sandbox = await startSandboxProcess('--token-lifetime', '86400', ...sandboxArgs);
+  const signedIn = await signInTo(sandbox.settings);
+  return {
+    ...signedIn,
+    async [Symbol.asyncDispose]() {
+      await sandbox[Symbol.asyncDispose]();
+      await signedIn[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A user of their own who is signed in to a sandbox that runs already. */
+export async function signInTo(settings: SandboxSettings): Promise<SignedIn> {
   const home = await createHome();
   const bus = hasKeyring ? await startBus() : undefined;
   await bus?.startKeyring('a password of the bench');
   const store = bus ? 'keychain' : 'file';
-  const { authUrl, baseUrl, clientId, clientSecret, vendor, redirectUri } = sandbox.settings;
+  const { authUrl, baseUrl, clientId, clientSecret, vendor, redirectUri } = settings;
   const env = {
     ...home.env,
     ...bus?.env,
@@ -39,7 +52,7 @@ export async function signIn(...sandboxArgs: string[]): Promise<SignedIn> {
     env,
     store,
     async [Symbol.asyncDispose]() {
-      for (const resource of [sandbox, bus, home]) await resource?.[Symbol.asyncDispose]();
+      for (const resource of [bus, home]) await resource?.[Symbol.asyncDispose]();
     },
   };
 }
