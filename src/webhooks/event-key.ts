@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto';
+
+/** What the journal keeps of an `eventId`: 16 bytes, however the id is written. */
+export type EventKey = Buffer;
+
+export const KEY_BYTES = 16;
+
+const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * The key of an `eventId`. A GUID is its own 128 bits, so that case does not tell two copies apart; any other text
+ * (the service description names no format for payloads) is the first 128 bits of its SHA-256.
+ */
+export function eventKey(id: string): EventKey {
+  if (GUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
+  return createHash('sha256').update(id).digest().subarray(0, KEY_BYTES);
+}

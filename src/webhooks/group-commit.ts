@@ -1,0 +1,79 @@
+import type { JournalFile } from './journal-file.ts';
+
+interface Waiting {
+  readonly record: Buffer;
+  readonly durable: boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export interface CommitHooks {
+  /** After a write of so many bytes; one that failed may have left some of them. */
+  written(bytes: number, failed: boolean): void;
+  /** Right before a sync: what lies in the file now will be on the disk. */
+  syncing(): void;
+}
+
+/**
+ * Appends records in groups: what comes in while one group is written and synced makes up the next, so that the more is
+ * going on, the more records share one fdatasync.
+ */
+export class GroupCommit {
+  readonly #file: JournalFile;
+  readonly #hooks: CommitHooks;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(file: JournalFile, hooks: CommitHooks) {
+    this.#file = file;
+    this.#hooks = hooks;
+  }
+
+  get busy(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Resolves when the record is in the file, with `durable` when it is on the disk. An empty record only syncs. */
+  add(record: Buffer, durable: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ record, durable, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Resolves when everything added so far has ended, well or not. */
+  async idle(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // Records of one turn of the event loop belong together.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#commit(group);
+        for (const { resolve } of group) resolve();
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<void> {
+    const [only] = group;
+    const bytes = group.length === 1 && only ? only.record : Buffer.concat(group.map(({ record }) => record));
+    try {
+      await this.#file.append(bytes);
+    } catch (error) {
+      this.#hooks.written(0, true);
+      throw error;
+    }
+    this.#hooks.written(bytes.length, false);
+    if (!group.some(({ durable }) => durable)) return;
+    this.#hooks.syncing();
+    await this.#file.sync();
+  }
+}

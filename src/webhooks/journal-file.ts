@@ -1,0 +1,149 @@
+import fs from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { UsageError } from '../errors.ts';
+import { JournalError } from './journal-error.ts';
+
+const write = promisify(fs.write);
+const fdatasync = promisify(fs.fdatasync);
+
+const CHUNK = 4 * 1024 * 1024;
+
+/** The journal's file, open for appending, with an eye on whoever else lays hands on it. */
+export class JournalFile {
+  readonly path: string;
+  readonly #fd: number;
+  readonly #identity: string;
+  #closed = false;
+
+  private constructor(file: string, fd: number) {
+    this.path = file;
+    this.#fd = fd;
+    this.#identity = identityOf(fs.fstatSync(fd));
+  }
+
+  /** Opens the file and makes it where it is missing. Throws `UsageError` that names the flag. */
+  static open(file: string): JournalFile {
+    let fd: number | undefined;
+    try {
+      // O_APPEND: each write lands behind all others, whichever process it comes from (POSIX, write()).
+      fd = fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_APPEND, 0o600);
+      if (!fs.fstatSync(fd).isFile()) throw new Error('it is no regular file');
+      return new JournalFile(file, fd);
+    } catch (error) {
+      if (fd !== undefined) fs.closeSync(fd);
+      throw unusable(file, error);
+    }
+  }
+
+  /** One write at the end of the file. What a failed one left behind is passed over by readers. */
+  async append(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    try {
+      // A full disk cuts a write short before it refuses the next: only a whole one counts.
+      for (let tries = 0; tries < 3; tries++) {
+        const { bytesWritten } = await write(this.#fd, bytes, 0, bytes.length, null);
+        if (bytesWritten === bytes.length) return;
+      }
+      throw new Error('writes are cut short');
+    } catch (error) {
+      throw new JournalError(`the journal ${this.path} cannot be written: ${(error as Error).message}`, {
+        cause: error,
+        isFatal: false,
+        next: 'free some space; deliveries are refused until then, and the service sends them again',
+      });
+    }
+  }
+
+  /** Everything appended so far is on the disk when this ends. */
+  async sync(): Promise<void> {
+    try {
+      await fdatasync(this.#fd);
+    } catch (error) {
+      // After a failed fsync the kernel may have dropped what it could not write: nothing can be promised any more.
+      throw new JournalError(`the journal ${this.path} cannot be synced: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** The size now. Throws `JournalError` when the path leads to another file by now. */
+  size(): number {
+    const found = fs.statSync(this.path, { throwIfNoEntry: false });
+    if (found === undefined || identityOf(found) !== this.#identity) {
+      throw new JournalError(
+        `the journal ${this.path} was ${found ? 'replaced' : 'removed'} while it was in use`,
+        {
+          next: 'leave the file alone while hooktrail runs; --keep removes what is old',
+        },
+      );
+    }
+    return found.size;
+  }
+
+  read(from: number, to: number): Buffer {
+    const bytes = Buffer.allocUnsafe(to - from);
+    let length = 0;
+    while (length < bytes.length) {
+      const read = fs.readSync(this.#fd, bytes, length, bytes.length - length, from + length);
+      if (read === 0) break;
+      length += read;
+    }
+    return bytes.subarray(0, length);
+  }
+
+  /** The content from an offset to the end, in pieces. */
+  async *pieces(from: number): AsyncGenerator<Buffer> {
+    const read = promisify(fs.read);
+    for (let at = from; ; ) {
+      const { bytesRead, buffer } = await read(this.#fd, Buffer.allocUnsafe(CHUNK), 0, CHUNK, at);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  }
+
+  /** Removes everything behind an offset. */
+  cut(size: number): void {
+    fs.ftruncateSync(this.#fd, size);
+  }
+
+  close(): void {
+    if (!this.#closed) fs.closeSync(this.#fd);
+    this.#closed = true;
+  }
+}
+
+/** Makes the existence of a file in this folder durable. Windows cannot open a folder. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}
+
+/** The same file by whatever path: processes have to meet at one place. Throws `UsageError`. */
+export function realJournalPath(file: string): string {
+  const whole = path.resolve(file);
+  try {
+    return fs.realpathSync(whole);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(whole, error);
+  }
+  try {
+    return path.join(fs.realpathSync(path.dirname(whole)), path.basename(whole));
+  } catch (error) {
+    throw unusable(whole, error);
+  }
+}
+
+export function unusable(file: string, error: unknown): UsageError {
+  return new UsageError(`--journal: ${file} cannot be used: ${(error as Error).message}`, {
+    cause: error,
+    next: 'name a file in a folder that exists and can be written',
+  });
+}
+
+function identityOf({ dev, ino }: fs.Stats): string {
+  return `${dev}/${ino}`;
+}
