@@ -12,10 +12,17 @@ export interface SettingValues {
   readonly vendor: string;
   /** Space-delimited. */
   readonly scope: string;
-  readonly redirectUri: URL;
+  readonly redirectUri: RedirectUri;
   /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
   readonly issuer: string;
   readonly store: 'keychain' | 'file';
+}
+
+/** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
+export interface RedirectUri {
+  /** As given: what is sent. */
+  readonly text: string;
+  readonly url: URL;
 }
 
 /**
@@ -85,7 +92,7 @@ function serviceUrl(text: string, refuse: (accepted: string) => never): URL {
   return url;
 }
 
-function redirectUri(text: string, refuse: (accepted: string) => never): URL {
+function redirectUri(text: string, refuse: (accepted: string) => never): RedirectUri {
   if (!URL.canParse(text)) return refuse('a URL such as http://127.0.0.1:8976/callback');
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
@@ -93,5 +100,5 @@ function redirectUri(text: string, refuse: (accepted: string) => never): URL {
   }
   // RFC 6749 section 3.1.2.
   if (url.hash) return refuse('a URL without fragment');
-  return url;
+  return { text, url };
 }

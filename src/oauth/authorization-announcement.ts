@@ -23,7 +23,7 @@ export async function announce(
     Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
   const opens = browser && near;
   if (!paste) {
-    for (const line of remoteAdvice(environment, machine.hostname, redirectUri)) reporter.notice(line);
+    for (const line of remoteAdvice(environment, machine.hostname, redirectUri.url)) reporter.notice(line);
   }
   reporter.notice(opens ? 'Sign in in the browser. If it does not open, go to' : 'Sign in in a browser at');
   reporter.say(url.href);

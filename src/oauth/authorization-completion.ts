@@ -1,6 +1,7 @@
 import { changeConfig, type SavedProfile } from '../config/file.ts';
 import { settingNames, settingOrder } from '../config/names.ts';
 import type { SettingFlags, Settings } from '../config/settings.ts';
+import type { RedirectUri } from '../config/values.ts';
 import type { Context } from '../context.ts';
 import type { Vault } from '../credentials/vault.ts';
 import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
@@ -15,7 +16,7 @@ import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
 export interface Completion {
   readonly answer: Answer;
   readonly settings: Settings;
-  readonly redirectUri: URL;
+  readonly redirectUri: RedirectUri;
   readonly codeVerifier: string;
   readonly clientSecret: string;
   readonly vault: Vault;
@@ -35,7 +36,7 @@ export async function completeSignIn(
   try {
     const exchange = {
       callbackParameters: answer.parameters,
-      redirectUri: redirectUri.href,
+      redirectUri: redirectUri.text,
       codeVerifier,
       clientSecret,
     };

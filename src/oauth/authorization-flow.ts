@@ -35,7 +35,7 @@ export async function signIn(
     const request = await createAuthorizationRequest(identityOf(setup));
     await announce(request, manner, context, reporter);
     const expected = { ...request, ...issuerOf(setup) };
-    await finish(request, await receivePasted(request.redirectUri, expected, context, lines));
+    await finish(request, await receivePasted(request.redirectUri.url, expected, context, lines));
   });
 }
 
@@ -62,7 +62,9 @@ export async function finishSignIn(flags: SignInFlags, context: Context, reporte
   const vault = await openVault(store, bindingOf(settings), context);
   await vault.probe();
   const expected = { state, ...issuerOf(pending) };
-  const answer = await withLines(context, (lines) => receivePasted(redirectUri, expected, context, lines));
+  const answer = await withLines(context, (lines) =>
+    receivePasted(redirectUri.url, expected, context, lines),
+  );
   await pending.consume();
   await finishWith({ ...pending, answer, redirectUri, vault }, context, reporter);
 }

@@ -1,10 +1,10 @@
-import type { SettingValues } from '../config/values.ts';
+import type { RedirectUri, SettingValues } from '../config/values.ts';
 
 /** An authorization request on its way, with what proves that an answer belongs to it. */
 export interface AuthorizationRequest {
   /** What the browser opens. */
   readonly url: URL;
-  readonly redirectUri: URL;
+  readonly redirectUri: RedirectUri;
   /** 256 random bits; comes back with the redirect (RFC 6749 section 10.12). */
   readonly state: string;
   /** Secret: shown to the token endpoint alone (RFC 7636). */
@@ -26,7 +26,7 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
     // Not of RFC 6749: this provider requires it.
     grant_type: 'authorization_code',
     response_type: 'code',
-    redirect_uri: identity.redirectUri.href,
+    redirect_uri: identity.redirectUri.text,
     scope: identity.scope,
     state,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),

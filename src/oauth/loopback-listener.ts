@@ -51,7 +51,7 @@ export function receiveRedirect(
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const parameters = redirectParameters(request, port.redirectUri);
+    const parameters = redirectParameters(request, port.redirectUri.url);
     if (!(parameters instanceof URLSearchParams)) {
       strays.stray(parameters.reason);
       return turnAway(response, parameters.status);

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isLoopback } from '../config/values.ts';
+import { isLoopback, type RedirectUri } from '../config/values.ts';
 import { UsageError } from '../errors.ts';
 
 /** Sockets on this machine alone that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
 export interface LoopbackPort {
   /** As given; port 0 became the port that was free. */
-  readonly redirectUri: URL;
+  readonly redirectUri: RedirectUri;
   /** Call once; what comes earlier gets no answer. */
   onRequest(listener: RequestListener): void;
   /** Frees the port at once, whatever sockets a browser keeps open. */
@@ -15,13 +15,14 @@ export interface LoopbackPort {
 }
 
 /** Binds every address that the redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`. */
-export async function openLoopbackPort(redirectUri: URL): Promise<LoopbackPort> {
-  if (redirectUri.protocol !== 'http:' || !isLoopback(redirectUri)) {
-    throw new UsageError(`--redirect-uri: ${redirectUri.href} does not lead back to this machine`, {
+export async function openLoopbackPort(redirectUri: RedirectUri): Promise<LoopbackPort> {
+  const { text, url } = redirectUri;
+  if (url.protocol !== 'http:' || !isLoopback(url)) {
+    throw new UsageError(`--redirect-uri: ${text} does not lead back to this machine`, {
       next: 'run it with --paste and paste the URL the browser ends up at',
     });
   }
-  const bound = new URL(redirectUri);
+  const bound = new URL(url);
   const servers: Server[] = [];
   const close = () => {
     for (const server of servers) {
@@ -30,7 +31,7 @@ export async function openLoopbackPort(redirectUri: URL): Promise<LoopbackPort> 
     }
   };
   try {
-    for (const host of addressesOf(redirectUri)) {
+    for (const host of addressesOf(url)) {
       const server = await listen(host, Number(bound.port || 80)).catch((error) => {
         // `localhost` on a machine without IPv6: nobody else can listen there either.
         if (servers.length > 0 && isAbsent(error)) return undefined;
@@ -45,7 +46,7 @@ export async function openLoopbackPort(redirectUri: URL): Promise<LoopbackPort> 
     throw error;
   }
   return {
-    redirectUri: bound,
+    redirectUri: url.port === '0' ? { text: bound.href, url: bound } : redirectUri,
     close,
     onRequest: (listener) => {
       for (const server of servers) server.on('request', listener);

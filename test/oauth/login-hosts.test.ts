@@ -82,6 +82,19 @@ test('port 0 of the redirect URI becomes a port that is free', async () => {
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
+test.each([
+  'http://127.0.0.1:8976',
+  'http://LOCALHOST:8976/x',
+  'http://127.0.0.1:80/callback',
+  'https://app.example.com',
+])('the redirect URI %s is sent as it was typed', async (redirectUri) => {
+  await using at = await startSigningIn();
+  const { stdout, code } = await at.run(['login', '--start', '--redirect-uri', redirectUri]);
+  expect(code).toBe(0);
+  const { authorizeUrl } = JSON.parse(stdout) as { authorizeUrl: string };
+  expect(new URL(authorizeUrl).searchParams.get('redirect_uri')).toBe(redirectUri);
+});
+
 test('a redirect URI that does not lead back here needs --paste', async () => {
   await using at = await startSigningIn();
   expect(await at.run(['login', '--redirect-uri', 'https://app.example/callback'])).toEqual({
