@@ -25,6 +25,8 @@ export interface Settings {
   require<Name extends SettingName>(...names: Name[]): Pick<SettingValues, Name>;
   /** Where the value came from: a flag, a variable, the profile or the default. */
   sourceOf(name: SettingName): string | undefined;
+  /** The value as it was given. */
+  textOf(name: SettingName): string | undefined;
 }
 
 export async function loadSettings(
@@ -65,6 +67,7 @@ export function resolveSettings(
     profileExists: saved !== undefined,
     get,
     sourceOf: (name) => found.get(name)?.source,
+    textOf: (name) => found.get(name)?.text,
     require(...names) {
       const values = Object.fromEntries(names.map((name) => [name, get(name)]));
       const missing = names.filter((name) => values[name] === undefined);

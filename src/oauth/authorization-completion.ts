@@ -75,7 +75,7 @@ export function settingTexts(settings: Settings): SettingFlags {
   const given = settingOrder.filter(
     (name) => name === 'store' || ![undefined, 'the default'].includes(settings.sourceOf(name)),
   );
-  return Object.fromEntries(given.map((name) => [name, String(settings.get(name))]));
+  return Object.fromEntries(given.map((name) => [name, settings.textOf(name)]));
 }
 
 async function saveProfile(settings: Settings, context: Context): Promise<void> {
