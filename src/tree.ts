@@ -82,6 +82,11 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'count by type, status and time, with bars',
         load: () => import('./commands/events/stats.ts'),
       },
+      {
+        name: 'watch',
+        summary: 'print new events as they appear',
+        load: () => import('./commands/events/watch.ts'),
+      },
     ],
   },
   {

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { duration, durationText } from '../../config/durations.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { ClosedPipeError } from '../../errors.ts';
+import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+
+interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+  readonly interval?: number;
+  readonly overlap?: number;
+  readonly limit?: number;
+  readonly concurrency?: number;
+}
+
+const INTERVAL = 15_000;
+const OVERLAP = 120_000;
+const CONCURRENCY = 4;
+
+export function declare(command: Command, action: Action): void {
+  addFilterFlags(command)
+    .option('--interval <time>', 'time between two looks (default: 15s)', duration('--interval', 1000))
+    .option(
+      '--overlap <time>',
+      'how far each look reaches back, for events that appear late (default: 2m)',
+      duration('--overlap', 0),
+    )
+    .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
+    .option(
+      '--concurrency <number>',
+      'pages asked for at once, 1 to 16 (default: 4)',
+      wholeNumber('--concurrency', 1, 16),
+    );
+  addFormatFlags(command);
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Prints events created from now on by the service's clock, or after --after, each once, oldest first; ends at --before where it is
+given. An event that appears, or turns FAILED under --failed, longer after its creation than --overlap is not seen: give a longer
+one where the service keeps trying for longer. An outage is told once on standard error, and what was missed is caught up. --json
+closes its array when the watch ends; --jq runs on each event. Ctrl+C says how to go on.
+
+Examples:
+  $ hooktrail events watch --failed
+  $ hooktrail events watch --failed --overlap 1h --ndjson | while read -r event; do notify "$event"; done
+  $ hooktrail events watch --type document.signed --since 1h --fields createdOn,eventId`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  // Flags that are wrong are told before anything is sent; times are read again by the service's clock.
+  filterQueries(flags, context.clock.now());
+  const asked = formatOptions(flags, 'events');
+  const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
+  const { withService } = await import('../../oauth/connect.ts');
+  const { startFollowing } = await import('../../events/watch-start.ts');
+  const { runWatch } = await import('../../events/watch-run.ts');
+  const { createItemWriter } = await import('../../output/item-format.ts');
+  const { resumeCommand } = await import('../../events/watch-resume.ts');
+  const { interval = INTERVAL, overlap = OVERLAP, limit = Number.POSITIVE_INFINITY } = flags;
+  await withService(call, async (service) => {
+    const options = { overlap, concurrency: flags.concurrency ?? CONCURRENCY };
+    const follower = await startFollowing(service, flags, options, context);
+    const writer = await createItemWriter(format, context, reporter);
+    reporter.notice(
+      `watching events created after ${follower.resumeAt.text}, every ${durationText(interval)}`,
+    );
+    try {
+      await runWatch({ follower, writer, interval, limit, context, reporter });
+    } catch (error) {
+      await writer.abort();
+      if (!(context.signal.reason instanceof ClosedPipeError)) {
+        const typed = { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
+        reporter.notice(`to go on: ${resumeCommand(typed, follower.resumeAt)}`);
+      }
+      throw error;
+    }
+    await writer.end();
+  });
+}
+
+function spelled(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : durationText(milliseconds);
+}

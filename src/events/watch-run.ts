@@ -1,0 +1,105 @@
+import { durationText } from '../config/durations.ts';
+import type { Context } from '../context.ts';
+import { ServiceError, UnreachableError } from '../errors.ts';
+import type { ItemWriter } from '../output/item-format.ts';
+import type { Reporter } from '../output/reporter.ts';
+import type { Follower } from './watch.ts';
+import type { WatchedItem } from './watch-order.ts';
+
+export interface WatchRun {
+  readonly follower: Follower;
+  readonly writer: ItemWriter;
+  /** Milliseconds between the end of a look and the next. */
+  readonly interval: number;
+  readonly limit: number;
+  readonly context: Pick<Context, 'clock' | 'signal'>;
+  readonly reporter: Reporter;
+}
+
+/** Waits longer than this are made of several, so that the wall clock is looked at: timers stand still in sleep. */
+const NAP = 5000;
+/** A nap that took this much longer was a sleeping machine. */
+const SLEPT = 30_000;
+
+/** Prints new events until `limit` are printed, the watch ends or the signal aborts. Outages are told and outlived. */
+export async function runWatch(run: WatchRun): Promise<void> {
+  const { follower, interval, limit, context, reporter } = run;
+  let printed = 0;
+  let trouble = false;
+  while (printed < limit) {
+    try {
+      for await (const items of reading(follower.look())) {
+        const { length } = items.slice(0, limit - printed);
+        await print(items.slice(0, length), run.writer);
+        printed += length;
+        if (printed >= limit) return;
+      }
+      if (trouble) reporter.notice('the service answers again; everything since was caught up');
+      trouble = false;
+    } catch (error) {
+      if (!(error instanceof Outage)) throw error;
+      context.signal.throwIfAborted();
+      if (!trouble) {
+        const { message } = error.reason;
+        reporter.warning(`${message}; watching on, trying again every ${durationText(interval)}`);
+      }
+      trouble = true;
+    }
+    if (follower.ended) return;
+    await wait(interval, context, reporter);
+  }
+}
+
+/** What a later look may find mended. A refused sign-in is not. */
+class Outage extends Error {
+  readonly reason: Error;
+  constructor(reason: Error) {
+    super(reason.message);
+    this.reason = reason;
+  }
+}
+
+/** Tells failures of the service from those of printing. */
+async function* reading<Items>(looks: AsyncGenerator<Items>): AsyncGenerator<Items> {
+  try {
+    for (;;) {
+      const { done, value } = await looks.next();
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw error instanceof ServiceError || error instanceof UnreachableError ? new Outage(error) : error;
+  } finally {
+    await looks.return(undefined);
+  }
+}
+
+async function print(items: readonly WatchedItem[], writer: ItemWriter): Promise<void> {
+  if (items.length === 0) return;
+  const parts: Buffer[] = [];
+  const spans: number[] = [];
+  let at = 0;
+  for (const { bytes, start, end } of items) {
+    parts.push(bytes.subarray(start, end), COMMA);
+    spans.push(at, at + end - start);
+    at += end - start + 1;
+  }
+  await writer.write({ bytes: Buffer.concat(parts), spans: Uint32Array.from(spans), count: items.length });
+}
+
+const COMMA = Buffer.from(',');
+
+async function wait(
+  interval: number,
+  { clock, signal }: WatchRun['context'],
+  reporter: Reporter,
+): Promise<void> {
+  const due = clock.now() + interval;
+  for (let rest = interval; rest > 0 && clock.now() < due; rest -= NAP) {
+    const before = clock.now();
+    await clock.sleep(Math.min(NAP, rest), signal);
+    const slept = clock.now() - before - Math.min(NAP, rest);
+    if (slept > SLEPT)
+      reporter.notice(`the machine slept for ${durationText(Math.round(slept / 1000) * 1000)}; catching up`);
+  }
+}

@@ -1,0 +1,39 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { Service } from '../http/service.ts';
+import { adaptiveConcurrency } from './adaptive-concurrency.ts';
+import { pageFetcher } from './fetch-page.ts';
+import { type FilterFlags, filterQueries } from './filter-flags.ts';
+import { compareInstants, type Instant, instantAt } from './instant.ts';
+import { type Query, searchUrl } from './query.ts';
+import { Follower } from './watch.ts';
+
+/** Some 10 MB of events. */
+const MOST = 20_000;
+
+/**
+ * Asks the service once, for its time and for whether it answers at all: what is wrong now is an error now. Throws
+ * `UsageError` where the flags leave nothing to watch.
+ */
+export async function startFollowing(
+  service: Service,
+  flags: FilterFlags,
+  { overlap, concurrency }: { readonly overlap: number; readonly concurrency: number },
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): Promise<Follower> {
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const fetchPage = pageFetcher(service, clock, onRetry);
+  const { baseUrl } = service;
+  const [first] = filterQueries(flags, clock.now());
+  const { serviceTime } = await fetchPage(searchUrl(baseUrl, first as Query, { start: 1, count: 1 }), signal);
+  const now = serviceTime ?? clock.now();
+  const queries = filterQueries(flags, now);
+  const { after, before } = queries[0] as Query;
+  const start = after ?? (instantAt(now) as Instant);
+  if (before && compareInstants(start, before) >= 0)
+    throw new UsageError(`--before: ${before.text} has passed: the service's time is ${start.text}`);
+  return new Follower(
+    { queries, start, before, overlap, most: MOST },
+    { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },
+  );
+}

@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { type Running, run, start } from '../../support/program.ts';
+import { idsOf, startSearching } from '../../support/searching.ts';
+
+type Started = Awaited<ReturnType<typeof startSearching>>;
+const watch = (searching: Started, ...args: string[]): Running =>
+  start(['events', 'watch', '--interval', '1s', ...args], { env: searching.env });
+const started = (program: Running) => program.printed('stderr', /watching events created after \S+Z, every/);
+const stopped = async (program: Running) => {
+  program.kill('SIGINT');
+  return program.finished;
+};
+/** Events of the same millisecond differ in digits that are drawn. */
+const inOrder = (searching: Started, ...ids: string[]) =>
+  searching.sandbox.control.store
+    .newestIds(searching.sandbox.control.store.size)
+    .toReversed()
+    .filter((id) => ids.includes(id));
+/** Time enough for events to be created a second later than others, as `Date` tells them apart. */
+const second = () => new Promise((resolve) => setTimeout(resolve, 1100));
+
+describe('events watch', () => {
+  test('prints events created from now on, each once, oldest first, and says how to go on', async () => {
+    await using searching = await startSearching({ events: 50 });
+    const { control } = searching.sandbox;
+    await second();
+    const program = watch(searching, '--ndjson', '--failed');
+    await started(program);
+    const a = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    control.addEvent({ publishStatus: 'SUCCESS' });
+    const b = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    await program.printed('stdout', new RegExp(b));
+    await second();
+    const c = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    await program.printed('stdout', new RegExp(c));
+    const { code, stdout, stderr } = await stopped(program);
+    expect(idsOf(stdout)).toEqual([...inOrder(searching, a, b), c]);
+    expect(code).toBe(130);
+    const [, rest] =
+      stderr.match(/\nto go on: hooktrail (events watch --after \S+Z --failed --interval 1s --ndjson)\n$/) ??
+      [];
+    const d = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    const resumed = await run([...(rest as string).split(' '), '--limit', '1'], { env: searching.env });
+    expect(idsOf(resumed.stdout)).toEqual([d]);
+    expect(resumed.code).toBe(0);
+  });
+
+  test('sees events that appear late, and failures that were no failures at first', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+    const turning = control.addEvent({ publishStatus: 'SUCCESS', createdOn: ago(30) }).eventId;
+    const program = watch(
+      searching,
+      '--ndjson',
+      '--failed',
+      '--after',
+      '1h',
+      '--type',
+      'x',
+      '--type',
+      'document.signed',
+    );
+    await started(program);
+    const first = control.addEvent({ publishStatus: 'FAILED', eventType: 'x' }).eventId;
+    await program.printed('stdout', new RegExp(first));
+    const late = control.addEvent({ publishStatus: 'FAILED', eventType: 'x', createdOn: ago(60) }).eventId;
+    await program.printed('stdout', new RegExp(late));
+    const flips = control.addEvent({ publishStatus: 'SUCCESS', eventType: 'document.signed' }).eventId;
+    await second();
+    control.setStatus(flips, 'FAILED');
+    await program.printed('stdout', new RegExp(flips));
+    const { stdout } = await stopped(program);
+    expect(idsOf(stdout).slice(-3)).toEqual([first, late, flips]);
+    expect(stdout).not.toContain(turning);
+  });
+
+  test.each([
+    ['ahead of', 86_400_000],
+    ['behind', -86_400_000],
+  ])("goes by the service's clock where that is %s ours", async (_name, offset) => {
+    await using searching = await startSearching({ events: 50 });
+    const { control } = searching.sandbox;
+    control.behaviour.clockOffsetMs = offset;
+    const program = watch(searching, '--ndjson', '--limit', '2');
+    const [text] = await started(program);
+    const from = Date.parse(text.match(/\S+Z/)?.[0] ?? '');
+    expect(Math.abs(from - Date.now() - offset)).toBeLessThan(30_000);
+    const ids = [control.addEvent().eventId, control.addEvent().eventId];
+    const { code, stdout } = await program.finished;
+    expect(idsOf(stdout)).toEqual(inOrder(searching, ...ids));
+    expect(code).toBe(0);
+  });
+
+  test('tells an outage once, and its end, and misses nothing of it', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const program = watch(searching, '--ndjson');
+    await started(program);
+    const down: Fault = { kind: 'status', status: 404 };
+    control.fault('events', down, down, down);
+    await program.printed('stderr', /warning: .*404.*; watching on, trying again every 1s\n/);
+    const ids = [control.addEvent().eventId, control.addEvent().eventId];
+    await program.printed('stderr', /the service answers again; everything since was caught up\n/);
+    const { stdout, stderr } = await stopped(program);
+    expect(idsOf(stdout)).toEqual(inOrder(searching, ...ids));
+    expect(stderr.match(/warning/g)).toHaveLength(1);
+  });
+
+  test('outlives a service that is not there, after retries', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const program = watch(searching, '--ndjson');
+    await started(program);
+    control.fault('events', ...Array.from({ length: 5 }, (): Fault => ({ kind: 'reset' })));
+    await program.printed('stderr', /warning: the service could not be reached: .*; watching on/);
+    const { eventId } = control.addEvent();
+    await program.printed('stdout', new RegExp(eventId));
+    await stopped(program);
+  });
+
+  test('prints a burst of more than a page completely', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const program = watch(searching, '--ndjson');
+    await started(program);
+    const ids = Array.from({ length: 1300 }, () => control.addEvent().eventId);
+    await program.printed('stdout', new RegExp(ids.at(-1) as string));
+    const { stdout } = await stopped(program);
+    expect(idsOf(stdout).sort()).toEqual(ids.sort());
+  });
+
+  test('--json is a valid array however it ends', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const none = watch(searching, '--json');
+    await started(none);
+    expect((await stopped(none)).stdout).toBe('[]\n');
+    const program = watch(searching, '--json');
+    await started(program);
+    const { eventId } = control.addEvent();
+    await program.printed('stdout', new RegExp(eventId));
+    expect(JSON.parse((await stopped(program)).stdout)).toMatchObject([{ eventId }]);
+  });
+
+  test('--jq runs on each event; a table and CSV have one header', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    for (const [args, lines] of [
+      [
+        ['--jq', '.eventType'],
+        ['a.a', 'b.b'],
+      ],
+      [
+        ['--csv', '--fields', 'eventType'],
+        ['eventType\r', 'a.a\r', 'b.b\r'],
+      ],
+      [
+        ['--fields', 'eventType'],
+        ['eventType', 'a.a', 'b.b'],
+      ],
+    ] as const) {
+      const program = watch(searching, '--limit', '2', ...args);
+      await started(program);
+      control.addEvent({ eventType: 'a.a' });
+      await program.printed('stdout', /a\.a/);
+      control.addEvent({ eventType: 'b.b' });
+      const { code, stdout } = await program.finished;
+      expect(
+        stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.trim()),
+      ).toEqual(lines.map((line) => line.trim()));
+      expect(code).toBe(0);
+      await second();
+    }
+  });
+
+  test('with --before it ends by itself', async () => {
+    await using searching = await startSearching({ events: 500 });
+    const result = await run(['events', 'watch', '--ndjson', '--after', '2d', '--before', '1d'], {
+      env: searching.env,
+    });
+    const search = await searching.search('--ndjson', '--after', '2d', '--before', '1d');
+    expect(idsOf(result.stdout)).toEqual(idsOf(search.stdout).toReversed());
+    expect(result.code).toBe(0);
+  });
+
+  test('a sign-in that ends is no outage', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = watch(searching, '--ndjson');
+    await started(program);
+    searching.sandbox.control.revokeAccessTokens();
+    const { code, stderr } = await program.finished;
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/\nto go on: hooktrail events watch --after .*\nerror: /);
+  });
+
+  test('a failing jq program is no outage either', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = watch(searching, '--after', '1d', '--jq', '.eventId | keys');
+    const { code, stderr } = await program.finished;
+    expect(code).toBe(1);
+    expect(stderr).toContain('error: --jq: ');
+  });
+
+  test('what is wrong at the start is an error at once', async () => {
+    await using searching = await startSearching({ events: 5 });
+    searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
+    expect((await watch(searching).finished).code).toBe(1);
+  });
+
+  test.each([
+    [
+      ['--interval', '15'],
+      "--interval: '15' is not accepted: a length of time such as 15s, 2m or 1h, from 1s to 24d",
+    ],
+    [['--interval', '100ms'], "--interval: '100ms' is not accepted"],
+    [['--overlap', 'soon'], "--overlap: 'soon' is not accepted"],
+    [['--limit', '0'], "--limit: '0' is not accepted: a whole number of at least 1"],
+    [['--concurrency', '17'], "--concurrency: '17' is not accepted"],
+    [['--before', '2020-01-01'], '--before: 2020-01-01 has passed'],
+  ])('%j is a usage error', async (args, message) => {
+    await using searching = await startSearching({ events: 1 });
+    const { code, stdout, stderr } = await run(['events', 'watch', ...args], { env: searching.env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`error: ${message}`);
+  });
+});
