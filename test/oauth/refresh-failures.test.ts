@@ -148,6 +148,6 @@ test.each([
 test('a wrong client secret is named as what to check', async () => {
   await using at = await startRefreshing();
   const result = await at.run(['token'], { env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong-secret' } });
-  expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the client secret') });
+  expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the right client secret') });
   expect(result.stderr).not.toContain('wrong-secret');
 });
