@@ -1,12 +1,12 @@
 import type { Clock } from '../context.ts';
 import { version } from '../version.ts';
+import { askCount } from './count.ts';
 import type { Identity } from './export-identity.ts';
 import { type Manifest, type Part, type SavedQuery, saved } from './export-manifest.ts';
 import { type PlanOptions, planSlices } from './export-plan.ts';
 import type { FetchPage } from './fetch-page.ts';
 import { compareInstants, type Instant, instantAt } from './instant.ts';
 import { type Query, searchUrl } from './query.ts';
-import { totalOf } from './reading.ts';
 
 export interface Beginning extends Identity {
   readonly queries: readonly Query[];
@@ -29,8 +29,7 @@ export async function beginExport(
 ): Promise<Manifest> {
   const { baseUrl, queries, pageSize, concurrency, signal, service, filters, gzip } = beginning;
   const startedAt = new Date(clock.now()).toISOString();
-  const count = async (query: Query, abort: AbortSignal) =>
-    totalOf((await fetchPage(searchUrl(baseUrl, query, { start: 1, count: 1 }), abort)).page);
+  const count = (query: Query, abort: AbortSignal) => askCount(fetchPage, baseUrl, query, abort);
 
   const first = queries[0] as Query;
   const { serviceTime } = await fetchPage(searchUrl(baseUrl, first, { start: 1, count: 1 }), signal);
@@ -55,6 +54,7 @@ export async function beginExport(
         before: slice.before.text,
         events: slice.events ?? null,
         counted: null,
+        ofAnyStatus: null,
         bytes: null,
         sha256: null,
       });

@@ -9,7 +9,7 @@ import { isPartName, MANIFEST } from './export-manifest.ts';
  */
 export async function openDirectory(directory: string): Promise<string> {
   try {
-    await mkdir(directory, { recursive: true });
+    await make(path.resolve(directory));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new UsageError(
@@ -29,6 +29,20 @@ export async function openDirectory(directory: string): Promise<string> {
     });
   }
   return real;
+}
+
+/** Like `recursive: true`, which never ends on a file system that refuses new names with ENOENT, as /proc does. */
+async function make(directory: string): Promise<void> {
+  try {
+    await mkdir(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return;
+    const parent = path.dirname(directory);
+    if (code !== 'ENOENT' || parent === directory || (await stat(parent).catch(() => undefined))) throw error;
+    await make(parent);
+    await mkdir(directory);
+  }
 }
 
 /** Throws `UsageError` where a directory without a manifest holds anything that is not ours. */

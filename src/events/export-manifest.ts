@@ -17,6 +17,8 @@ export interface Part {
   readonly events: number | null;
   /** What the service counted between `after` and `before` when the part was read. */
   readonly counted: number | null;
+  /** Where the query is for one status: the same without it, as counted before the part was read. */
+  readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
   /** Of the file as it lies there; null until it does. */
   readonly sha256: string | null;

@@ -3,11 +3,12 @@ import { ServiceError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import { beginExport } from './export-begin.ts';
 import { sweep } from './export-directory.ts';
 import type { Identity } from './export-identity.ts';
 import { type Manifest, type Part, partQuery, writeManifest } from './export-manifest.ts';
-import { recount } from './export-recount.ts';
+import { countAnyStatus, recount } from './export-recount.ts';
 import { ExportSink, type PartToRead } from './export-sink.ts';
 import { readSlices } from './export-slices.ts';
 import { pageFetcher } from './fetch-page.ts';
@@ -35,11 +36,10 @@ export async function runExport(task: Export): Promise<Manifest> {
   const { clock, signal } = context;
   const { baseUrl } = service;
   const progress = startProgress(context, reporter, 'exporting');
-  let width = task.concurrency;
-  const concurrency = () => width;
-  const fetchPage = pageFetcher(service, clock, ({ reason, delay, status }) => {
-    if (status === 429) width = Math.max(1, Math.floor(width / 2));
-    progress.update({ note: `${reason}, trying again in ${Math.ceil(delay / 1000)} s` });
+  const { width: concurrency, onRetry } = adaptiveConcurrency(task.concurrency);
+  const fetchPage = pageFetcher(service, clock, (attempt) => {
+    onRetry(attempt);
+    progress.update({ note: `${attempt.reason}, trying again in ${Math.ceil(attempt.delay / 1000)} s` });
   });
   try {
     progress.update({ note: 'counting' });
@@ -67,6 +67,14 @@ export async function runExport(task: Export): Promise<Manifest> {
     };
     const sink = new ExportSink(directory, () => manifest.parts, onPart, onEvents);
     const read = async (indexes: readonly number[]) => {
+      const ofAnyStatus = await countAnyStatus(fetchPage, manifest, indexes, options);
+      manifest = {
+        ...manifest,
+        parts: manifest.parts.map((part, index) => ({
+          ...part,
+          ofAnyStatus: ofAnyStatus.get(index) ?? part.ofAnyStatus,
+        })),
+      };
       const slices = indexes.map((index): PartToRead => {
         const part = manifest.parts[index] as Part;
         return { index, query: partQuery(manifest, part), expected: part.counted ?? part.events };

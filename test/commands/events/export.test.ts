@@ -1,0 +1,242 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import { sha256, startExporting } from '../../support/exporting.ts';
+import { run } from '../../support/program.ts';
+
+describe('an export', () => {
+  test('writes what a search prints, in files that the manifest accounts for', async () => {
+    await using exporting = await startExporting({ events: 3000 });
+    const { code, stdout, stderr } = await exporting.export('--page-size', '20');
+    expect([code, stdout]).toEqual([0, '']);
+    const manifest = await exporting.manifest();
+    expect(stderr).toBe(
+      `exported: 3000 events in ${manifest.parts.length} files in ${exporting.directory}, all that match before ${manifest['pin']}\n`,
+    );
+    expect(manifest.parts.length).toBeGreaterThan(5);
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+    expect(await readdir(exporting.directory)).toEqual([
+      'manifest.json',
+      ...manifest.parts.map(({ file }) => file),
+    ]);
+    for (const { file, sha256: sum, ...part } of manifest.parts as unknown as Record<string, never>[]) {
+      const bytes = await readFile(path.join(exporting.directory, file as unknown as string));
+      expect([sha256(bytes), bytes.length, bytes.toString().split('\n').length - 1]).toEqual([
+        sum,
+        part['bytes'],
+        part['events'],
+      ]);
+    }
+    expect(manifest).toMatchObject({ events: 3000, filters: {}, gzip: false, queries: [{}] });
+    expect(Date.parse(manifest['finishedAt'] as string)).not.toBeNaN();
+  });
+
+  test('--gzip writes files that gunzip reads', async () => {
+    await using exporting = await startExporting({ events: 700 });
+    expect((await exporting.export('--page-size', '10', '--gzip')).code).toBe(0);
+    const parts = await exporting.parts();
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.every((name) => name.endsWith('.ndjson.gz'))).toBe(true);
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+    expect((await exporting.export('--gzip')).stderr).toMatch(/^verified: 700 events/);
+  });
+
+  test('takes filters, repeated ones too, each event once', async () => {
+    await using exporting = await startExporting({ events: 2000 });
+    const filters = [
+      '--type',
+      'document.signed',
+      '--type',
+      'document.created',
+      '--status',
+      'success',
+      '--since',
+      '20d',
+    ];
+    expect((await exporting.export('--page-size', '5', ...filters)).code).toBe(0);
+    const manifest = await exporting.manifest();
+    const before = manifest['pin'] as string;
+    const after = (manifest['queries'] as { after: string }[])[0]?.after as string;
+    const same = [...filters.slice(0, 6), '--after', after, '--before', before];
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson', ...same)).stdout);
+    expect((await exporting.ids()).length).toBeGreaterThan(100);
+  });
+
+  test('passes every byte of every item through', async () => {
+    await using exporting = await startExporting({ events: 50 });
+    const json =
+      '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","n":9007199254740993,"d":1.10,"b":1,"b":2,"s":"\\u00e9"}';
+    exporting.sandbox.control.addEvent({ eventId: '0f8fad5b-d9cb-469f-a165-70867728950e', json });
+    exporting.sandbox.control.behaviour.pretty = true;
+    expect((await exporting.export()).code).toBe(0);
+    expect((await exporting.lines()).split('\n')[0]).toBe(json);
+  });
+
+  test('of nothing is finished, too', async () => {
+    await using exporting = await startExporting({ events: 10 });
+    expect((await exporting.export('--after', '2000-01-01', '--before', '2000-01-02')).code).toBe(0);
+    expect(await exporting.lines()).toBe('');
+    expect((await exporting.manifest())['events']).toBe(0);
+  });
+
+  test('many events of one moment stay together', async () => {
+    await using exporting = await startExporting({ events: 30 });
+    const { control } = exporting.sandbox;
+    for (let n = 0; n < 150; n++) control.addEvent({ createdOn: '2026-01-01T12:00:00.0000000Z' });
+    for (let n = 0; n < 150; n++) control.addEvent({ createdOn: '2026-01-01T12:00:01.9999999Z' });
+    expect((await exporting.export('--page-size', '3')).code).toBe(0);
+    expect((await exporting.ids()).sort()).toEqual(control.store.newestIds(330).sort());
+  });
+
+  test.each([
+    ['links alone', { omit: ['count'] as const }],
+    ['smaller pages than asked for', { maxPageSize: 7 }],
+    ['neither links nor counts', { omit: ['count', 'next', 'first', 'previous'] as const }],
+  ])('reads a service that gives %s', async (_, behaviour) => {
+    await using exporting = await startExporting({ events: 300 });
+    Object.assign(exporting.sandbox.control.behaviour, behaviour);
+    const { code, stderr } = await exporting.export('--page-size', '10');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('exported: 300 events')]);
+    expect(await exporting.ids()).toEqual(exporting.sandbox.control.store.newestIds(300));
+  });
+});
+
+describe('a directory', () => {
+  test('that holds anything else is refused and left alone', async () => {
+    await using exporting = await startExporting();
+    await mkdir(exporting.directory);
+    for (const name of 'gfedcba') await writeFile(path.join(exporting.directory, name), '');
+    const { code, stderr } = await exporting.export();
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${exporting.directory} is not empty and holds no export\n  a\n  b\n  c\n  d\n  e\n  and 2 more\n` +
+        'next: choose an empty directory, or one that does not exist yet\n',
+    );
+    expect(await readdir(exporting.directory)).toEqual([...'abcdefg']);
+    expect(exporting.queries()).toEqual([]);
+  });
+
+  test.each([
+    ['not JSON', '{"format": "hooktrail-exp', 'is not the manifest of an export'],
+    [
+      'of a newer version',
+      '{"format":"hooktrail-export","version":2}',
+      'was written by a newer version of hooktrail',
+    ],
+    [
+      'that leads elsewhere',
+      '{"format":"hooktrail-export","version":1,"queries":[{}],"parts":[{"file":"../x","query":0}],"filters":{},"pin":"","service":""}',
+      'is damaged',
+    ],
+  ])('with a manifest %s is refused', async (_, text, why) => {
+    await using exporting = await startExporting();
+    await mkdir(exporting.directory);
+    await writeFile(path.join(exporting.directory, 'manifest.json'), text);
+    const { code, stderr } = await exporting.export();
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`manifest.json ${why}\n`)]);
+  });
+
+  test('that cannot be made, or filled, is reported; what is there stays sound', async () => {
+    await using exporting = await startExporting({ events: 4000 });
+    const file = path.join(exporting.env['HOME'] as string, 'file');
+    await writeFile(file, '');
+    const { code, stderr } = await run(['events', 'export', path.join(file, 'a', 'b')], exporting);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is a file, or lies in one')]);
+    // A limit on the size of files stands in for a full disk: the manifest fits, the parts do not.
+    const full = await promisify(execFile)(
+      'sh',
+      [
+        '-c',
+        `ulimit -f 400; exec "$@"`,
+        'sh',
+        process.execPath,
+        inject('program'),
+        'events',
+        'export',
+        exporting.directory,
+      ],
+      { env: exporting.env },
+    ).catch((error) => error);
+    expect([full.code, full.stderr]).toEqual([
+      1,
+      `error: writing to ${exporting.directory} failed: EFBIG: file too large, write\n` +
+        'next: run the same command again: it continues where this one stopped\n',
+    ]);
+    expect(await exporting.parts()).toEqual([]);
+    expect((await exporting.export()).code).toBe(0);
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+  });
+
+  test('that is a file is refused', async () => {
+    await using exporting = await startExporting();
+    await writeFile(exporting.directory, 'precious');
+    const { code, stderr } = await exporting.export();
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${exporting.directory} is a file, or lies in one: an export needs a directory\n`,
+    );
+    expect(await readFile(exporting.directory, 'utf8')).toBe('precious');
+  });
+
+  test('of another export is refused, with what differs', async () => {
+    await using exporting = await startExporting({ events: 40 });
+    await exporting.export('--since', '7d', '--failed');
+    const before = await exporting.manifest();
+    const { code, stderr } = await exporting.export('--since', '8d', '--type', 'a', '--type', 'b', '--gzip');
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${exporting.directory} holds another export\n` +
+        '  --after: 7d there, 8d here\n' +
+        '  --status: FAILED there, not given here\n' +
+        '  --type: not given there, a, b here\n' +
+        '  --gzip: not given there, given here\n' +
+        'next: choose another directory, or repeat the command that began this one\n',
+    );
+    const other = await exporting.export('--since', '7d', '--failed', '--base-url', 'http://127.0.0.1:9/v1');
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^ {2}--base-url: .* there, .* here$/m),
+    ]);
+    expect(await exporting.manifest()).toEqual(before);
+  });
+
+  test('of the same export by other words is taken', async () => {
+    await using exporting = await startExporting({ events: 40 });
+    await exporting.export('--after', '2026-01-01', '--failed', '--type', 'a', '--type', 'b');
+    const same = ['--since', '2026-01-01T01:00:00+01:00', '--status', 'failed', '--type', 'b', '--type', 'a'];
+    expect((await exporting.export(...same)).stderr).toMatch(/^verified: /);
+  });
+
+  test('takes one export at a time, by whatever path it is called', async () => {
+    await using exporting = await startExporting({ events: 2000, latencyMs: 40 });
+    const first = exporting.begin('--page-size', '10');
+    await first.printed('stderr', /^/);
+    while (!(await stat(path.join(exporting.directory, 'manifest.json')).catch(() => undefined)))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    const alias = path.join(exporting.env['HOME'] as string, 'alias');
+    await symlink(exporting.directory, alias);
+    const { code, stderr } = await run(['events', 'export', alias, '--page-size', '10'], exporting);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `error: another export into ${alias} is under way\n  process ${first.pid}\nnext: wait for it, or choose another directory\n`,
+    );
+    first.kill('SIGINT');
+    expect((await first.finished).code).toBe(130);
+  });
+
+  test('is missing, or a flag is wrong: a usage error', async () => {
+    await using exporting = await startExporting({ events: 1 });
+    expect((await run(['events', 'export'], exporting)).code).toBe(2);
+    for (const [flag, value] of [
+      ['--page-size', '501'],
+      ['--concurrency', '17'],
+      ['--after', 'x'],
+    ] as const) {
+      const { code, stderr } = await exporting.export(flag, value);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${flag}: '${value}'`)]);
+    }
+    await expect(stat(exporting.directory)).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { type Result, type Running, run, start } from './program.ts';
+import { idsOf, type Searching, startSearching } from './searching.ts';
+
+/** A sandbox and a directory to export into. */
+export interface Exporting extends Searching {
+  readonly directory: string;
+  export(...args: string[]): Promise<Result>;
+  begin(...args: string[]): Running;
+  /** The lines of all parts, in the order of their names. */
+  lines(): Promise<string>;
+  ids(): Promise<string[]>;
+  parts(): Promise<string[]>;
+  manifest(): Promise<Record<string, unknown> & { parts: { file: string; sha256: string | null }[] }>;
+}
+
+export async function startExporting(options: SandboxOptions = {}): Promise<Exporting> {
+  const searching = await startSearching(options);
+  const { env } = searching;
+  const directory = path.join(env['HOME'] as string, 'export');
+  const parts = async () => (await readdir(directory)).filter((name) => /^part-.*\.ndjson/.test(name)).sort();
+  const lines = async () => {
+    const texts = (await parts())
+      .filter((name) => !name.endsWith('.tmp'))
+      .map(async (name) => {
+        const bytes = await readFile(path.join(directory, name));
+        return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+      });
+    return (await Promise.all(texts)).join('');
+  };
+  return {
+    ...searching,
+    directory,
+    export: (...args) => run(['events', 'export', directory, ...args], { env }),
+    begin: (...args) => start(['events', 'export', directory, ...args], { env }),
+    lines,
+    ids: async () => idsOf(await lines()),
+    parts,
+    manifest: async () => JSON.parse(await readFile(path.join(directory, 'manifest.json'), 'utf8')),
+    [Symbol.asyncDispose]: () => searching[Symbol.asyncDispose](),
+  };
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Waits until a condition holds; rejects with the last look when it never does. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 2000; tries++) {
+    if (await condition().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('it never came to pass');
+}
