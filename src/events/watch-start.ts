@@ -5,11 +5,21 @@ import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import { pageFetcher } from './fetch-page.ts';
 import { type FilterFlags, filterQueries } from './filter-flags.ts';
 import { compareInstants, type Instant, instantAt } from './instant.ts';
+import type { ItemTexts } from './page.ts';
 import { type Query, searchUrl } from './query.ts';
 import { Follower } from './watch.ts';
 
 /** Some 10 MB of events. */
 const MOST = 20_000;
+/** Earlier events that show how wide a table's columns have to be. */
+const SAMPLE = 100;
+
+interface Following {
+  readonly overlap: number;
+  readonly concurrency: number;
+  /** Whether a sample of earlier events is wanted. */
+  readonly sampled: boolean;
+}
 
 /**
  * Asks the service once, for its time and for whether it answers at all: what is wrong now is an error now. Throws
@@ -18,22 +28,27 @@ const MOST = 20_000;
 export async function startFollowing(
   service: Service,
   flags: FilterFlags,
-  { overlap, concurrency }: { readonly overlap: number; readonly concurrency: number },
+  { overlap, concurrency, sampled }: Following,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
-): Promise<Follower> {
+): Promise<{ follower: Follower; sample: ItemTexts }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, clock, onRetry);
   const { baseUrl } = service;
   const [first] = filterQueries(flags, clock.now());
-  const { serviceTime } = await fetchPage(searchUrl(baseUrl, first as Query, { start: 1, count: 1 }), signal);
+  const count = sampled ? SAMPLE : 1;
+  const { page, serviceTime } = await fetchPage(
+    searchUrl(baseUrl, first as Query, { start: 1, count }),
+    signal,
+  );
   const now = serviceTime ?? clock.now();
   const queries = filterQueries(flags, now);
   const { after, before } = queries[0] as Query;
   const start = after ?? (instantAt(now) as Instant);
   if (before && compareInstants(start, before) >= 0)
     throw new UsageError(`--before: ${before.text} has passed: the service's time is ${start.text}`);
-  return new Follower(
+  const follower = new Follower(
     { queries, start, before, overlap, most: MOST },
     { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },
   );
+  return { follower, sample: page.items };
 }

@@ -15,6 +15,8 @@ export interface FormatOptions {
   readonly jq?: string;
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
   readonly csvRaw?: boolean;
+  /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
+  readonly sample?: ItemPage;
   readonly columns: ListKind;
 }
 

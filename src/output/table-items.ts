@@ -33,12 +33,13 @@ export async function createTableWriter(
     const fields = options.fields ?? tableColumns(membersOf(page), options.columns);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
+    const measured = options.sample ? [...rows, ...read(options.sample)] : rows;
     const heads = fields.map(({ text }, index) =>
       headOf(text, !options.fields && index > 0, stdout.isTerminal),
     );
     const columns = stdout.isTerminal
-      ? terminalColumns(heads, rows, stdout.columns)
-      : plainColumns(heads, rows);
+      ? terminalColumns(heads, measured, stdout.columns)
+      : plainColumns(heads, measured);
     table = { read, columns };
     return stdout.isTerminal ? terminalTable(columns, rows, palette) : plainRows(columns, rows, true);
   };

@@ -64,9 +64,10 @@ async function run(call: Call<Flags>): Promise<void> {
   const { resumeCommand } = await import('../../events/watch-resume.ts');
   const { interval = INTERVAL, overlap = OVERLAP, limit = Number.POSITIVE_INFINITY } = flags;
   await withService(call, async (service) => {
-    const options = { overlap, concurrency: flags.concurrency ?? CONCURRENCY };
-    const follower = await startFollowing(service, flags, options, context);
-    const writer = await createItemWriter(format, context, reporter);
+    const sampled = format.format === 'table' && context.stdout.isTerminal;
+    const options = { overlap, concurrency: flags.concurrency ?? CONCURRENCY, sampled };
+    const { follower, sample } = await startFollowing(service, flags, options, context);
+    const writer = await createItemWriter(sampled ? { ...format, sample } : format, context, reporter);
     reporter.notice(
       `watching events created after ${follower.resumeAt.text}, every ${durationText(interval)}`,
     );
