@@ -90,6 +90,18 @@ export const tree: readonly (Branch | Leaf)[] = [
     ],
   },
   {
+    name: 'webhooks',
+    group: EVENTS,
+    summary: 'receive deliveries, and recover those that were missed',
+    children: [
+      {
+        name: 'listen',
+        summary: 'receive deliveries, drop duplicates and hand them to a handler',
+        load: () => import('./commands/webhooks/listen.ts'),
+      },
+    ],
+  },
+  {
     name: 'api',
     group: EVENTS,
     summary: 'an authenticated request to any path of the event service',

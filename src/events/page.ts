@@ -100,7 +100,7 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
 }
 
 /** The same items without white space between tokens, in a buffer of their own, one comma between each two. */
-function compacted({ bytes, spans, count }: ItemTexts): ItemTexts {
+export function compacted({ bytes, spans, count }: ItemTexts): ItemTexts {
   const target = Buffer.allocUnsafe((spans[spans.length - 1] as number) - (spans[0] as number));
   const moved = new Uint32Array(spans.length);
   let to = 0;

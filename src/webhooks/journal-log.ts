@@ -31,7 +31,7 @@ export class JournalLog {
   /** The records to publish when somebody joins; set by the journal. */
   publish: (firstOther: boolean) => Buffer[] = () => [];
   /** Whether other processes have the journal open. */
-  shared = false;
+  shared: boolean;
   /** Why nothing may be acknowledged any more. */
   failure: JournalError | undefined;
   /** Rejects when the journal can no longer be trusted; never resolves. */
@@ -44,6 +44,8 @@ export class JournalLog {
   #oddLooks = 0;
   #lookedAtOthers = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Between the record that says so and the one that says goodbye. */
+  #isMember = false;
   #reject: (error: JournalError) => void = () => {};
 
   constructor({ file, state, position, self, clock, machine }: JournalParts) {
@@ -51,6 +53,7 @@ export class JournalLog {
     this.self = self;
     this.#file = file;
     this.#position = position;
+    this.shared = state.members.size > 0;
     this.#clock = clock;
     this.#machine = machine;
     this.#commit = new GroupCommit(file, {
@@ -77,6 +80,7 @@ export class JournalLog {
     this.state.newcomers = [];
     this.shared = this.#others().length > 0;
     this.state.members.set(this.self.number, this.self);
+    this.#isMember = true;
     await this.append(joinedRecord(this.self), true);
     if (this.shared) await wait();
     this.#timer = setInterval(() => this.#watch(), WATCH);
@@ -128,6 +132,7 @@ export class JournalLog {
   /** Says goodbye, waits for the disk and closes the file. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#isMember = false;
     try {
       if (!this.failure) await this.append(memberRecord(Kind.left, this.self.number), true);
     } catch {
@@ -165,7 +170,7 @@ export class JournalLog {
     this.#position += end;
     this.#unsynced ||= end > 0;
     if (skipped > 0 && !this.shared && !this.#torn) throw this.#foreign();
-    if (!this.state.members.has(this.self.number)) throw this.#evicted();
+    if (this.#isMember && !this.state.members.has(this.self.number)) throw this.#evicted();
     this.#greet();
   }
 

@@ -50,6 +50,11 @@ export class Journal {
     return this.#log.failed;
   }
 
+  /** Ids that were journaled before a time, in seconds since the epoch, to the hour. */
+  expiredBy(oldest: number): number {
+    return this.#log.state.expiredBy(oldest);
+  }
+
   has(key: EventKey): boolean {
     return this.#log.state.ids.has(key);
   }

@@ -1,0 +1,156 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { UsageError } from '../../errors.ts';
+import { byteSize } from '../../webhooks/byte-size.ts';
+import { handlerUrl } from '../../webhooks/handler-url.ts';
+import { span } from '../../webhooks/span.ts';
+
+interface Flags extends SettingFlags {
+  readonly port?: number;
+  readonly host?: string;
+  readonly path?: string;
+  readonly forwardTo?: URL;
+  readonly journal?: string;
+  readonly keep?: number;
+  readonly maxBody?: number;
+  readonly saveToken?: true;
+  readonly forwardTimeout?: number;
+  readonly requestTimeout?: number;
+}
+
+const PORT = 8977;
+const HOST = '127.0.0.1';
+const MAX_BODY = 10 * 1024 * 1024;
+const FORWARD_TIMEOUT = 30;
+const REQUEST_TIMEOUT = 30;
+/** What is under way when the program is stopped gets so many milliseconds. */
+const GRACE = 10_000;
+
+export function declare(command: Command, action: Action): void {
+  command
+    .option('--port <number>', `the port to listen on (default: ${PORT})`, wholeNumber('--port', 0, 65_535))
+    .option('--host <address>', `the address to listen on (default: ${HOST})`)
+    .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag)
+    .option('--forward-to <url>', 'hand each event to this handler', handlerUrl('--forward-to'))
+    .option('--journal <file>', 'remembers what was accepted (default: one a profile, beside the settings)')
+    .option('--keep <time>', 'forget ids after this time, such as 30d (default: never)', span('--keep'))
+    .option('--max-body <size>', 'the largest delivery taken (default: 10mb)', byteSize('--max-body'))
+    .option('--save-token', 'save the Api-Token where secrets live, for the next time')
+    .option(
+      '--forward-timeout <s>',
+      `seconds without progress until the handler counts as failed (default: ${FORWARD_TIMEOUT})`,
+      wholeNumber('--forward-timeout', 1, 3_600),
+    )
+    .option(
+      '--request-timeout <s>',
+      `seconds a sender has for a whole delivery (default: ${REQUEST_TIMEOUT})`,
+      wholeNumber('--request-timeout', 1, 3_600),
+    )
+    .addHelpText(
+      'after',
+      `
+Prints each accepted delivery as one line of JSON. A sender hears 200 only when the handler has answered 2xx and the
+journal holds the eventId on disk, 502 otherwise; an eventId that is known is answered 200 and not handed on. The
+expected Api-Token comes from HOOKTRAIL_API_TOKEN, from where --save-token put it, or from a hidden prompt.
+
+Examples:
+  $ hooktrail webhooks listen --port 8977 --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks listen --save-token | jq .eventType
+  $ hooktrail webhooks listen --host 0.0.0.0 --path /events --journal events.journal --keep 30d`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const { loadSettings } = await import('../../config/settings.ts');
+  const { requireApiToken, saveApiToken } = await import('../../webhooks/api-token.ts');
+  const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
+  const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
+  const token = await requireApiToken(place, context);
+  if (flags.saveToken) {
+    reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
+  }
+  await listen(call, token, flags.journal ?? (await defaultJournal(settings.profile, context)));
+}
+
+async function listen({ flags, context, reporter }: Call<Flags>, token: string, file: string): Promise<void> {
+  const { KeptJournal } = await import('../../webhooks/kept-journal.ts');
+  const { LineWriter } = await import('../../webhooks/line-writer.ts');
+  const { ProblemLog } = await import('../../webhooks/problem-log.ts');
+  const { createAcceptance } = await import('../../webhooks/acceptance.ts');
+  const { createHandler } = await import('../../webhooks/forward.ts');
+  const { startReceiver } = await import('../../webhooks/receiver.ts');
+  const { kept: journal, opened } = await KeptJournal.open(file, flags.keep, context);
+  const { forwardTo, host = HOST, port = PORT, path = '/' } = flags;
+  const timeout = (flags.forwardTimeout ?? FORWARD_TIMEOUT) * 1000;
+  const handler = forwardTo && createHandler(forwardTo, timeout, context.environment);
+  const lines = new LineWriter(context.stdout);
+  const problems = new ProblemLog(reporter);
+  const accept = createAcceptance({ journal, handler, lines, onProblem: (text) => problems.report(text) });
+  try {
+    if (opened.damaged > 0) {
+      reporter.warning(`${opened.damaged} bytes of ${file} belong to no record and are passed over`);
+    }
+    const receiver = await startReceiver({
+      host,
+      port,
+      path,
+      token,
+      maxBody: flags.maxBody ?? MAX_BODY,
+      requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
+      accept,
+      ...(reporter.verbose ? { onAnswer: (answer) => reporter.trace(Object.values(answer).join(' ')) } : {}),
+    }).catch((error) => {
+      throw unusableAddress(error, port, host);
+    });
+    const shown = host.includes(':') ? `[${host}]` : host;
+    const known = opened.journal.size;
+    reporter.notice(
+      `listening on http://${shown}:${receiver.port}${path}; ${known} known ${known === 1 ? 'id' : 'ids'} in ${opened.journal.path}; stop with Ctrl-C`,
+    );
+    try {
+      await Promise.race([aborted(context.signal), journal.failed]);
+    } finally {
+      await receiver.stop(GRACE);
+    }
+  } finally {
+    await journal.close();
+    await handler?.close();
+    await lines.flushed().catch(() => undefined);
+  }
+}
+
+async function defaultJournal(profile: string, context: Call['context']): Promise<string> {
+  const { mkdir } = await import('node:fs/promises');
+  const { default: path } = await import('node:path');
+  const { configFolder } = await import('../../config/folder.ts');
+  const folder = path.join(configFolder(context), 'webhooks');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return path.join(folder, `${profile}.journal`);
+}
+
+function pathFlag(text: string): string {
+  if (/^\/[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(text)) return text;
+  throw new UsageError(`--path: '${text}' is not accepted: a path such as /events, without a query`);
+}
+
+function unusableAddress(error: NodeJS.ErrnoException, port: number, host: string): unknown {
+  const { code, message } = error;
+  if (code === 'EADDRINUSE')
+    return new UsageError(`--port: ${port} is taken`, { next: 'choose another port' });
+  if (code === 'EACCES') return new UsageError(`--port: ${port} is not this user's to listen on`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new UsageError(`--host: '${host}' is no address of this machine`, { details: [message] });
+  }
+  return error;
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

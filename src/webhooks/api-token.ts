@@ -1,0 +1,100 @@
+import path from 'node:path';
+import { configFolder } from '../config/folder.ts';
+import type { Context } from '../context.ts';
+import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../credentials/encrypted-file.ts';
+import { openKeychain } from '../credentials/keychain.ts';
+import { askPassphrase } from '../credentials/passphrase.ts';
+import { readSecretFile, writeSecretFile } from '../credentials/secret-files.ts';
+import { UsageError } from '../errors.ts';
+
+/** The expected `Api-Token` belongs to a subscription, not to a sign-in: one a profile is kept. */
+export interface TokenPlace {
+  readonly profile: string;
+  readonly store: 'keychain' | 'file';
+}
+
+const VARIABLE = 'HOOKTRAIL_API_TOKEN';
+
+/**
+ * The `Api-Token` from the environment, else the one saved for the profile; undefined where there is neither. Throws
+ * `UsageError` where the store cannot be read.
+ */
+export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
+  const given = context.environment[VARIABLE];
+  if (given) return checked(given, VARIABLE);
+  return place.store === 'file' ? await readFile(place, context) : await readKeychain(place, context);
+}
+
+/** The same, or what is typed at a hidden prompt. Throws `UsageError` where nothing can be asked. */
+export async function requireApiToken(place: TokenPlace, context: Context): Promise<string> {
+  let unusable: unknown;
+  try {
+    const found = await findApiToken(place, context);
+    if (found !== undefined) return found;
+  } catch (error) {
+    // What is wrong with the store matters only where nobody can be asked.
+    if (context.environment[VARIABLE]) throw error;
+    unusable = error;
+  }
+  const { canPrompt, promptSecret } = await import('../output/prompt.ts');
+  if (canPrompt(context)) {
+    return checked((await promptSecret('Api-Token of the subscription', context)).trim(), 'Api-Token');
+  }
+  throw new UsageError('the Api-Token that deliveries must carry is not known', {
+    details: unusable instanceof Error ? [unusable.message] : [],
+    next: `set ${VARIABLE}, or run the command once on a terminal with --save-token`,
+    cause: unusable,
+  });
+}
+
+/** Saves the token where the profile's secrets live; returns the place in words. */
+export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
+  if (place.store === 'keychain') {
+    await (await openKeychain(context)).set(account(place), token);
+    return 'the OS keychain';
+  }
+  const file = fileOf(place, context);
+  const existing = await readSecretFile(file);
+  const key = existing
+    ? await fileKey(await askPassphrase(context, false), existing)
+    : await newFileKey(await askPassphrase(context, true));
+  await writeSecretFile(file, encryptFile(key, token, account(place)));
+  return file;
+}
+
+async function readKeychain(place: TokenPlace, context: Context): Promise<string | undefined> {
+  return (await (await openKeychain(context)).get(account(place))) ?? undefined;
+}
+
+async function readFile(place: TokenPlace, context: Context): Promise<string | undefined> {
+  const file = fileOf(place, context);
+  const content = await readSecretFile(file);
+  if (content === undefined) return undefined;
+  const token = damageOf(content)
+    ? undefined
+    : decryptFile(await fileKey(await askPassphrase(context, false), content), content, account(place));
+  if (token !== undefined) return token;
+  throw new UsageError(
+    `the saved Api-Token in ${file} cannot be read: it is damaged or the passphrase is another`,
+    {
+      next: `check HOOKTRAIL_PASSPHRASE, or remove the file and save the token again with --save-token`,
+    },
+  );
+}
+
+/** In no form that a sign-in's entries have: signing out leaves it alone. */
+function account({ profile }: TokenPlace): string {
+  return `api-token~${profile}`;
+}
+
+function fileOf({ profile }: TokenPlace, context: Context): string {
+  return path.join(configFolder(context), 'webhooks', `${profile}.api-token`);
+}
+
+/** A header value (RFC 9110 section 5.5) without white space at its ends. */
+function checked(token: string, source: string): string {
+  if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
+  throw new UsageError(
+    `${source}: the token is not accepted: printable ASCII characters, no space at its ends`,
+  );
+}

@@ -1,0 +1,60 @@
+import { isUtf8 } from 'node:buffer';
+import { JsonScanner, JsonSyntaxError } from '../events/json-scanner.ts';
+import { compacted } from '../events/page.ts';
+import { type EventKey, eventKey } from './event-key.ts';
+
+/** A delivery that came with the right token, and whose body is what the service description says (parts 2 and 6). */
+export interface Delivery {
+  readonly eventId: string;
+  readonly key: EventKey;
+  /** As it came, to be handed on byte for byte. */
+  readonly body: Buffer;
+  readonly contentType: string | undefined;
+  readonly apiToken: string;
+  /** The body without white space between tokens: one line. */
+  line(): Buffer;
+}
+
+/** Why a body is none. */
+export class BodyError extends Error {}
+
+const OBJECT_OPEN = 0x7b;
+const QUOTE = 0x22;
+
+/** Reads a delivery's body, which may hold anything beside its `eventId`. Throws `BodyError` in words for the sender. */
+export function readDelivery(
+  body: Buffer,
+  headers: { readonly contentType: string | undefined; readonly apiToken: string },
+): Delivery {
+  if (!isUtf8(body)) throw new BodyError('the body is not UTF-8');
+  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  const scanner = new JsonScanner(body);
+  let start: number;
+  let end: number;
+  try {
+    start = scanner.space(hasMark ? 3 : 0);
+    end = scanner.value(start);
+    const rest = scanner.space(end);
+    if (rest !== body.length) throw scanner.fault('the end', rest);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new BodyError(`the body is not JSON: ${error.message}`);
+  }
+  const at = scanner.eventIdAt;
+  if (body[start] !== OBJECT_OPEN) throw new BodyError('the body is not a JSON object');
+  if (at === 0) throw new BodyError("the body has no 'eventId'");
+  if (body[at] !== QUOTE) throw new BodyError("the 'eventId' is not a string");
+  const eventId: string = JSON.parse(body.toString('utf8', at, scanner.string(at)));
+  if (eventId === '') throw new BodyError("the 'eventId' is empty");
+  const { spaced } = scanner;
+  return {
+    eventId,
+    key: eventKey(eventId),
+    body,
+    ...headers,
+    line: () => {
+      if (!spaced) return body.subarray(start, end);
+      return compacted({ bytes: body, spans: Uint32Array.of(start, end), count: 1 }).bytes;
+    },
+  };
+}
