@@ -15,12 +15,42 @@ const leaveOut: Plugin = {
   load: (id) => (id.startsWith('\0unused:') ? 'module.exports = { constants: {} };' : null),
 };
 
+/**
+ * What string-width makes when it is loaded takes 20 ms, for characters that few texts hold: made when first used
+ * instead. The build fails where the library no longer reads like this.
+ */
+const postponed: readonly (readonly [text: string, replacement: string])[] = [
+  [
+    'const segmenter = new Intl.Segmenter();',
+    'let madeSegmenter; const segmenter = { segment: (text) => (madeSegmenter ??= new Intl.Segmenter()).segment(text) };',
+  ],
+  [
+    'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;',
+    'let madeRegex; const rgiEmojiRegex = { test: (text) => (madeRegex ??= RegExp("^\\\\p{RGI_Emoji}$", "v")).test(text) };',
+  ],
+];
+
+const postpone: Plugin = {
+  name: 'postpone-what-is-rarely-used',
+  transform: {
+    // cli-table3 has an older one of its own, which makes nothing.
+    filter: { id: /(?<!cli-table3[\\/]node_modules[\\/])string-width[\\/]index\.js$/ },
+    handler(code) {
+      for (const [text, replacement] of postponed) {
+        if (!code.includes(text)) this.error(`string-width has changed: it lacks ${text}`);
+        code = code.replace(text, () => replacement);
+      }
+      return code;
+    },
+  },
+};
+
 export default defineConfig({
   input: { start: 'src/start.ts' },
   platform: 'node',
   // The keychain binding is native code: it stays a package of its own.
   external: ['keytar'],
-  plugins: [leaveOut],
+  plugins: [leaveOut, postpone],
   output: {
     dir: 'dist',
     // Node starts CommonJS in two thirds of the time that it takes for modules.

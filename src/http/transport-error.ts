@@ -19,14 +19,22 @@ export class TransportError extends Error {
     return this.kind === 'stalled' || this.kind === 'broken';
   }
 
-  static from(error: unknown, url: URL): TransportError {
+  /** `reason` is what tells more: a code, or how long was waited. */
+  static of(kind: TransportFailure, url: URL, reason: string, cause?: unknown): TransportError {
+    return new TransportError(kind, describe(kind, reason, url), cause);
+  }
+
+  /** What the libraries throw. `isConnected`: the request may have left, whatever the code says. */
+  static from(error: unknown, url: URL, isConnected = false): TransportError {
     if (error instanceof TransportError) return error;
     const first = error instanceof AggregateError ? error.errors[0] : error;
     const code = String(
       (first as NodeJS.ErrnoException)?.code ?? (error as NodeJS.ErrnoException)?.code ?? '',
     );
     const kind = kindOf(code);
-    return new TransportError(kind, describe(kind, code, url, first), error);
+    const reason = code || (first instanceof Error ? first.message : String(first));
+    // A connection that was there and is lost can end with the code of one that never was.
+    return TransportError.of(isConnected && kind !== 'tls' ? 'broken' : kind, url, reason, error);
   }
 }
 
@@ -39,19 +47,19 @@ function kindOf(code: string): TransportFailure {
   return 'broken';
 }
 
-function describe(kind: TransportFailure, code: string, url: URL, error: unknown): string {
+function describe(kind: TransportFailure, reason: string, url: URL): string {
   switch (kind) {
     case 'dns':
-      return `the name ${url.hostname} could not be resolved (${code})`;
+      return `the name ${url.hostname} could not be resolved (${reason})`;
     case 'refused':
-      return `${url.host} does not accept connections (${code})`;
+      return `${url.host} does not accept connections (${reason})`;
     case 'tls':
-      return `no trusted TLS connection to ${url.host} (${code})`;
+      return `no trusted TLS connection to ${url.host} (${reason})`;
     case 'connect-timeout':
-      return `no connection to ${url.host} in time (${code})`;
+      return `no connection to ${url.host} in time (${reason})`;
     case 'stalled':
-      return `${url.host} stopped answering (${code})`;
+      return `${url.host} stopped answering (${reason})`;
     default:
-      return `the connection to ${url.host} broke (${code || (error instanceof Error ? error.message : String(error))})`;
+      return `the connection to ${url.host} broke (${reason})`;
   }
 }
