@@ -5,6 +5,7 @@ import { createItemWriter } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { pageFetcher } from './fetch-page.ts';
+import type { ItemTexts } from './page.ts';
 import type { Query } from './query.ts';
 import { type ReadOptions, readPages } from './read-pages.ts';
 
@@ -15,10 +16,13 @@ export interface Search {
   readonly format: FormatOptions;
   readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
   readonly reporter: Reporter;
+  /** Shown items before they are printed: the writer may use their memory again. */
+  readonly onItems?: ((items: ItemTexts) => void) | undefined;
 }
 
 /** Reads every page of every search, in order, and prints the items; tells how many, and whether there are more. */
-export async function searchAll({ service, queries, options, format, context, reporter }: Search) {
+export async function searchAll(search: Search) {
+  const { service, queries, options, format, context, reporter, onItems } = search;
   const { limit = Number.POSITIVE_INFINITY } = options;
   const writer = await createItemWriter(format, context, reporter);
   const progress = startProgress(context, reporter, 'searching');
@@ -50,6 +54,7 @@ export async function searchAll({ service, queries, options, format, context, re
         pages++;
         sum = page.total;
         progress.update({ pages, events: printed, total: queries.length === 1 ? sum : undefined, note: '' });
+        onItems?.(page.items);
         await writer.write(page.items);
       }
       total = total === undefined || sum === undefined ? undefined : total + sum;

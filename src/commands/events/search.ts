@@ -77,11 +77,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const atGlance =
     format.format === 'table' && context.stdout.isTerminal && !flags.all && flags.limit === undefined;
   const limit = atGlance ? TERMINAL_ROWS : flags.limit;
-  const found = await search(call, queries, limit, format);
-  if (atGlance && found.more) {
-    const all = found.total === undefined ? 'more' : `${found.total}`;
-    call.reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
-  }
+  const found = await search(call, queries, limit, format, atGlance);
   return flags.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
 }
 
@@ -97,9 +93,11 @@ async function search(
   queries: Query[],
   limit: number | undefined,
   format: FormatOptions,
+  atGlance: boolean,
 ): Promise<Found> {
   const { withService } = await import('../../oauth/connect.ts');
   const { searchAll } = await import('../../events/search-all.ts');
+  const hints = await hintsFor(call);
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
     const options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { concurrency: number } = {
@@ -108,6 +106,19 @@ async function search(
       limit,
       concurrency: flags.concurrency ?? CONCURRENCY,
     };
-    return searchAll({ service, queries, options, format, context, reporter });
+    const onItems = hints?.see;
+    const found = await searchAll({ service, queries, options, format, context, reporter, onItems });
+    if (atGlance && found.more) {
+      const all = found.total === undefined ? 'more' : `${found.total}`;
+      reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
+    }
+    await hints?.tell(found.printed, service);
+    return found;
   });
+}
+
+async function hintsFor(call: Call<Flags>) {
+  if (!call.context.stdout.isTerminal) return undefined;
+  const { searchHints } = await import('../../events/search-hints.ts');
+  return searchHints(call);
 }

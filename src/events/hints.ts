@@ -1,0 +1,45 @@
+import { nearest } from '../config/nearest.ts';
+import { memberPath } from '../output/field-path.ts';
+import { createCursor, MISSING } from '../output/json-cursor.ts';
+import { stringText } from '../output/value-text.ts';
+import type { FilterFlags } from './filter-flags.ts';
+import type { ItemTexts } from './page.ts';
+import { shellWord } from './watch-resume.ts';
+
+const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The id of the first event of a page that failed, where items tell it in the fields that searches go by. */
+export function firstFailedId({ bytes, spans, count }: ItemTexts): string | undefined {
+  const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
+  const text = (path: number) => {
+    const start = cursor.starts[path] as number;
+    return start === MISSING || bytes[start] !== 0x22
+      ? undefined
+      : stringText(bytes, start, cursor.ends[path] as number);
+  };
+  for (let item = 0; item < count; item++) {
+    cursor.read(bytes, spans[2 * item] as number);
+    const id = text(0) === 'FAILED' ? text(1) : undefined;
+    if (id !== undefined && GUID.test(id)) return id;
+  }
+  return undefined;
+}
+
+/** What to type next after a search that showed a failed event, as command lines with a comment each. */
+export function failureHints(id: string, flags: FilterFlags): string[] {
+  const words = ['hooktrail events stats'];
+  for (const name of ['after', 'since', 'before', 'until', 'subscription', 'type'] as const) {
+    for (const value of [flags[name] ?? []].flat()) words.push(`--${name}`, shellWord(value));
+  }
+  return [`hooktrail events get ${id}  # in full`, `${words.join(' ')}  # what fails, since when`];
+}
+
+/** What to say of types that the service does not list; it may have events of them all the same. */
+export function unlistedTypes(asked: readonly string[], listed: readonly string[]): string[] {
+  return asked
+    .filter((type) => !listed.includes(type))
+    .map((type) => {
+      const meant = nearest(type, listed);
+      return `'${type}' is not among the event types on offer; ${meant ? `did you mean ${meant}?` : '`hooktrail event-types` lists them'}`;
+    });
+}

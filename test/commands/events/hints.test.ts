@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { startSearching } from '../../support/searching.ts';
+import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
+
+type Started = Awaited<ReturnType<typeof startSearching>>;
+const plain = async (searching: Started, args: string[], columns = 120) => {
+  const env = { ...searching.env, NO_COLOR: '1' };
+  const terminal = startOnTerminal(['events', ...args], { env, columns });
+  const code = await terminal.finished;
+  return { code, screen: terminal.screen.replaceAll('\r\n', '\n') };
+};
+
+describe.skipIf(!hasTerminal)('events search on a terminal', () => {
+  test('offers the first failure in full, and statistics of the same events', async () => {
+    await using searching = await startSearching({ events: 20 });
+    const { control } = searching.sandbox;
+    const later = new Date(Date.now() + 1000).toISOString();
+    const { eventId } = control.addEvent({ publishStatus: 'FAILED', createdOn: later });
+    control.addEvent({ publishStatus: 'FAILED', createdOn: '2026-01-01' });
+    const { screen } = await plain(searching, [
+      'search',
+      '--since',
+      '9d',
+      '--type',
+      'document.signed',
+      '--type',
+      "it's",
+    ]);
+    expect(screen).not.toContain('hooktrail events get');
+    const all = await plain(searching, ['search', '--after', '2026-01-01', '--failed']);
+    expect(all.screen).toMatch(
+      new RegExp(
+        `\\nnext: hooktrail events get ${eventId} {2}# in full\\n` +
+          'next: hooktrail events stats --after 2026-01-01 {2}# what fails, since when\\n$',
+      ),
+    );
+  });
+
+  test('names the nearest type where nothing matches one that is not on offer', async () => {
+    await using searching = await startSearching({ events: 20 });
+    const { screen } = await plain(searching, ['search', '--type', 'docment.signed', '--type', 'qqqq']);
+    expect(screen).toBe(
+      'no events match\n' +
+        "'docment.signed' is not among the event types on offer; did you mean document.signed?\n" +
+        "'qqqq' is not among the event types on offer; `hooktrail event-types` lists them\n",
+    );
+    const known = await plain(searching, ['search', '--type', 'document.signed', '--before', '2020-01-01']);
+    expect(known.screen).toBe('no events match\n');
+  });
+
+  test('offers nothing under --quiet, nor in a pipe', async () => {
+    await using searching = await startSearching({ events: 5 });
+    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    expect((await plain(searching, ['search', '--failed', '--quiet'])).screen).not.toContain('next:');
+    expect((await plain(searching, ['search', '--type', 'x', '--quiet'])).screen).toBe('');
+    expect((await searching.search('--failed')).stderr).toBe('');
+    expect((await searching.search('--type', 'docment.signed')).stderr).toBe('no events match\n');
+  });
+
+  test('a hint that cannot be had is no error', async () => {
+    await using searching = await startSearching({ events: 5 });
+    searching.sandbox.control.fault('event-types', { kind: 'status', status: 403 });
+    const result = await plain(searching, ['search', '--type', 'docment.signed']);
+    expect(result).toEqual({ code: 0, screen: 'no events match\n' });
+  });
+
+  test('says what was cut before it says what to do next', async () => {
+    await using searching = await startSearching({ events: 600 });
+    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    const { screen } = await plain(searching, ['search']);
+    expect(screen).toMatch(/\nthe first 500 of 601 events; --all prints all of them\nnext: .*\nnext: .*\n$/);
+  });
+});
+
+describe.skipIf(!hasTerminal)('events get on a terminal', () => {
+  test('prints one event whole, with its own numbers, control characters inert', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    const json = `{"eventId":"${eventId}","n":9007199254740993,"d":[1.10],"s":"\\u001b[31m\u009b\u202e"}`;
+    searching.sandbox.control.addEvent({ eventId, json });
+    const { screen } = await plain(searching, ['get', eventId]);
+    expect(screen).toBe(
+      [
+        '{',
+        `  "eventId": "${eventId}",`,
+        '  "n": 9007199254740993,',
+        '  "d": [',
+        '    1.10',
+        '  ],',
+        '  "s": "\\u001b[31m\\u009b\\u202e"',
+        '}',
+        '',
+      ].join('\n'),
+    );
+    expect((await plain(searching, ['get', eventId, '-o', 'table'])).screen).toMatch(/^eventId *\n.*\n$/);
+    expect((await plain(searching, ['get', eventId, eventId])).screen).toMatch(/^eventId *\n.*\n.*\n$/);
+  });
+});
