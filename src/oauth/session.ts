@@ -1,6 +1,5 @@
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
-import { withLock } from '../credentials/lock.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { AccessToken, Binding, Vault } from '../credentials/vault.ts';
 import { UsageError } from '../errors.ts';
@@ -8,7 +7,6 @@ import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { loginCommand, notSignedIn } from './refresh-missing.ts';
-import { refreshUnderLock } from './refresh-protocol.ts';
 import { isHeaderSafe } from './token-answer.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -52,6 +50,7 @@ export async function withSignInLock<T>(
   context: Context,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { withLock } = await import('../credentials/lock.ts');
   return await withLock(lockName(binding), context, work);
 }
 
@@ -111,6 +110,11 @@ class StoredSession implements TokenSource {
   async #refresh(known: string | undefined, rejected: string | undefined): Promise<string> {
     const serves = (access: AccessToken) =>
       access.token !== rejected && this.#hasTime(access, access.token === known ? MARGIN : SHORT_MARGIN);
+    // Most runs find a token that is good: what a refresh takes is read when there is one.
+    const [{ withLock }, { refreshUnderLock }] = await Promise.all([
+      import('../credentials/lock.ts'),
+      import('./refresh-protocol.ts'),
+    ]);
     // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off
     // the answer that carries the new refresh token.
     const transport = traced(createTransport(this.#context.environment), this.#reporter, this.#context.clock);
