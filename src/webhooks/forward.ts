@@ -1,6 +1,6 @@
+import type { Dispatcher } from 'undici';
 import { isLoopback } from '../config/values.ts';
 import type { Environment } from '../context.ts';
-import { createTransport } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 
 export interface HandedOver {
@@ -13,35 +13,66 @@ export interface HandedOver {
 export interface HandlerAnswer {
   readonly status?: number;
   readonly failure?: string;
+  /** Its `Retry-After`. */
   readonly retryAfter?: string | undefined;
 }
 
 export interface Handler {
-  /** Posts an event, byte for byte, and waits for the answer. Throws nothing but the signal's reason. */
-  hand(event: HandedOver, signal?: AbortSignal): Promise<HandlerAnswer>;
+  /** Posts an event, byte for byte, and waits for the answer. Never rejects. */
+  hand(event: HandedOver): Promise<HandlerAnswer>;
+  /** Ends every connection at once. */
   close(): Promise<void>;
 }
 
-/** The HTTP endpoint that events are handed to. `timeout`: milliseconds without progress until it counts as failed. */
-export function createHandler(url: URL, timeout: number, environment: Environment): Handler {
-  // A proxy is for the world outside; it could not reach this machine's loopback addresses.
-  const transport = createTransport(isLoopback(url) ? {} : environment);
+const CONNECT_TIMEOUT = 10_000;
+
+/**
+ * The HTTP endpoint that events are handed to. `timeout`: milliseconds without progress until an attempt counts as failed.
+ * By undici's own dispatcher rather than by the program's transport: this is the one place that posts ten thousand times a
+ * second, and it takes a quarter less time a request than Node's client.
+ */
+export async function createHandler(url: URL, timeout: number, environment: Environment): Promise<Handler> {
+  const dispatcher = await dispatcherFor(url, timeout, environment);
+  const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' } as const;
   return {
-    async hand({ body, contentType, apiToken }, signal) {
-      const headers: Record<string, string> = { 'accept-encoding': 'identity' };
-      if (contentType !== undefined) headers['content-type'] = contentType;
-      if (apiToken !== undefined) headers['api-token'] = apiToken;
-      try {
-        const request = { method: 'POST', url, headers, body, idleTimeout: timeout, signal };
-        const { status, headers: answered } = await transport.send(request);
-        return { status, retryAfter: answered['retry-after'] };
-      } catch (error) {
-        if (error instanceof TransportError) return { failure: error.message };
-        throw error;
-      }
+    hand({ body, contentType, apiToken }) {
+      const headers: string[] = [];
+      if (contentType !== undefined) headers.push('content-type', contentType);
+      if (apiToken !== undefined) headers.push('api-token', apiToken);
+      return new Promise((resolve) => {
+        let status = 0;
+        let retryAfter: string | undefined;
+        dispatcher.dispatch(
+          { ...target, headers, body },
+          {
+            onRequestStart() {},
+            onResponseStart(_controller, statusCode, answered) {
+              status = statusCode;
+              retryAfter = answered['retry-after'] as string | undefined;
+            },
+            onResponseData() {},
+            onResponseEnd: () => resolve({ status, retryAfter }),
+            onResponseError: (_controller, error) =>
+              resolve({ failure: TransportError.from(error, url).message }),
+          },
+        );
+      });
     },
-    close: () => transport.close(),
+    close: () => dispatcher.destroy(),
   };
+}
+
+async function dispatcherFor(url: URL, timeout: number, environment: Environment): Promise<Dispatcher> {
+  const options = { connect: { timeout: CONNECT_TIMEOUT }, headersTimeout: timeout, bodyTimeout: timeout };
+  const variable = (name: string) => environment[name.toLowerCase()] || environment[name] || '';
+  const proxies = { httpProxy: variable('HTTP_PROXY'), httpsProxy: variable('HTTPS_PROXY') };
+  // A proxy is for the world outside; it could not reach this machine's loopback addresses.
+  if (!isLoopback(url) && (proxies.httpProxy || proxies.httpsProxy)) {
+    const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
+    return new EnvHttpProxyAgent({ ...options, ...proxies, noProxy: variable('NO_PROXY') });
+  }
+  const { default: Pool } = await import('undici/lib/dispatcher/pool.js');
+  return new Pool(url.origin, options);
 }
 
 export function isTaken({ status = 0 }: HandlerAnswer): boolean {
@@ -50,7 +81,5 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
 
 /** In words for a person: `the handler answered 503`. */
 export function answerText({ status, failure }: HandlerAnswer): string {
-  return status === undefined
-    ? `the handler could not be reached: ${failure}`
-    : `the handler answered ${status}`;
+  return status === undefined ? `the handler did not answer: ${failure}` : `the handler answered ${status}`;
 }

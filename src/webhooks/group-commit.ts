@@ -10,13 +10,13 @@ interface Waiting {
 export interface CommitHooks {
   /** After a write of so many bytes; one that failed may have left some of them. */
   written(bytes: number, failed: boolean): void;
-  /** Right before a sync: what lies in the file now will be on the disk. */
+  /** Right before a sync of the whole file: what lies in it now will be on the disk. */
   syncing(): void;
 }
 
 /**
  * Appends records in groups: what comes in while one group is written and synced makes up the next, so that the more is
- * going on, the more records share one fdatasync.
+ * going on, the more records share one trip to the disk.
  */
 export class GroupCommit {
   readonly #file: JournalFile;
@@ -65,14 +65,16 @@ export class GroupCommit {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const [only] = group;
     const bytes = group.length === 1 && only ? only.record : Buffer.concat(group.map(({ record }) => record));
+    const durable = group.some((waiting) => waiting.durable);
     try {
-      await this.#file.append(bytes);
+      await this.#file.append(bytes, durable);
     } catch (error) {
       this.#hooks.written(0, true);
       throw error;
     }
     this.#hooks.written(bytes.length, false);
-    if (!group.some(({ durable }) => durable)) return;
+    // An empty record asks for what others have written.
+    if (!group.some(({ record }) => record.length === 0)) return;
     this.#hooks.syncing();
     await this.#file.sync();
   }

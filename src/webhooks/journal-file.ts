@@ -14,43 +14,67 @@ const CHUNK = 4 * 1024 * 1024;
 export class JournalFile {
   readonly path: string;
   readonly #fd: number;
+  /** The same file, where each write ends on the disk: half the work of a write and a sync after it. */
+  readonly #durable: number;
   readonly #identity: string;
   #closed = false;
 
-  private constructor(file: string, fd: number) {
+  private constructor(file: string, fd: number, durable: number) {
     this.path = file;
     this.#fd = fd;
+    this.#durable = durable;
     this.#identity = identityOf(fs.fstatSync(fd));
   }
 
   /** Opens the file and makes it where it is missing. Throws `UsageError` that names the flag. */
   static open(file: string): JournalFile {
-    let fd: number | undefined;
+    const open: number[] = [];
     try {
       // O_APPEND: each write lands behind all others, whichever process it comes from (POSIX, write()).
-      fd = fs.openSync(file, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_APPEND, 0o600);
+      const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_DSYNC = 0 } = fs.constants;
+      const fd = fs.openSync(file, O_RDWR | O_CREAT | O_APPEND, 0o600);
+      open.push(fd);
       if (!fs.fstatSync(fd).isFile()) throw new Error('it is no regular file');
-      return new JournalFile(file, fd);
+      const durable = fs.openSync(file, O_WRONLY | O_APPEND | O_DSYNC);
+      open.push(durable);
+      if (identityOf(fs.fstatSync(fd)) !== identityOf(fs.fstatSync(durable)))
+        throw new Error('it was replaced');
+      return new JournalFile(file, fd, durable);
     } catch (error) {
-      if (fd !== undefined) fs.closeSync(fd);
+      for (const fd of open) fs.closeSync(fd);
       throw unusable(file, error);
     }
   }
 
-  /** One write at the end of the file. What a failed one left behind is passed over by readers. */
-  async append(bytes: Buffer): Promise<void> {
+  /**
+   * One write at the end of the file; with `durable` the bytes are on the disk when it ends. What a failed one left
+   * behind is passed over by readers.
+   */
+  async append(bytes: Buffer, durable: boolean): Promise<void> {
     if (bytes.length === 0) return;
     try {
       // A full disk cuts a write short before it refuses the next: only a whole one counts.
       for (let tries = 0; tries < 3; tries++) {
-        const { bytesWritten } = await write(this.#fd, bytes, 0, bytes.length, null);
-        if (bytesWritten === bytes.length) return;
+        const { bytesWritten } = await write(
+          durable ? this.#durable : this.#fd,
+          bytes,
+          0,
+          bytes.length,
+          null,
+        );
+        if (bytesWritten === bytes.length) {
+          if (durable && !fs.constants.O_DSYNC) await this.sync();
+          return;
+        }
       }
       throw new Error('writes are cut short');
     } catch (error) {
+      if (error instanceof JournalError) throw error;
+      // A disk that failed may have dropped what it held before: nothing can be promised any more.
+      const isFatal = (error as NodeJS.ErrnoException).code === 'EIO';
       throw new JournalError(`the journal ${this.path} cannot be written: ${(error as Error).message}`, {
         cause: error,
-        isFatal: false,
+        isFatal,
         next: 'free some space; deliveries are refused until then, and the service sends them again',
       });
     }
@@ -110,7 +134,7 @@ export class JournalFile {
   }
 
   close(): void {
-    if (!this.#closed) fs.closeSync(this.#fd);
+    if (!this.#closed) for (const fd of [this.#fd, this.#durable]) fs.closeSync(fd);
     this.#closed = true;
   }
 }

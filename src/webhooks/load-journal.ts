@@ -66,7 +66,6 @@ async function begin(file: JournalFile): Promise<boolean> {
   }
   // Created by a process that did not get any further.
   file.cut(0);
-  await file.append(HEADER);
-  await file.sync();
+  await file.append(HEADER, true);
   return true;
 }

@@ -86,7 +86,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
   const { kept: journal, opened } = await KeptJournal.open(file, flags.keep, context);
   const { forwardTo, host = HOST, port = PORT, path = '/' } = flags;
   const timeout = (flags.forwardTimeout ?? FORWARD_TIMEOUT) * 1000;
-  const handler = forwardTo && createHandler(forwardTo, timeout, context.environment);
+  const handler = forwardTo && (await createHandler(forwardTo, timeout, context.environment));
   const lines = new LineWriter(context.stdout);
   const problems = new ProblemLog(reporter);
   const accept = createAcceptance({ journal, handler, lines, onProblem: (text) => problems.report(text) });
