@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /**
  * Opens a URL in the user's browser, or with `command` run with the URL as its one argument, without a shell.
- * Only `https:` URLs and `http:` ones of loopback hosts get here. Rejects when the browser cannot be started.
+ * Only `https:` URLs, `http:` ones of loopback hosts and `file:` ones of pages of our own making get here. Rejects when the browser cannot be started.
  */
 export async function openBrowser(url: URL, command: string | undefined): Promise<void> {
   if (command) {

@@ -68,6 +68,11 @@ export const tree: readonly (Branch | Leaf)[] = [
         load: () => import('./commands/events/export.ts'),
       },
       {
+        name: 'report',
+        summary: 'write a page about failed deliveries, to look at and to send on',
+        load: () => import('./commands/events/report.ts'),
+      },
+      {
         name: 'get',
         summary: 'print events by their ids',
         load: () => import('./commands/events/get.ts'),

@@ -1,28 +1,10 @@
 import { UsageError } from '../errors.ts';
-import type { Filters, Manifest } from './export-manifest.ts';
-import type { FilterFlags } from './filter-flags.ts';
+import type { Manifest } from './export-manifest.ts';
 import { compareInstants, parseInstant } from './instant.ts';
+import type { Filters } from './typed-filters.ts';
 
 /** What makes two calls the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
-
-/** The filters as typed, synonyms made one and the order of repeated flags forgotten. */
-export function typedFilters(flags: FilterFlags): Filters {
-  const { subscription, id, type } = flags;
-  const after = flags.after ?? flags.since;
-  const before = flags.before ?? flags.until;
-  const statuses = (flags.status ?? []).map((status) => status.toUpperCase());
-  const lists = { subscription, id, status: [...statuses, ...(flags.failed ? ['FAILED'] : [])], type };
-  return {
-    ...(after === undefined ? {} : { after }),
-    ...(before === undefined ? {} : { before }),
-    ...Object.fromEntries(
-      Object.entries(lists).flatMap(([name, values]) =>
-        values && values.length > 0 ? [[name, [...new Set(values)].sort()]] : [],
-      ),
-    ),
-  };
-}
 
 /** Throws `UsageError` naming each difference where the directory's export is another one than is asked for. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {

@@ -4,6 +4,7 @@ import { replaceFile } from '../config/replace-file.ts';
 import { UsageError } from '../errors.ts';
 import { parseInstant } from './instant.ts';
 import type { Query } from './query.ts';
+import type { Filters } from './typed-filters.ts';
 
 /** A slice of time of one query, and the file that holds its events once it was read. */
 export interface Part {
@@ -48,8 +49,6 @@ export interface Manifest {
   readonly events: number | null;
   readonly parts: readonly Part[];
 }
-
-export type Filters = Readonly<Record<string, string | readonly string[]>>;
 
 export const MANIFEST = 'manifest.json';
 const PART = /^part-\d{6,}\.ndjson(\.gz)?$/;

@@ -39,7 +39,7 @@ function numbersText(bucket: Bucket, both: boolean): string {
 }
 
 /** The start of a bucket with as much of date and time as tells it from the others. */
-function timeLabels(buckets: readonly Bucket[]): (bucket: Bucket) => string {
+export function timeLabels(buckets: readonly Bucket[]): (bucket: Bucket) => string {
   const starts = buckets.map(({ from }) => new Date(milliseconds(from)).toISOString());
   const [first, last] = [starts[0] as string, starts.at(-1) as string];
   const length = lengthOf(buckets[0] as Bucket);

@@ -54,7 +54,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const queries = filterQueries(flags, context.clock.now());
   const [{ openDirectory, diskFault }, { typedFilters }, { withLock }] = await Promise.all([
     import('../../events/export-directory.ts'),
-    import('../../events/export-identity.ts'),
+    import('../../events/typed-filters.ts'),
     import('../../credentials/lock.ts'),
   ]);
   const { baseUrl } = (await loadSettings(flags, context)).require('baseUrl');

@@ -1,0 +1,122 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { wholeNumber } from '../../config/numbers.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { UsageError } from '../../errors.ts';
+import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
+
+interface Flags extends FilterFlags, SettingFlags {
+  readonly limit?: number;
+  readonly buckets?: number;
+  readonly concurrency?: number;
+  readonly open?: true;
+}
+
+const LIMIT = 200;
+const BUCKETS = 24;
+const CONCURRENCY = 8;
+
+export function declare(command: Command, action: Action): void {
+  command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
+  addFilterFlags(command)
+    .option(
+      '-n, --limit <number>',
+      'failures in the table, 1 to 5000 (default: 200)',
+      wholeNumber('--limit', 1, 5000),
+    )
+    .option(
+      '--buckets <number>',
+      'parts of the time line, 1 to 500 (default: 24)',
+      wholeNumber('--buckets', 1, 500),
+    )
+    .option(
+      '--concurrency <number>',
+      'requests at once, 1 to 16 (default: 8)',
+      wholeNumber('--concurrency', 1, 16),
+    )
+    .option('--open', 'show the page in the browser');
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+From --after to --before, by default the last 24 hours by the service's clock. The page is one file that loads nothing:
+attach it to a ticket, open it anywhere. A file that exists is replaced.
+
+Examples:
+  $ hooktrail events report failures.html --open
+  $ hooktrail events report november.html --after 2026-11-01 --before 2026-12-01 --buckets 30
+  $ hooktrail events report signed.html --type document.signed --since 7d --limit 1000`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, context, reporter } = call;
+  const file = args[0] as string;
+  const { statsWindow } = await import('../../events/stats-window.ts');
+  const { status } = statsWindow(flags, context.clock.now());
+  if (status === 'SUCCESS')
+    throw new UsageError('--status: a report is about failed deliveries, there is none about SUCCESS alone');
+  const { checkTarget, writeReport, fileUrl } = await import('../../output/report/target.ts');
+  await checkTarget(file, flags.open === true);
+  const page = await makePage(call);
+  if (file === '-') {
+    await context.stdout.write(page.text);
+    return;
+  }
+  await writeReport(file, page.text);
+  reporter.notice(`wrote ${file}: ${page.summary}`);
+  if (flags.open) await show(fileUrl(file), call);
+}
+
+async function makePage(call: Call<Flags>): Promise<{ text: string; summary: string }> {
+  const { flags, context, reporter } = call;
+  const [{ withService }, { gatherReport }, { reportPage }, { typedFilters, filterTexts }, { version }] =
+    await Promise.all([
+      import('../../oauth/connect.ts'),
+      import('../../events/report-data.ts'),
+      import('../../output/report/page.ts'),
+      import('../../events/typed-filters.ts'),
+      import('../../version.ts'),
+    ]);
+  const limit = flags.limit ?? LIMIT;
+  // The status says what the table shows anyway; with both, the charts can tell how much went well.
+  const { status: _status, failed: _failed, ...others } = flags;
+  const options = {
+    limit,
+    buckets: flags.buckets ?? BUCKETS,
+    concurrency: flags.concurrency ?? CONCURRENCY,
+  };
+  return withService(call, async (service) => {
+    const data = await gatherReport(service, others, options, context, reporter);
+    if (data.stats?.moved)
+      reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
+    const text = reportPage(data, {
+      host: service.baseUrl.host,
+      filters: filterTexts(typedFilters(flags)),
+      generatedAt: new Date(context.clock.now()),
+      version,
+      limit,
+    });
+    const shown = Math.min(
+      limit,
+      data.failures.reduce((sum, { count }) => sum + count, 0),
+    );
+    const failed = data.stats?.failed ?? shown;
+    return {
+      text,
+      summary: `${failed} ${failed === 1 ? 'failure' : 'failures'}${failed > shown ? `, ${shown} of them shown` : ''}`,
+    };
+  });
+}
+
+async function show(url: URL, { context, reporter }: Call): Promise<void> {
+  try {
+    await context.browser.open(url, context.environment['HOOKTRAIL_BROWSER'] || undefined);
+  } catch (error) {
+    reporter.warning(
+      `the browser could not be started: ${(error as Error).message}; open ${url.href} yourself`,
+    );
+  }
+}

@@ -1,0 +1,82 @@
+import { tableColumns } from '../default-columns.ts';
+import type { FieldPath } from '../field-path.ts';
+import { createRowReader } from '../item-cells.ts';
+import type { ItemPage } from '../item-format.ts';
+import { type Members, membersOf } from '../item-members.ts';
+import { plain } from '../palette.ts';
+import { prettyJson } from '../pretty-json.ts';
+import { valueText } from '../value-text.ts';
+import { type Html, html, shortened } from './html.ts';
+
+interface Row {
+  readonly cells: readonly string[];
+  readonly created: string;
+  readonly json: string;
+}
+
+const CELL = 120;
+/** Longer texts of events are cut: a page that cannot be opened helps nobody. */
+const JSON_LENGTH = 50_000;
+
+/** The latest failures, newest first: the fields that lists of events show, and below them each event's own JSON. */
+export function failuresTable(pages: readonly ItemPage[], limit: number): { table: Html; shown: number } {
+  const columns = columnsOf(pages);
+  const rows = rowsOf(pages, columns)
+    .sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0))
+    .slice(0, limit);
+  const names = columns.map(({ text }) => text);
+  const isSorted = names[0] === 'createdOn' && rows.length > 1;
+  const table = html`<div class="scroll" role="region" aria-label="Latest failures" tabindex="0"><table class="events">
+<thead><tr>${names.map((name, index) =>
+    isSorted && index === 0
+      ? html`<th scope="col" aria-sort="descending">${shortened(name, 40)}</th>`
+      : html`<th scope="col">${shortened(name, 40)}</th>`,
+  )}</tr></thead>
+${rows.map(
+  ({ cells, json }) => html`<tbody>
+<tr class="data">${cells.map((cell, index) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[index] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
+<tr class="json"><td colspan="${names.length}"><details><summary>JSON</summary><pre>${cut(json)}</pre></details></td></tr>
+</tbody>
+`,
+)}</table></div>`;
+  return { table, shown: rows.length };
+}
+
+/** Ids and times are hard to read, and to copy, when they are broken. */
+function isWhole(cell: string): boolean {
+  return /^[\w.:+-]{1,40}$/.test(cell);
+}
+
+function cut(json: string): string {
+  if (json.length <= JSON_LENGTH) return json;
+  return `${shortened(json, JSON_LENGTH)}\n\n(cut: ${json.length - JSON_LENGTH} more characters; \`hooktrail events get\` shows all)`;
+}
+
+/** Every row is a failure: its status says nothing. */
+function columnsOf(pages: readonly ItemPage[]): FieldPath[] {
+  const names = new Map<string, boolean>();
+  let bare = false;
+  for (const page of pages) {
+    const members = membersOf(page);
+    bare ||= members.bare;
+    for (const [name, scalar] of members.names) names.set(name, scalar || names.get(name) === true);
+  }
+  const members: Members = { names, bare };
+  const columns = tableColumns(members, 'events');
+  const telling = columns.filter(({ text }) => text !== 'publishStatus');
+  return telling.length > 0 ? telling : [...columns];
+}
+
+function rowsOf(pages: readonly ItemPage[], columns: readonly FieldPath[]): Row[] {
+  const read = createRowReader(columns, valueText, '');
+  const readCreated = createRowReader([{ text: 'createdOn', steps: ['createdOn'] }], valueText, '');
+  return pages.flatMap((page) => {
+    const { bytes, spans } = page;
+    const created = readCreated(page);
+    return read(page).map((cells, index) => ({
+      cells,
+      created: created[index]?.[0] ?? '',
+      json: prettyJson(bytes, spans[2 * index] as number, spans[2 * index + 1] as number, plain),
+    }));
+  });
+}

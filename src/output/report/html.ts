@@ -1,0 +1,55 @@
+import { terminalSafe } from '../terminal-safe.ts';
+
+/** Text that is HTML already; everything else is escaped when it is put into a page. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toString(): string {
+    return this.text;
+  }
+}
+
+type Part = Html | string | number | readonly Html[];
+
+/** A template of HTML: what is put in becomes text, unless it is `Html`. Attribute values must stand in double quotes. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(
+    strings.reduce((text, string, index) => text + rendered(parts[index - 1] as Part) + string),
+  );
+}
+
+function rendered(part: Part): string {
+  if (part instanceof Html) return part.text;
+  return typeof part === 'object' ? part.map(({ text }) => text).join('') : escaped(String(part));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text for HTML, between tags or in a quoted attribute; control and bidirectional characters become visible escapes. */
+export function escaped(text: string): string {
+  return visible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+}
+
+/** Text whose characters can neither reorder a line nor hide: half of a surrogate pair cannot be written as UTF-8. */
+export function visible(text: string): string {
+  return terminalSafe(text).replace(
+    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    (half) => `\\u${half.charCodeAt(0).toString(16)}`,
+  );
+}
+
+/** The text, or as much of it as `length` characters hold, with an ellipsis. */
+export function shortened(text: string, length: number): string {
+  const characters = Array.from(text.slice(0, 2 * length + 2));
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+}

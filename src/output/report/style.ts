@@ -1,0 +1,83 @@
+/** The page's one style sheet. It loads nothing: fonts are the system's, drawings are in the page. */
+export const style = `
+:root {
+  color-scheme: light dark;
+  --paper: #ffffff; --ink: #1b1f24; --muted: #59636e; --rule: #d1d9e0; --shade: #f6f8fa;
+  --failed: #c93c37; --success: #3f8f5f; --focus: #0969da;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #0d1117; --ink: #e6edf3; --muted: #9198a1; --rule: #3d444d; --shade: #151b23;
+    --failed: #ff7b72; --success: #57ab5a; --focus: #4493f8;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 1100px; margin: 0 auto; padding: 24px 20px 64px; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 4px; }
+h2 { font-size: 1.15rem; margin: 36px 0 8px; }
+p { margin: 8px 0; }
+.muted, caption { color: var(--muted); }
+.lead { font-size: 1.1rem; }
+.lead strong { color: var(--failed); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 16px 0 0; }
+dt { color: var(--muted); }
+dd { margin: 0; overflow-wrap: anywhere; }
+svg { display: block; width: 100%; height: auto; }
+.narrow { display: none; }
+code, pre, .mono { font: 13px/1.45 ui-monospace, monospace; }
+.controls { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 12px 0; }
+.controls[hidden] { display: none; }
+.controls input { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--muted); border-radius: 6px; padding: 5px 10px; min-width: 0; width: 20rem; max-width: 100%; }
+:focus-visible { outline: 2px solid var(--focus); outline-offset: 1px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; }
+caption { text-align: left; }
+th, td { text-align: left; vertical-align: top; padding: 5px 12px 5px 0; }
+th { border-bottom: 2px solid var(--rule); white-space: nowrap; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 2px 0; cursor: pointer; text-align: left; }
+th button::after { content: "\\2195"; color: var(--muted); padding-left: 6px; }
+th[aria-sort=ascending] button::after { content: "\\2191"; color: inherit; }
+th[aria-sort=descending] button::after { content: "\\2193"; color: inherit; }
+td { overflow-wrap: anywhere; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+.events tbody { border-bottom: 1px solid var(--rule); }
+.events tbody[hidden] { display: none; }
+.events .json td { padding: 0 0 6px; }
+.events .data td { padding-bottom: 1px; font-size: 13px; }
+.events .whole { white-space: nowrap; }
+summary { cursor: pointer; color: var(--muted); width: max-content; max-width: 100%; }
+pre { margin: 4px 0; padding: 10px 12px; background: var(--shade); border: 1px solid var(--rule); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; direction: ltr; unicode-bidi: isolate; }
+@media screen and (max-width: 1000px) {
+  .events .whole { white-space: normal; }
+}
+@media screen and (max-width: 640px) {
+  main { padding: 16px 14px 48px; }
+  .wide { display: none; }
+  .narrow { display: block; }
+  dl { grid-template-columns: 1fr; gap: 0; }
+  dd { margin-bottom: 6px; }
+  .events, .events tbody, .events tr, .events td { display: block; }
+  .events thead, .events thead tr { display: flex; flex-wrap: wrap; gap: 0 16px; }
+  .events th { border: 0; }
+  .events tbody { padding: 6px 0; }
+  .events .data td { font-size: inherit; padding: 0 0 1px 7.5rem; min-height: 1.5em; }
+  .events .data td::before { content: attr(data-name); float: left; margin-left: -7.5rem; width: 7rem; color: var(--muted); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+}
+@media print {
+  :root { --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; --shade: #fff; --failed: #b3261e; --success: #2e7d4f; }
+  body { font-size: 10pt; }
+  main { max-width: none; padding: 0; }
+  .wide { display: block; }
+  .narrow, .controls, th button::after { display: none; }
+  details:not([open]) { display: none; }
+  .scroll { overflow: visible; }
+  .events .data td { font-size: 7pt; padding-right: 6pt; }
+  .events .json:not(:has([open])) { display: none; }
+  thead { display: table-header-group; break-inside: avoid; }
+  .events tbody, .chart, tr { break-inside: avoid; }
+  .events tbody:has(details[open]) { break-inside: auto; }
+  h2 { break-after: avoid; }
+  @page { margin: 15mm; }
+}
+`;

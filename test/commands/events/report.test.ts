@@ -1,0 +1,172 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { run } from '../../support/program.ts';
+import { startReporting } from '../../support/reporting.ts';
+
+const rows = (page: string) => [...page.matchAll(/<tr class="data">/g)].length;
+const stats = async (env: Readonly<Record<string, string>>, ...args: string[]) =>
+  JSON.parse((await run(['events', 'stats', '--json', ...args], { env })).stdout);
+
+describe('a report', () => {
+  test('tells what the service counts, and holds the latest failures', async () => {
+    await using reporting = await startReporting({ events: 3000 });
+    const { code, stdout, stderr } = await reporting.report('--since', '30d', '--limit', '20');
+    const page = await reporting.page();
+    const { total, failed, types } = await stats(reporting.env, '--since', '30d');
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toBe(`wrote ${reporting.file}: ${failed} failures, 20 of them shown\n`);
+    expect(page).toContain(`<strong>${failed} of ${total.toLocaleString('en-US')} events failed</strong>`);
+    expect(page).toContain(`The latest 20 of ${failed}; --limit shows more.`);
+    expect(rows(page)).toBe(20);
+    for (const { eventType, failed: number } of types.filter((type: { failed: number }) => type.failed > 0)) {
+      expect(page).toContain(`<td><bdi>${eventType}</bdi></td><td class="number">${number}</td>`);
+    }
+    const search = ['--failed', '--since', '30d', '--limit', '20', '--fields', 'eventId', '--csv'];
+    const latest = (await reporting.search(...search)).stdout.trim().split('\r\n').slice(1);
+    expect([...page.matchAll(/data-name="eventId"><bdi>([^<]*)</g)].map(([, id]) => id)).toEqual(latest);
+  });
+
+  test('counts failures by subscription where the events tell it, all of them', async () => {
+    await using reporting = await startReporting({ events: 3000 });
+    await reporting.report('--since', '30d', '--limit', '5');
+    const page = await reporting.page();
+    const section = page.slice(page.indexOf('<h2>By subscription'), page.indexOf('<h2>Latest'));
+    const numbers = [...section.matchAll(/<td><bdi>([^<]*)<\/bdi><\/td><td class="number">([\d,]+)</g)].map(
+      ([, name, number]) => [name, Number(number?.replaceAll(',', ''))] as const,
+    );
+    const { failed } = await stats(reporting.env, '--since', '30d');
+    expect(numbers.reduce((sum, [, number]) => sum + number, 0)).toBe(failed);
+    for (const [id, number] of numbers) {
+      if (id === '(others)') continue;
+      const count = ['events', 'count', '--failed', '--since', '30d', '--subscription', id as string];
+      expect((await run(count, reporting)).stdout).toBe(`${number}\n`);
+    }
+  });
+
+  test('shows filters, window, host and version', async () => {
+    await using reporting = await startReporting({ events: 100 });
+    const filters = ['--after', '2026-01-01', '--before', '2026-01-02', '--failed', '--type', '<b>&"'];
+    expect((await reporting.report(...filters)).code).toBe(0);
+    const page = await reporting.page();
+    expect(page).toContain(
+      `<title>Failed deliveries, ${new URL(reporting.sandbox.settings.baseUrl).host}</title>`,
+    );
+    expect(page).toContain('<dd>2026-01-01 to 2026-01-02 (UTC)</dd>');
+    expect(page).toContain(
+      '<dd>--after 2026-01-01 --before 2026-01-02 --status FAILED --type &lt;b&gt;&amp;&quot;</dd>',
+    );
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'));
+    expect(page).toMatch(new RegExp(`<dd>20\\d\\d-\\S+Z by hooktrail ${version}</dd>`));
+    expect(page).toContain('No events in this period.');
+    expect(page).not.toContain('<script>');
+  });
+
+  test('without failures says so', async () => {
+    await using reporting = await startReporting({ events: 0 });
+    reporting.sandbox.control.addEvent();
+    const { stderr } = await reporting.report();
+    expect(stderr).toBe(`wrote ${reporting.file}: 0 failures\n`);
+    expect(await reporting.page()).toContain('No failed deliveries: the one event was delivered.');
+  });
+
+  test('of a service that gives no counts has its table alone', async () => {
+    await using reporting = await startReporting({ events: 500 });
+    reporting.sandbox.control.behaviour.omit = ['count'];
+    expect((await reporting.report('--since', '30d', '--limit', '3')).code).toBe(0);
+    const page = await reporting.page();
+    expect(page).toContain(
+      '<strong>3 failed</strong> (the service gives no counts: these are the latest, there may be more)',
+    );
+    expect([rows(page), page.includes('<svg')]).toEqual([3, false]);
+  });
+
+  test('of events without any known field shows what there is', async () => {
+    await using reporting = await startReporting({ events: 0 });
+    const json = '{"a":1.10,"b":{"c":[9007199254740993]},"d":null}';
+    reporting.sandbox.control.addEvent({ publishStatus: 'FAILED', json });
+    reporting.sandbox.control.addEvent({ publishStatus: 'FAILED', json: '"bare"' });
+    expect((await reporting.report()).code).toBe(0);
+    const page = await reporting.page();
+    expect(page).toContain('data-name="a"><bdi>1.10</bdi>');
+    expect(page).toContain('9007199254740993');
+    expect(page).toContain('<pre>&quot;bare&quot;</pre>');
+  });
+
+  test('goes to standard output for -', async () => {
+    await using reporting = await startReporting({ events: 10 });
+    const { code, stdout, stderr } = await run(['events', 'report', '-', '--since', '30d'], reporting);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^<!doctype html>\n[\s\S]*<\/html>\n$/);
+  });
+
+  test('replaces a file at once and leaves nothing beside it', async () => {
+    await using reporting = await startReporting({ events: 10 });
+    await writeFile(reporting.file, 'old');
+    reporting.sandbox.control.fault('events', ...Array(5).fill({ kind: 'status', status: 400 }));
+    expect((await reporting.report()).code).toBe(1);
+    expect(await reporting.page()).toBe('old');
+    reporting.sandbox.control.clearFaults();
+    expect((await reporting.report()).code).toBe(0);
+    expect(await reporting.page()).toMatch(/^<!doctype html>/);
+    expect(await readdir(path.dirname(reporting.file))).toEqual([path.basename(reporting.file)]);
+  });
+});
+
+describe('--open', () => {
+  test('shows the page by its file URL', async () => {
+    await using reporting = await startReporting({ events: 10 });
+    const opened = path.join(reporting.env['HOME'] as string, 'opened');
+    const command = path.join(reporting.env['HOME'] as string, 'browser');
+    await writeFile(
+      command,
+      `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const env = { ...reporting.env, HOOKTRAIL_BROWSER: command };
+    expect((await run(['events', 'report', reporting.file, '--open'], { env })).code).toBe(0);
+    await expect.poll(() => readFile(opened, 'utf8').catch(() => ''), { timeout: 10_000 }).not.toBe('');
+    const url = await readFile(opened, 'utf8');
+    expect(url).toBe(pathToFileURL(reporting.file).href);
+    expect(url).toMatch(/\/report%20%231%20%C3%BC\.html$/);
+  });
+
+  test('that cannot start a browser leaves the page and says where it is', async () => {
+    await using reporting = await startReporting({ events: 10 });
+    const env = { ...reporting.env, HOOKTRAIL_BROWSER: '/nowhere/browser' };
+    const { code, stderr } = await run(['events', 'report', reporting.file, '--open'], { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`; open ${pathToFileURL(reporting.file).href} yourself\n`);
+  });
+});
+
+describe('a usage error', () => {
+  test('is told before anything is asked', async () => {
+    await using reporting = await startReporting({ events: 10 });
+    const home = reporting.env['HOME'] as string;
+    await mkdir(path.join(home, 'folder'));
+    const cases: [string[], string][] = [
+      [[path.join(home, 'no', 'x.html')], `error: the folder ${path.join(home, 'no')} does not exist\n`],
+      [[path.join(home, 'folder')], `error: ${path.join(home, 'folder')} is a folder\n`],
+      [['-', '--open'], 'error: --open: a page on standard output cannot be shown: name a file\n'],
+      [
+        [path.join(home, 'x.sh'), '--open'],
+        `error: --open: '${path.join(home, 'x.sh')}' does not end in .html`,
+      ],
+      [['x.html', '--limit', '5001'], "error: --limit: '5001' is not accepted"],
+      [['x.html', '--buckets', '0'], "error: --buckets: '0' is not accepted"],
+      [['x.html', '--concurrency', '17'], "error: --concurrency: '17' is not accepted"],
+      [['x.html', '--status', 'SUCCESS'], 'error: --status: a report is about failed deliveries'],
+      [['x.html', '--after', 'x'], "error: --after: 'x' is not a time"],
+      [[], "error: missing required argument 'file'"],
+    ];
+    for (const [args, text] of cases) {
+      const { code, stdout, stderr } = await run(['events', 'report', ...args], reporting);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(text)]);
+    }
+    expect(reporting.sandbox.log.filter(({ url }) => url.includes('/events/v1'))).toEqual([]);
+  });
+});
