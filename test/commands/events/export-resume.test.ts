@@ -64,6 +64,37 @@ describe('after a crash', () => {
     expect((await exporting.ids()).sort()).toEqual(now.sort());
   });
 
+  test('an event that came late is found, even where another has left its part', async () => {
+    await using exporting = await startExporting({ events: 6000, latencyMs: 10 });
+    await killedAfter(exporting, 2, '--failed', '--page-size', '2');
+    const [left] = await exporting.ids();
+    const { after } = (await exporting.manifest()).parts[0] as unknown as { after: string };
+    const { control } = exporting.sandbox;
+    control.setStatus(left as string, 'SUCCESS');
+    const createdOn = new Date(Date.parse(after) + 1500).toISOString();
+    const late = control.addEvent({ publishStatus: 'FAILED', createdOn }).eventId;
+    expect((await exporting.export('--failed', '--page-size', '2')).code).toBe(0);
+    const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
+    expect(now).toContain(late);
+    expect((await exporting.ids()).sort()).toEqual(now.sort());
+  });
+
+  test('an event that came late, in the second that two parts share, is there once', async () => {
+    await using exporting = await startExporting({ events: 2000, latencyMs: 10 });
+    await killedAfter(exporting, 1);
+    const first = (await exporting.manifest()).parts[0] as unknown as { after: string; file: string };
+    const createdOn = new Date(Date.parse(first.after) + 500).toISOString();
+    const late = exporting.sandbox.control.addEvent({ createdOn }).eventId;
+    const once = async () => expect((await exporting.ids()).filter((id) => id === late)).toEqual([late]);
+    expect((await exporting.export(...small)).code).toBe(0);
+    await once();
+    // Now the newer part is read once more, and meets it there too.
+    await appendFile(path.join(exporting.directory, first.file), '{}\n');
+    expect((await exporting.export(...small)).code).toBe(0);
+    await once();
+    expect(await exporting.ids()).toHaveLength(2001);
+  });
+
   test('a part that was cut, changed or removed is downloaded again, what was half written is dropped', async () => {
     await using exporting = await startExporting({ events: 2000 });
     await exporting.export(...small);
