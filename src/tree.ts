@@ -19,6 +19,7 @@ const SIGN_IN = 'Signing in:';
 const EVENTS = 'Events:';
 const SETTINGS = 'Settings:';
 const TRY = 'Trying it out:';
+const SHELL = 'Shell and help:';
 
 /** The whole command tree, names and summaries alone. */
 export const tree: readonly (Branch | Leaf)[] = [
@@ -104,6 +105,11 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'receive deliveries, drop duplicates and hand them to a handler',
         load: () => import('./commands/webhooks/listen.ts'),
       },
+      {
+        name: 'recover',
+        summary: 'fetch by search what the journal misses, and hand it to the handler',
+        load: () => import('./commands/webhooks/recover.ts'),
+      },
     ],
   },
   {
@@ -167,5 +173,17 @@ export const tree: readonly (Branch | Leaf)[] = [
     group: TRY,
     summary: 'sandbox, sign-in and a search of FAILED events in one go',
     load: () => import('./commands/demo.ts'),
+  },
+  {
+    name: 'completion',
+    group: SHELL,
+    summary: 'print the completion script of a shell',
+    load: () => import('./commands/completion.ts'),
+  },
+  {
+    name: 'help',
+    group: SHELL,
+    summary: 'explain a command or a topic: exit-codes, environment, filters',
+    load: () => import('./commands/help.ts'),
   },
 ];

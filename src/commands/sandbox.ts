@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { share, wholeNumber } from '../config/numbers.ts';
 import { UsageError } from '../errors.ts';
-import type { SandboxOptions } from '../sandbox/sandbox.ts';
+import type { DeliveryOptions, SandboxOptions } from '../sandbox/sandbox.ts';
+import { handlerUrl } from '../webhooks/handler-url.ts';
 
 interface Flags {
   readonly port?: number;
@@ -13,8 +14,14 @@ interface Flags {
   readonly autoApprove?: true;
   readonly rateLimit?: number;
   readonly faultRate?: number;
+  readonly deliverTo?: URL;
+  readonly apiToken?: string;
+  readonly duplicates?: number;
+  readonly deliveryRate?: number;
   readonly json?: true;
 }
+
+const DELIVERY_RATE = 1;
 
 export function declare(command: Command, action: Action): void {
   command
@@ -54,6 +61,14 @@ export function declare(command: Command, action: Action): void {
       'share of requests about events that fail, from 0 to 1',
       share('--fault-rate'),
     )
+    .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
+    .option('--api-token <token>', 'what deliveries carry as Api-Token [HOOKTRAIL_API_TOKEN]')
+    .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
+    .option(
+      '--delivery-rate <number>',
+      `new events a second, 1 to 1000 (default: ${DELIVERY_RATE})`,
+      wholeNumber('--delivery-rate', 1, 1_000),
+    )
     .option('--json', 'print the settings as one line of JSON')
     .addHelpText(
       'after',
@@ -62,7 +77,8 @@ Runs until it is stopped with Ctrl-C. Prints the settings to use it, as export l
 
 Examples:
   $ hooktrail sandbox --events 200000
-  $ hooktrail sandbox --auto-approve --token-lifetime 90`,
+  $ hooktrail sandbox --auto-approve --token-lifetime 90
+  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret --duplicates 0.1`,
     )
     .action(action(run));
 }
@@ -70,7 +86,9 @@ Examples:
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   const { exportLines } = await import('../config/export-lines.ts');
-  const sandbox = await startSandbox(sandboxOptions(flags)).catch((error: NodeJS.ErrnoException) => {
+  const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
+  const options = { ...sandboxOptions(flags), ...(deliveries ? { deliveries } : {}) };
+  const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
       ? new UsageError(`--port: ${flags.port} is taken`, { next: 'choose another port, or leave --port out' })
       : error;
@@ -85,7 +103,30 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   }
 }
 
-function sandboxOptions({ latency, tokenLifetime, json: _json, ...rest }: Flags): SandboxOptions {
+function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOptions | undefined {
+  const { deliverTo, apiToken, duplicates, deliveryRate } = flags;
+  if (deliverTo === undefined) {
+    for (const name of ['api-token', 'duplicates', 'delivery-rate'] as const) {
+      const key = name.replace(/-(.)/, (_, letter: string) => letter.toUpperCase()) as keyof Flags;
+      if (flags[key] !== undefined)
+        throw new UsageError(`--${name} needs --deliver-to: the webhook to post to`);
+    }
+    return undefined;
+  }
+  const token = apiToken ?? variable;
+  if (token && /^[\x21-\x7e]+$/.test(token)) {
+    return { url: deliverTo.href, apiToken: token, duplicates, rate: deliveryRate ?? DELIVERY_RATE };
+  }
+  throw new UsageError(
+    token
+      ? '--api-token: the token is not accepted: printable ASCII characters without spaces'
+      : '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
+  );
+}
+
+function sandboxOptions(flags: Flags): SandboxOptions {
+  const { latency, tokenLifetime, json: _json, ...given } = flags;
+  const { deliverTo: _to, apiToken: _token, duplicates: _share, deliveryRate: _rate, ...rest } = given;
   return {
     ...rest,
     ...(latency === undefined ? {} : { latencyMs: latency }),

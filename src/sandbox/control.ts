@@ -1,4 +1,5 @@
 import type { Behaviour } from './behaviour.ts';
+import type { Deliveries } from './deliveries/deliveries.ts';
 import type { EventWriter, NewEvent, WrittenEvent } from './event-writer.ts';
 import type { Fault, FaultQueue, FaultTarget } from './faults.ts';
 import type { Subscription } from './history/subscriptions.ts';
@@ -26,10 +27,13 @@ export interface Control {
   revokeAccessTokens(): void;
   /** Refuses everything issued so far, refresh tokens too. */
   revokeGrants(): void;
+  /** The deliveries of events that were added; undefined where nothing is delivered. */
+  readonly deliveries: Pick<Deliveries, 'attempts' | 'pending'> | undefined;
 }
 
 interface Parts {
   readonly behaviour: Behaviour;
+  readonly deliveries: Deliveries | undefined;
   readonly faults: FaultQueue;
   readonly identity: IdentityProvider;
   readonly store: EventStore;
@@ -37,9 +41,18 @@ interface Parts {
   readonly writer: EventWriter;
 }
 
-export function createControl({ behaviour, faults, identity, store, subscriptions, writer }: Parts): Control {
+export function createControl({
+  behaviour,
+  deliveries,
+  faults,
+  identity,
+  store,
+  subscriptions,
+  writer,
+}: Parts): Control {
   return {
     behaviour,
+    deliveries,
     subscriptions,
     store,
     fault: (target, ...added) => faults.add(target, added),

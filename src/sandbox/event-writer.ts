@@ -38,6 +38,8 @@ export class EventWriter {
   readonly #behaviour: Behaviour;
   readonly #item = new ItemWriter();
   readonly #live = new Set<NodeJS.Timeout>();
+  /** Told of each event that is added. */
+  onAdded: (event: WrittenEvent) => void = () => {};
 
   constructor(
     store: EventStore,
@@ -72,7 +74,7 @@ export class EventWriter {
         : Buffer.from(event.json);
     const { ms, ticks } = moment;
     this.#store.add({ ms, ticks, id, type, subscription: subscriptionId, status, json });
-    return {
+    const written: WrittenEvent = {
       eventId: guidText(...id),
       eventType: type,
       createdOn: momentText(moment),
@@ -80,6 +82,8 @@ export class EventWriter {
       subscriptionId,
       json: Buffer.from(json).toString(),
     };
+    this.onAdded(written);
+    return written;
   }
 
   setStatus(eventId: string, status: PublishStatus): boolean {

@@ -1,3 +1,5 @@
+import type { DeliveryOptions } from './deliveries/options.ts';
+
 /** What a sandbox can be started with; every part has a default. */
 export interface SandboxOptions {
   /** 0 takes any free port. */
@@ -24,6 +26,8 @@ export interface SandboxOptions {
   readonly vendor?: string;
   /** Compresses answers of the event service for clients that accept gzip. */
   readonly compress?: boolean;
+  /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
+  readonly deliveries?: DeliveryOptions;
 }
 
 /** What a client needs to know to use the sandbox. */

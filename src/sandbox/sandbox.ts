@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Behaviour } from './behaviour.ts';
 import { type Control, createControl } from './control.ts';
+import { Deliveries } from './deliveries/deliveries.ts';
 import { EventWriter } from './event-writer.ts';
 import { FaultQueue } from './faults.ts';
 import { writeHistory } from './history/history.ts';
@@ -16,6 +17,7 @@ import { EventStore } from './store/event-store.ts';
 
 export type { Behaviour } from './behaviour.ts';
 export type { Control } from './control.ts';
+export type { DeliveryAttempt, DeliveryOptions } from './deliveries/options.ts';
 export type { NewEvent, WrittenEvent } from './event-writer.ts';
 export type { Answer, Fault, FaultTarget } from './faults.ts';
 export type { SandboxOptions, SandboxSettings } from './options.ts';
@@ -56,7 +58,10 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
   const { subscriptions } = writeHistory(store, options.events ?? 5000, seed, options.now ?? Date.now());
   const faults = new FaultQueue();
   const writer = new EventWriter(store, new Random(seed + 1), subscriptions, behaviour);
-  const control = createControl({ behaviour, faults, identity, store, subscriptions, writer });
+  const deliveries = options.deliveries && new Deliveries(options.deliveries, writer, new Random(seed + 3));
+  if (deliveries) writer.onAdded = (event) => deliveries.add(event);
+  if (options.deliveries?.rate) writer.startLive(options.deliveries.rate);
+  const control = createControl({ behaviour, deliveries, faults, identity, store, subscriptions, writer });
   const service = createEventService({
     baseUrl: settings.baseUrl,
     vendor: settings.vendor,
@@ -78,6 +83,7 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
   );
   const stop = () => {
     writer.stopAll();
+    deliveries?.stop();
     return close(server);
   };
   return { settings, log: log.records, control, close: stop, [Symbol.asyncDispose]: stop };

@@ -3,12 +3,11 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { UsageError } from '../errors.ts';
+import { pieces } from './file-pieces.ts';
 import { JournalError } from './journal-error.ts';
 
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
-
-const CHUNK = 4 * 1024 * 1024;
 
 /** The journal's file, open for appending, with an eye on whoever else lays hands on it. */
 export class JournalFile {
@@ -118,14 +117,8 @@ export class JournalFile {
   }
 
   /** The content from an offset to the end, in pieces. */
-  async *pieces(from: number): AsyncGenerator<Buffer> {
-    const read = promisify(fs.read);
-    for (let at = from; ; ) {
-      const { bytesRead, buffer } = await read(this.#fd, Buffer.allocUnsafe(CHUNK), 0, CHUNK, at);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-      at += bytesRead;
-    }
+  pieces(from: number): AsyncGenerator<Buffer> {
+    return pieces(this.#fd, from);
   }
 
   /** Removes everything behind an offset. */

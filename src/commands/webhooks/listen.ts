@@ -67,6 +67,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const { loadSettings } = await import('../../config/settings.ts');
   const { requireApiToken, saveApiToken } = await import('../../webhooks/api-token.ts');
+  const { defaultJournal } = await import('../../webhooks/default-journal.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
   const token = await requireApiToken(place, context);
@@ -121,15 +122,6 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
     await handler?.close();
     await lines.flushed().catch(() => undefined);
   }
-}
-
-async function defaultJournal(profile: string, context: Call['context']): Promise<string> {
-  const { mkdir } = await import('node:fs/promises');
-  const { default: path } = await import('node:path');
-  const { configFolder } = await import('../../config/folder.ts');
-  const folder = path.join(configFolder(context), 'webhooks');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  return path.join(folder, `${profile}.journal`);
 }
 
 function pathFlag(text: string): string {

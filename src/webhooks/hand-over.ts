@@ -1,0 +1,91 @@
+import type { Clock } from '../context.ts';
+import { retryAfter } from '../http/retry.ts';
+import { answerText, type HandedOver, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
+
+export interface HandOverOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Milliseconds that a handler which takes nothing at all is tried again. */
+  readonly retryFor: number;
+  /** Told before each wait. */
+  readonly onWait: (reason: string, delay: number) => void;
+}
+
+/** Undefined when the handler took the event, else why it did not. */
+export type Reason = string | undefined;
+
+const RETRIED = new Set([408, 425, 429]);
+const FIRST_DELAY = 250;
+const LONGEST_DELAY = 10_000;
+/** How often an event may fail while others are taken. */
+const OWN_FAILURES = 4;
+
+/**
+ * Hands events to a handler that may be overloaded or down: answers of 5xx, 408, 425 and 429, and none at all, are tried
+ * again, waiting twice as long each time. While the handler takes nothing, no further event is begun before a wait is over;
+ * once it has taken nothing for `retryFor`, it is given up for good. An event that fails again and again while others are
+ * taken is given up alone. Any other answer is final.
+ */
+export class HandOver {
+  readonly #handler: Handler;
+  readonly #options: HandOverOptions;
+  /** When the handler began to take nothing; undefined while it works. */
+  #failingSince: number | undefined;
+  #taken = 0;
+  /** Until when no further event is begun. */
+  #quietUntil = 0;
+  #givenUp = false;
+
+  constructor(handler: Handler, options: HandOverOptions) {
+    this.#handler = handler;
+    this.#options = options;
+  }
+
+  /** Rejects with the signal's reason when it aborts before or between tries. */
+  async hand(event: HandedOver): Promise<Reason> {
+    const { clock, signal } = this.#options;
+    for (let wait = this.#quietUntil - clock.now(); wait > 0; wait = this.#quietUntil - clock.now()) {
+      await clock.sleep(wait, signal);
+    }
+    let own = 0;
+    for (let tries = 0; ; tries++) {
+      signal.throwIfAborted();
+      if (this.#givenUp) return 'the handler was given up before';
+      const before = this.#taken;
+      const answer = await this.#handler.hand(event);
+      if (isTaken(answer)) {
+        this.#taken++;
+        this.#failingSince = undefined;
+        this.#quietUntil = 0;
+        return undefined;
+      }
+      if (this.#taken > before) own++;
+      const delay = isPassing(answer) && own < OWN_FAILURES ? this.#delay(answer, tries) : undefined;
+      if (delay === undefined) return answerText(answer);
+      await clock.sleep(delay, signal);
+    }
+  }
+
+  /** Milliseconds until the next try; undefined once the handler has taken nothing for too long. */
+  #delay(answer: HandlerAnswer, tries: number): number | undefined {
+    const { clock, retryFor, onWait } = this.#options;
+    const now = clock.now();
+    this.#failingSince ??= now;
+    const left = this.#failingSince + retryFor - now;
+    if (left <= 0) {
+      this.#givenUp = true;
+      return undefined;
+    }
+    const jitter = 0.5 + Math.random() / 2;
+    const own = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** tries) * jitter;
+    const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
+    this.#quietUntil = Math.max(this.#quietUntil, now + delay);
+    onWait(answerText(answer), delay);
+    return delay;
+  }
+}
+
+/** Whether asking again may help. */
+function isPassing({ status }: HandlerAnswer): boolean {
+  return status === undefined || status >= 500 || RETRIED.has(status);
+}

@@ -1,0 +1,43 @@
+import type { Context } from '../context.ts';
+import type { Query } from '../events/query.ts';
+import type { Service } from '../http/service.ts';
+import type { FormatOptions } from '../output/format-flags.ts';
+import { createItemWriter } from '../output/item-format.ts';
+import { startProgress } from '../output/progress.ts';
+import type { Reporter } from '../output/reporter.ts';
+import { foundEvents } from './found-events.ts';
+import { knownIds } from './known-ids.ts';
+import { LeftEvents } from './left-events.ts';
+
+export interface Missing {
+  readonly service: Service;
+  readonly queries: readonly Query[];
+  readonly format: FormatOptions;
+  /** The journal's. */
+  readonly file: string;
+  readonly context: Context;
+  readonly reporter: Reporter;
+}
+
+/** Prints the events that the journal does not hold; touches neither journal nor handler. */
+export async function listMissing({ service, queries, format, file, context, reporter }: Missing) {
+  const ids = await knownIds(file);
+  const writer = await createItemWriter(format, context, reporter);
+  const left = new LeftEvents(writer, format);
+  const progress = startProgress(context, reporter, 'comparing');
+  let found = 0;
+  try {
+    for await (const event of foundEvents({ service, queries, context, progress })) {
+      progress.update({ events: ++found, note: '' });
+      if (event.key === undefined || !ids.has(event.key)) left.add(event);
+      await left.printed();
+    }
+    progress.stop();
+    await left.end();
+  } catch (error) {
+    progress.stop();
+    await writer.abort();
+    throw error;
+  }
+  return { missing: left.count, known: found - left.count };
+}
