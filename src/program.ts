@@ -73,7 +73,7 @@ function wordsOf(argv: readonly string[]): string[] {
     if (argument === '--profile') index++;
     else if (!argument.startsWith('-')) words.push(argument);
   }
-  return words[0] === 'help' ? words.slice(1) : words;
+  return words;
 }
 
 function actionFor(context: Context, invoke: Invoke, outcome: Outcome): Action {

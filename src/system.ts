@@ -10,6 +10,8 @@ export interface System {
   readonly argv: readonly string[];
   readonly context: Context;
   exitWith(code: ExitCode): void;
+  /** Starts the program once more in the background, without streams; nobody waits for it. */
+  startAgain(argv: readonly string[]): Promise<void>;
 }
 
 /** The only place that knows `process`, the real clock and the native keychain. */
@@ -45,6 +47,12 @@ export function createSystem(): System {
     },
     exitWith(code) {
       process.exitCode = code;
+    },
+    async startAgain(argv) {
+      const { spawn } = await import('node:child_process');
+      const args = [process.argv[1] as string, ...argv];
+      const child = spawn(process.execPath, args, { detached: true, stdio: 'ignore', windowsHide: true });
+      child.on('error', () => undefined).unref();
     },
   };
 }

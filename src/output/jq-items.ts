@@ -30,7 +30,7 @@ export async function createJqWriter(
   stdout: Output,
   reporter: Reporter,
 ): Promise<ItemWriter> {
-  const { loadJq } = await import('jq-wasm/inline');
+  const { loadJq } = await import('jq-wasm');
   const jq = await loadJq();
   const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
   const pick = options.fields && createPicker(options.fields);

@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
 import config from '../../rolldown.config.ts';
+import { describeAll } from '../../src/manual/describe.ts';
+import { manualPage } from '../../src/manual/page.ts';
+import { version } from '../../src/version.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,7 +28,7 @@ const tolerant = {
 
 /**
  * Builds the program once a test run, into a folder of this run's own: an edit or a build meanwhile changes nothing
- * under the tests. The folder lies under `node_modules`, so that the native keychain package is found from it.
+ * under the tests, and the folder can be packed as it is. It lies under `node_modules`, so that the native keychain package is found from it.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
@@ -34,8 +37,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const bundle = await rolldown({ ...input, cwd: root, plugins: [...plugins, tolerant] });
   await bundle.write({ ...output, dir: path.join(folder, 'dist') });
   await bundle.close();
-  await cp(path.join(root, 'bin'), path.join(folder, 'bin'), { recursive: true });
-  await cp(path.join(root, 'package.json'), path.join(folder, 'package.json'));
+  const { program, commands } = await describeAll();
+  await writeFile(path.join(folder, 'dist', 'hooktrail.1'), manualPage(program, commands, version));
+  for (const name of ['bin', 'completions', 'package.json', '.npmignore', 'README.md', 'LICENSE']) {
+    await cp(path.join(root, name), path.join(folder, name), { recursive: true });
+  }
   project.provide('program', path.join(folder, 'bin', 'hooktrail.js'));
   return () => rm(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,97 @@
+import type { Command, Option } from 'commander';
+
+/** A command line as far as it is typed. */
+export interface Line {
+  /** The command that the words name so far. */
+  readonly command: Command;
+  /** Its words, as in `events search`. */
+  readonly path: string;
+  /** Every option that may stand here: the command's own and those of the commands above it. */
+  readonly options: readonly Option[];
+  /** The long names that were given. */
+  readonly seen: ReadonlySet<string>;
+  /** The option whose value comes next. */
+  readonly option: Option | undefined;
+  /** How many arguments stand before. */
+  readonly position: number;
+  /** Whether `--` was typed. */
+  readonly onlyArguments: boolean;
+  /** What is typed of the last word. */
+  readonly typed: string;
+  /** The profile that the line names. */
+  readonly profile: string | undefined;
+}
+
+/** Reads a line the way commander would, without judging it. */
+export function readLine(program: Command, words: readonly string[]): Line {
+  const all = joinedAtEquals(words);
+  const seen = new Set<string>();
+  let command = program;
+  let option: Option | undefined;
+  let position = 0;
+  let onlyArguments = false;
+  let profile: string | undefined;
+  for (const word of all.slice(0, -1)) {
+    if (option) {
+      if (option.long === '--profile') profile = word;
+      option = undefined;
+    } else if (word === '--' && !onlyArguments) {
+      onlyArguments = true;
+    } else if (word.startsWith('-') && !onlyArguments) {
+      const [name = '', value] = word.split('=', 2);
+      const found = optionsFor(command).find(({ short, long }) => name === short || name === long);
+      if (found?.long) seen.add(found.long);
+      if (found?.long === '--profile') profile = value;
+      if (found && value === undefined && (found.required || found.optional)) option = found;
+    } else {
+      const child = position === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+      if (child) command = child;
+      else position++;
+    }
+  }
+  const options = optionsFor(command);
+  return {
+    command,
+    path: pathOf(command),
+    options,
+    seen,
+    option,
+    position,
+    onlyArguments,
+    typed: all.at(-1) ?? '',
+    profile,
+  };
+}
+
+/** bash hands `--output=json` over as three words, and `--output=` as two. */
+function joinedAtEquals(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const [index, word] of words.entries()) {
+    const isOption = words[index - 1]?.startsWith('--');
+    if (word === '=' && isOption) {
+      if (index === words.length - 1) joined.push('');
+    } else {
+      joined.push(word);
+    }
+  }
+  return joined;
+}
+
+function optionsFor(command: Command): Option[] {
+  const options: Option[] = [];
+  for (let at: Command | null = command; at; at = at.parent) {
+    // The version is printed for the whole program alone.
+    options.push(...at.options.filter(({ long }) => at === command || long !== '--version'));
+  }
+  const help = command
+    .createHelp()
+    .visibleOptions(command)
+    .filter(({ long }) => long === '--help');
+  return [...options, ...help];
+}
+
+function pathOf(command: Command): string {
+  const words: string[] = [];
+  for (let at: Command = command; at.parent; at = at.parent) words.unshift(at.name());
+  return words.join(' ');
+}

@@ -1,0 +1,3 @@
+/** The shells that there are completions for. */
+export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
+export type Shell = (typeof shells)[number];

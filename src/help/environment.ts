@@ -1,0 +1,28 @@
+import { settingNames } from '../config/names.ts';
+import { aligned } from './aligned.ts';
+
+export function environmentText(): string {
+  const settings = Object.values(settingNames).map(
+    ({ variable, flag, meaning }) => [variable, `${meaning} (flag ${flag})`] as const,
+  );
+  return `A setting comes from its flag, else from its variable, else from the profile, else it has its default.
+Nothing is ever read from the working directory.
+
+Settings:
+${aligned([...settings, ['HOOKTRAIL_PROFILE', 'the profile to use (flag --profile)']])}
+Secrets:
+${aligned([
+  ['HOOKTRAIL_CLIENT_SECRET', 'the client secret'],
+  ['HOOKTRAIL_ACCESS_TOKEN', 'an access token to use as it is: never refreshed, never stored'],
+  ['HOOKTRAIL_PASSPHRASE', 'opens the encrypted file of secrets (--store file)'],
+  ['HOOKTRAIL_API_TOKEN', 'the token that webhooks listen expects of a sender'],
+])}
+The machine:
+${aligned([
+  ['HOOKTRAIL_CONFIG_DIR', 'where settings, and secrets in an encrypted file, are kept'],
+  ['HOOKTRAIL_BROWSER', 'a command that opens a URL: run with the URL as its one argument, without a shell'],
+  ['HTTPS_PROXY, HTTP_PROXY', 'the proxy; NO_PROXY lists hosts that are reached without it'],
+  ['NODE_EXTRA_CA_CERTS', 'a file of certificate authorities to trust besides the usual ones'],
+  ['NO_COLOR, FORCE_COLOR', 'colour off, or on (flag --no-color)'],
+])}`;
+}

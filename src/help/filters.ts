@@ -1,0 +1,30 @@
+import { aligned } from './aligned.ts';
+
+export function filtersText(): string {
+  return `The same filters choose events in events search, count, stats, watch, export and report.
+
+${aligned([
+  ['--after T, --since T', 'created later than T'],
+  ['--before T, --until T', 'created earlier than T'],
+  ['--subscription GUID', 'of this subscription'],
+  ['--id GUID', 'with this event id'],
+  ['--status SUCCESS|FAILED', 'with this delivery status, in any case; --failed is --status FAILED'],
+  ['--type NAME', 'of this event type, as hooktrail event-types lists them'],
+])}
+All that are given must hold. One that is given several times takes any of its values:
+
+  hooktrail events search --failed --type document.signed --type envelope.sent
+
+T, a point in time:
+
+${aligned([
+  ['2026-11-01', 'the beginning of that day, UTC'],
+  ['2026-11-01T08:30:00Z', 'a moment in UTC, sent exactly as typed; without a zone it is UTC too'],
+  ['2026-11-01T09:30:00+01:00', 'a moment elsewhere, converted to UTC'],
+  ['90s, 15m, 2h, 7d, 2w', 'so long ago'],
+  ['now, today, yesterday', 'this moment, and the beginning of a day, UTC'],
+])}
+Both bounds are exclusive: an event created exactly at T is on neither side.
+--dry-run shows the request that the filters make, and sends nothing.
+`;
+}

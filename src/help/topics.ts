@@ -1,0 +1,25 @@
+/** A subject that `hooktrail help` explains beside the commands. */
+export interface Topic {
+  readonly name: string;
+  readonly summary: string;
+  text(): Promise<string>;
+}
+
+/** All topics; their texts are read when asked for. */
+export const topics: readonly Topic[] = [
+  {
+    name: 'exit-codes',
+    summary: 'what each exit code means',
+    text: async () => (await import('./exit-codes.ts')).exitCodesText(),
+  },
+  {
+    name: 'environment',
+    summary: 'the variables that hooktrail reads',
+    text: async () => (await import('./environment.ts')).environmentText(),
+  },
+  {
+    name: 'filters',
+    summary: 'how events are chosen: times, ids, statuses and types',
+    text: async () => (await import('./filters.ts')).filtersText(),
+  },
+];
