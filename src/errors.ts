@@ -44,6 +44,16 @@ export class ServiceError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
 }
 
+/** Standard output took no more, other than because its reader left: what was printed is not complete. */
+export class OutputError extends HooktrailError {
+  readonly exitCode = ExitCode.failed;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    const full = cause.code === 'ENOSPC' ? { next: 'make room where the output goes' } : {};
+    super(`the output cannot be written: ${cause.message}`, { cause, ...full });
+  }
+}
+
 /** No usable sign-in, or the sign-in was refused. */
 export class NotSignedInError extends HooktrailError {
   readonly exitCode = ExitCode.notSignedIn;

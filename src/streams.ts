@@ -2,23 +2,22 @@ import type { Interface } from 'node:readline';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
-import { ClosedPipeError } from './errors.ts';
+import { ClosedPipeError, type HooktrailError, OutputError } from './errors.ts';
 
 type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'getColorDepth'>>;
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
 /**
- * An output that waits for slow readers and knows when its reader is gone; `onClosed` is called once then. The stream
+ * An output that waits for slow readers and knows when its reader is gone or the disk is full; `onFailure` is called once then. The stream
  * is opened when it is first used: that costs milliseconds, and many runs use only one of two.
  */
-export function outputOf(open: () => Writable, onClosed: () => void): Output {
-  let closed = false;
+export function outputOf(open: () => Writable, onFailure: (failure: HooktrailError) => void): Output {
+  let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
   const stream = () => {
-    opened ??= open().on('error', () => {
-      // EPIPE, or the terminal hung up: either way nobody reads any more.
-      if (!closed) onClosed();
-      closed = true;
+    opened ??= open().on('error', (error: NodeJS.ErrnoException) => {
+      if (!failure) onFailure(failureOf(error));
+      failure ??= failureOf(error);
     });
     return opened;
   };
@@ -35,11 +34,17 @@ export function outputOf(open: () => Writable, onClosed: () => void): Output {
     stream,
     write: (chunk) =>
       new Promise((resolve, reject) => {
-        if (closed) return reject(new ClosedPipeError());
+        if (failure) return reject(failure);
         // The callback comes when the bytes are with the kernel: memory stays flat however slow the reader is.
-        stream().write(chunk as string, (error) => (error ? reject(new ClosedPipeError()) : resolve()));
+        stream().write(chunk as string, (error) => (error ? reject(failureOf(error)) : resolve()));
       }),
   };
+}
+
+/** EPIPE, or the terminal hung up: nobody reads any more, which is no failure. Anything else lost output. */
+function failureOf(error: NodeJS.ErrnoException): HooktrailError {
+  const gone = ['EPIPE', 'ECONNRESET', 'EIO', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'];
+  return gone.includes(error.code ?? '') ? new ClosedPipeError() : new OutputError(error);
 }
 
 /** An input that touches the stream only when something is read: opening standard input costs time and can hold a terminal. */

@@ -3,7 +3,7 @@ import os from 'node:os';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
-import { ClosedPipeError, type ExitCode, InterruptedError } from './errors.ts';
+import { type ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
 import { inputOf, outputOf } from './streams.ts';
 
 export interface System {
@@ -26,13 +26,13 @@ export function createSystem(): System {
   stopOn('SIGTERM');
   // A terminal that was closed: left alone, it would end the process between a new refresh token and its storing.
   process.on('SIGHUP', () => abort.abort(new InterruptedError('SIGTERM')));
-  const onClosed = () => abort.abort(new ClosedPipeError());
+  const onFailure = (failure: HooktrailError) => abort.abort(failure);
 
   return {
     argv: process.argv.slice(2),
     context: {
       stdin: inputOf(() => process.stdin),
-      stdout: outputOf(() => process.stdout, onClosed),
+      stdout: outputOf(() => process.stdout, onFailure),
       // A closed stderr loses notices, never results: the run goes on.
       stderr: outputOf(
         () => process.stderr,

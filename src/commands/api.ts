@@ -10,6 +10,7 @@ interface Flags extends SettingFlags {
   readonly header?: string[];
 }
 
+const FIXED_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding'];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export function declare(command: Command, action: Action): void {
@@ -82,6 +83,8 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
         next: 'give a token of your own in HOOKTRAIL_ACCESS_TOKEN',
       });
     }
+    // Behind a shared proxy another host name would be another service, and the token is not for it.
+    if (FIXED_HEADERS.includes(name)) throw new UsageError(`--header: ${name} follows from the request`);
     headers[name] = match[2] as string;
   }
   return headers;

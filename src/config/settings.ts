@@ -33,7 +33,11 @@ export async function loadSettings(
   flags: SettingFlags,
   context: Pick<Context, 'environment' | 'machine'>,
 ): Promise<Settings> {
-  return resolveSettings(flags, context.environment, await readConfig(context));
+  const config = await readConfig(context);
+  const settings = resolveSettings(flags, context.environment, config);
+  // A value that is wrong is worth more of a message than others that are missing.
+  for (const name of settingOrder) settings.get(name);
+  return settings;
 }
 
 export function resolveSettings(
@@ -43,6 +47,8 @@ export function resolveSettings(
 ): Settings {
   const profile = profileName(flags, environment, config);
   const saved = Object.hasOwn(config.profiles, profile) ? config.profiles[profile] : undefined;
+  const namedProfile =
+    flags.profile || environment['HOOKTRAIL_PROFILE'] ? unknownProfile(profile, config) : undefined;
   const found = new Map<SettingName, { text: string; source: string }>();
   for (const name of settingOrder) {
     const { key, flag, variable } = settingNames[name];
@@ -71,7 +77,7 @@ export function resolveSettings(
     require(...names) {
       const values = Object.fromEntries(names.map((name) => [name, get(name)]));
       const missing = names.filter((name) => values[name] === undefined);
-      if (missing.length > 0) throw missingSettings(missing);
+      if (missing.length > 0) throw missingSettings(missing, saved ? undefined : namedProfile);
       return values as Pick<SettingValues, (typeof names)[number]>;
     },
   };
@@ -94,13 +100,14 @@ export function checkProfileName(name: string, source: string): string {
   );
 }
 
-export function missingSettings(names: readonly SettingName[]): UsageError {
+/** `unknown` is the error for the profile that was named and does not exist. */
+export function missingSettings(names: readonly SettingName[], unknown?: UsageError): UsageError {
   const lines = names.map((name) => {
     const { flag, variable, meaning } = settingNames[name];
     return `${flag} or ${variable}: ${meaning}`;
   });
   return new UsageError(`${names.length === 1 ? 'a setting is' : 'settings are'} missing`, {
-    details: lines,
+    details: unknown ? [...lines, unknown.message, ...unknown.details] : lines,
     next: 'give them as flags or variables, or run `hooktrail login` once to save them',
   });
 }

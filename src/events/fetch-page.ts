@@ -2,7 +2,7 @@ import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import { serviceError } from '../http/service-error.ts';
+import { describeBody, serviceError } from '../http/service-error.ts';
 import { JsonSyntaxError } from './json-scanner.ts';
 import { type Page, readPage } from './page.ts';
 
@@ -28,7 +28,9 @@ export function pageFetcher(service: Service, clock: Clock, onRetry?: OnRetry): 
       if (response.status !== 200) throw serviceError(response, 'the search failed');
       const date = Date.parse(response.headers.date ?? '');
       try {
-        return { page: readPage(response.body), serviceTime: Number.isNaN(date) ? undefined : date };
+        const page = readPage(response.body);
+        if (!page.isCollection) throw noCollection(describeBody(response));
+        return { page, serviceTime: Number.isNaN(date) ? undefined : date };
       } catch (error) {
         if (!(error instanceof JsonSyntaxError)) throw error;
         if (attempt === TRIES) throw damaged(error);
@@ -37,6 +39,10 @@ export function pageFetcher(service: Service, clock: Clock, onRetry?: OnRetry): 
       }
     }
   };
+}
+
+function noCollection(details: string[]): ServiceError {
+  return new ServiceError('the service answered with something that is not a collection', { details });
 }
 
 function damaged(error: JsonSyntaxError): ServiceError {

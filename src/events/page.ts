@@ -14,6 +14,8 @@ export interface ItemTexts {
 export interface IdentifiedItems extends ItemTexts {
   /** A 53-bit hash an item: of its `eventId`, or of its whole text where it has none. */
   readonly keys: Float64Array;
+  /** Whether every key is that of an `eventId`. */
+  readonly byEventId: boolean;
 }
 
 /** A collection as the service answered it (service description, part 2); every part may be missing. */
@@ -23,7 +25,14 @@ export interface Page {
   readonly count: number | undefined;
   /** The next page's address; null where the service says there is none, undefined where it says nothing. */
   readonly next: string | null | undefined;
+  /** Most items an answer holds, where the service says so. */
+  readonly limit: number | undefined;
+  /** False for an object with none of a collection's members: an error told with status 200, say. */
+  readonly isCollection: boolean;
 }
+
+/** Members of the service's collections (service description, part 2); search answers require none of them. */
+const COLLECTION = ['items', 'href', 'previous', 'first', 'next', 'count', 'limit'];
 
 /**
  * Reads a collection from the body of an answer. Items come out as their own bytes, without white space between
@@ -47,6 +56,7 @@ export function readPage(body: Buffer): Page {
       if (name === 'items' && body[start] === 0x5b) {
         const list = readItems(scanner, start);
         items = list.items;
+        members.set(name, '[]');
         at = scanner.space(list.end);
       } else {
         const end = scanner.value(start);
@@ -66,11 +76,13 @@ export function readPage(body: Buffer): Page {
     items,
     count: wholeNumber(members.get('count')),
     next: link(members.get('next')),
+    limit: wholeNumber(members.get('limit')),
+    isCollection: items.count > 0 || members.size === 0 || COLLECTION.some((name) => members.has(name)),
   };
 }
 
 function none(bytes: Buffer): IdentifiedItems {
-  return { bytes, spans: new Uint32Array(0), keys: new Float64Array(0), count: 0 };
+  return { bytes, spans: new Uint32Array(0), keys: new Float64Array(0), byEventId: true, count: 0 };
 }
 
 /** Passes the array at `start` and collects where its items lie and what identifies them. */
@@ -79,6 +91,7 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   const spans: number[] = [];
   const keys: number[] = [];
   let spaced = false;
+  let byEventId = true;
   let at = scanner.space(start + 1);
   if (bytes[at] !== 0x5d) {
     for (;;) {
@@ -88,6 +101,7 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
       spaced ||= scanner.spaced;
       spans.push(at, end);
       const id = scanner.eventIdAt;
+      byEventId &&= id !== 0;
       keys.push(id === 0 ? hashed(bytes, at, end) : hashed(bytes, id, scanner.value(id)));
       at = scanner.space(end);
       if (bytes[at] === 0x5d) break;
@@ -96,7 +110,10 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
     }
   }
   const texts = { bytes, spans: Uint32Array.from(spans), count: keys.length };
-  return { items: { ...(spaced ? compacted(texts) : texts), keys: Float64Array.from(keys) }, end: at + 1 };
+  return {
+    items: { ...(spaced ? compacted(texts) : texts), keys: Float64Array.from(keys), byEventId },
+    end: at + 1,
+  };
 }
 
 /** The same items without white space between tokens, in a buffer of their own, one comma between each two. */

@@ -17,6 +17,8 @@ export interface ReadOptions {
   /** Pages asked for at the same time; read again before each request, as a busy service lowers it. */
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
+  /** Told once what keeps this read from being held still or checked. */
+  readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
 export interface ReadPage {
@@ -62,6 +64,9 @@ export async function* readPages(fetchPage: FetchPage, options: ReadOptions): As
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && reading.lastTotal !== undefined;
   if (reading.full) return;
+  if (first.serviceTime === undefined && !query.before && (aligned || page.next)) {
+    options.onDoubt?.('the service does not tell its time: events that arrive meanwhile may shift the pages');
+  }
   yield* aligned && leadsTo(size + 1, page.next, at) ? byOffsets(plan, size + 1) : byLinks(plan, page, at);
   for (let sweep = 0; sweep < MAX_SWEEPS && !reading.complete; sweep++) {
     // What is missing may be anywhere: everything is read once more, and only what is new is handed on.
@@ -69,6 +74,11 @@ export async function* readPages(fetchPage: FetchPage, options: ReadOptions): As
     yield* byOffsets(plan, 1);
   }
   if (!reading.complete) throw incomplete(reading);
+  if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
+    options.onDoubt?.(
+      'the service does not count its events: whether these are all of them could not be checked',
+    );
+  }
 }
 
 /** Pages at known offsets, read ahead in parallel. */
@@ -125,7 +135,10 @@ async function* byLinks(plan: Plan, page: Page, at: URL): AsyncGenerator<ReadPag
     else if (hasMoreByOffset(page, reading, size)) at = plan.url({ start: reading.emitted + 1, count: size });
     else return;
     guard(at);
+    const speculative = !page.next && reading.lastTotal === undefined;
     ({ page } = await plan.fetchPage(at));
+    // Nobody promised that there is more, or that offsets are understood.
+    if (speculative && reading.repeats(page)) return;
     empty = page.items.count === 0 ? empty + 1 : 0;
     if (empty === MAX_EMPTY_PAGES)
       throw new ServiceError(
@@ -139,7 +152,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL): AsyncGenerator<ReadPag
 function hasMoreByOffset(page: Page, reading: Reading, size: number): boolean {
   if (page.items.count === 0 || reading.moved) return false;
   if (reading.lastTotal !== undefined) return reading.emitted < reading.lastTotal;
-  return page.next === undefined && page.items.count === size;
+  return page.next === undefined && page.items.count >= Math.min(size, page.limit ?? size);
 }
 
 function handOn(reading: Reading, page: Page): ReadPage {

@@ -11,9 +11,11 @@ export class Reading {
   /** What the service counted at the first page and at the latest; undefined where it tells none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
+  /** Pages taken so far. */
+  pages = 0;
   #ledger = new Ledger();
   #known: Set<number> | undefined;
-  #firstKey: number | undefined;
+  #before: Float64Array = new Float64Array(0);
 
   constructor(first: Page, limit: number) {
     this.limit = limit;
@@ -52,28 +54,44 @@ export class Reading {
   /** Takes note of what the service counts by now. */
   count(page: Page): void {
     const total = totalOf(page);
-    if (total !== undefined && this.lastTotal !== undefined && total !== this.lastTotal) this.move();
-    this.lastTotal = total ?? this.lastTotal;
+    // What was no count of the whole at first is none later either.
+    if (total === undefined || this.lastTotal === undefined) return;
+    if (total !== this.lastTotal) this.move();
+    this.lastTotal = total;
   }
 
   /** The items of a page that are to be handed on, cut to the limit. */
   take(page: Page): IdentifiedItems {
+    this.pages++;
     this.count(page);
-    this.#refuseRepetition(page);
+    if (this.repeats(page)) {
+      throw new ServiceError(
+        'the service answered the same page twice: the result cannot be read to its end',
+      );
+    }
+    this.#noticeShift(page);
     const fresh = cut(this.#known ? without(page.items, this.#known) : page.items, this.limit - this.emitted);
     this.#ledger.add(fresh.keys);
     if (this.#known) for (const key of fresh.keys) this.#known.add(key);
     return fresh;
   }
 
-  /** A service that does not understand the offsets or its own links answers one page again and again. */
-  #refuseRepetition({ items: { keys } }: Page): void {
-    if (keys.length > 0 && keys[0] === this.#firstKey && !this.moved) {
-      throw new ServiceError(
-        'the service answered the same page twice: the result cannot be read to its end',
-      );
-    }
-    this.#firstKey = keys[0];
+  /** Whether a page is the one before once more, from a service that does not understand offsets or its own links. */
+  repeats({ items: { keys, byEventId } }: Page): boolean {
+    const before = this.#before;
+    if (keys.length === 0 || keys.length !== before.length || this.moved) return false;
+    return keys.every((key, index) => key === before[index]) && (byEventId || new Set(keys).size > 1);
+  }
+
+  /**
+   * Items that moved down past an offset come again at the head of the next page, also where as many others left and
+   * the count is the same. Ids that repeat within a page identify nothing, and tell nothing.
+   */
+  #noticeShift({ items: { keys, byEventId } }: Page): void {
+    const before = this.#before;
+    const shifted = byEventId && keys.length > 0 && before.includes(keys[0] as number);
+    if (shifted && new Set(before).size === before.length) this.move();
+    this.#before = keys;
   }
 
   /** From here on items are told apart: offsets do not line up any more, or pages are read again. */
@@ -90,18 +108,25 @@ export function totalOf(page: Page): number | undefined {
 
 function cut(items: IdentifiedItems, limit: number): IdentifiedItems {
   if (items.count <= limit) return items;
-  const { bytes, spans, keys } = items;
-  return { bytes, spans: spans.subarray(0, limit * 2), keys: keys.subarray(0, limit), count: limit };
+  const { bytes, spans, keys, byEventId } = items;
+  return {
+    bytes,
+    byEventId,
+    spans: spans.subarray(0, limit * 2),
+    keys: keys.subarray(0, limit),
+    count: limit,
+  };
 }
 
 /** The items whose keys are not among those known. */
 export function without(items: IdentifiedItems, known: ReadonlySet<number>): IdentifiedItems {
-  const { bytes, spans, keys, count } = items;
+  const { bytes, spans, keys, byEventId, count } = items;
   const kept: number[] = [];
   for (let index = 0; index < count; index++) if (!known.has(keys[index] as number)) kept.push(index);
   if (kept.length === count) return items;
   return {
     bytes,
+    byEventId,
     spans: Uint32Array.from(
       kept.flatMap((index) => [spans[index * 2] as number, spans[index * 2 + 1] as number]),
     ),

@@ -48,6 +48,7 @@ export async function searchAll(search: Search) {
         limit: limit - printed,
         concurrency: () => concurrency,
         signal: context.signal,
+        onDoubt: (doubt: string) => reporter.warning(doubt),
       };
       for await (const page of readPages(fetchPage, read)) {
         printed += page.items.count;

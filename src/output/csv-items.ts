@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Output } from '../context.ts';
 import { csvCell, csvText } from './csv-cell.ts';
-import { csvColumns, nothingFound } from './default-columns.ts';
+import { csvColumns, emptyColumns, nothingFound } from './default-columns.ts';
 import type { FieldPath } from './field-path.ts';
 import { createRowReader } from './item-cells.ts';
 import type { FormatOptions, ItemPage, ItemWriter } from './item-format.ts';
@@ -11,7 +11,7 @@ import { terminalSafe } from './terminal-safe.ts';
 
 /**
  * CSV as RFC 4180 has it, lines ended by CR LF, UTF-8. Without `fields` the first page decides the columns, and a
- * warning tells once of a later field that has none. Without matches there is a header only where `fields` names it.
+ * warning tells once of a later field that has none. Without matches the header names the standard fields.
  */
 export function createCsvWriter(options: FormatOptions, stdout: Output, reporter: Reporter): ItemWriter {
   const safe = stdout.isTerminal ? terminalSafe : (text: string) => text;
@@ -38,7 +38,7 @@ export function createCsvWriter(options: FormatOptions, stdout: Output, reporter
     },
     end: async () => {
       if (read) return;
-      if (options.fields) await stdout.write(csvLines([open(options.fields)]));
+      await stdout.write(csvLines([open(options.fields ?? emptyColumns(options.columns))]));
       reporter.notice(nothingFound(options.columns));
     },
     abort: async () => {},

@@ -24,6 +24,11 @@ export function csvColumns(members: Members, kind: ListKind): readonly FieldPath
   return [...bareColumn(members, kind), ...[...names].map(memberPath)];
 }
 
+/** The columns of CSV without an item that tells: a header is promised all the same. */
+export function emptyColumns(kind: ListKind): readonly FieldPath[] {
+  return (kind === 'events' ? EVENT_FIELDS : ['name', 'description']).map(memberPath);
+}
+
 /** What to say when there is nothing to list. */
 export function nothingFound(kind: ListKind): string {
   return kind === 'events' ? 'no events match' : 'no event types match';

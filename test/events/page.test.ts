@@ -52,6 +52,14 @@ describe('the items of a page', () => {
     expect(texts(`{"items":[${deep}]}`)).toEqual([deep]);
   });
 
+  test('is a collection by its members: an error told as a success is none', () => {
+    const isCollection = (text: string) => readPage(Buffer.from(text)).isCollection;
+    expect(isCollection('{"code":"x.y","message":"m"}')).toBe(false);
+    for (const text of ['{}', '{"items":[]}', '{"items":null}', '{"count":0,"message":"m"}']) {
+      expect(isCollection(text)).toBe(true);
+    }
+  });
+
   test.each(['{}', '{"items":[]}', '{"items":null}', '{"count":3}'])('%s holds none', (page) =>
     expect(texts(page)).toEqual([]),
   );

@@ -57,8 +57,11 @@ describe('--csv', () => {
     expect((await csv([['7', '{"a":1}']])).text).toBe('value,a\r\n7,\r\n,1\r\n');
   });
 
-  test('prints a header without matches only where --fields names it', async () => {
-    expect(await csv([])).toEqual({ text: '', said: ['notice: no events match'] });
+  test('prints a header without matches too', async () => {
+    expect(await csv([])).toEqual({
+      text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
+      said: ['notice: no events match'],
+    });
     const fields = parseFieldPaths('a,b.c');
     expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
   });

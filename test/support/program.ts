@@ -8,6 +8,8 @@ export interface Options {
   /** Standard input as a whole; empty when absent. `start` leaves it open when this is null. */
   readonly stdin?: string | null;
   readonly cwd?: string;
+  /** Another program in place of ours. */
+  readonly file?: string;
   /** Standard output is not read until `resume`. */
   readonly paused?: boolean;
 }
@@ -42,9 +44,11 @@ export interface Running {
 /** Starts the built program and leaves it running. */
 export function start(
   args: readonly string[],
-  { env, stdin = '', cwd = env['HOME'], paused = false }: Options,
+  { env, stdin = '', cwd = env['HOME'], paused = false, file }: Options,
 ): Running {
-  const child = spawn(process.execPath, [inject('program'), ...args], { env, cwd });
+  const child = file
+    ? spawn(file, args, { env, cwd })
+    : spawn(process.execPath, [inject('program'), ...args], { env, cwd });
   const texts = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   let result: Result | undefined;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { run, start } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
@@ -234,6 +234,93 @@ describe('a service that does not page', () => {
   });
 });
 
+/** Answers of a service of 57 events whose order the test controls; `list` is asked anew for each page. */
+function answering(list: (page: number) => string[], more: (start: number, total: number) => object): Fault {
+  let page = 0;
+  return {
+    kind: 'edit',
+    edit: (answer) => {
+      const ids = list(page++);
+      const start = Number(/"href":"[^"]*limit\((\d+),/.exec(answer.body.toString())?.[1]);
+      const items = ids.slice(start - 1, start + 9).map((eventId) => ({ eventId }));
+      return { ...answer, body: Buffer.from(JSON.stringify({ ...more(start, ids.length), items })) };
+    },
+  };
+}
+
+describe('a result that moves while its count stays', () => {
+  const ids = Array.from({ length: 57 }, (_, index) => `event-${index}`);
+  const moved = ['new', ...ids.filter((id) => id !== 'event-54')];
+
+  test('each event is printed once, those that joined too', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const fault = answering(
+      (page) => (page < 2 ? ids : moved),
+      (_, count) => ({ count }),
+    );
+    searching.sandbox.control.fault('events', ...Array.from({ length: 40 }, () => fault));
+    const { code, stdout } = await searching.search(...lines('--page-size', '10', '--concurrency', '1'));
+    expect(idsOf(stdout).sort()).toEqual([...moved].sort());
+    expect(code).toBe(0);
+  });
+
+  test('pages that overlap for good end in the honest error, and print nothing twice', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const overlapping = ids.map((id, index) =>
+      index > 0 && index % 10 === 0 ? (ids[index - 1] as string) : id,
+    );
+    const fault = answering(
+      () => overlapping,
+      (_, count) => ({ count }),
+    );
+    searching.sandbox.control.fault('events', ...Array.from({ length: 40 }, () => fault));
+    const { code, stdout, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(idsOf(stdout)).toEqual([...new Set(overlapping)]);
+    expect(stderr).toContain(
+      'error: the result is not complete: 52 events were read, the service counts 57\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  test('without a count, what could not be checked is said', async () => {
+    await using searching = await startSearching({ events: 57 });
+    searching.sandbox.control.behaviour.omit = ['count'];
+    const { code, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(stderr).toBe(
+      'warning: the service does not count its events: whether these are all of them could not be checked\n',
+    );
+    expect(code).toBe(0);
+  });
+
+  test('a count of the page alone is no count of the result, on the last page either', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const fault: Fault = {
+      kind: 'edit',
+      edit: (answer) => {
+        const page = JSON.parse(answer.body.toString());
+        return { ...answer, body: Buffer.from(JSON.stringify({ ...page, count: page.items.length })) };
+      },
+    };
+    searching.sandbox.control.fault('events', ...Array.from({ length: 20 }, () => fault));
+    const { code, stdout } = await searching.search(...lines('--page-size', '10'));
+    expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(57));
+    expect(code).toBe(0);
+    expect(searching.queries()).toHaveLength(6);
+  });
+
+  test('a service of small pages that tells only its limit is read to the end', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const fault = answering(
+      () => ids,
+      () => ({ limit: 10 }),
+    );
+    searching.sandbox.control.fault('events', ...Array.from({ length: 20 }, () => fault));
+    const { code, stdout } = await searching.search(...lines('--page-size', '20'));
+    expect(idsOf(stdout)).toEqual(ids);
+    expect(code).toBe(0);
+  });
+});
+
 describe('faults of the service', () => {
   const faults: [string, Fault[]][] = [
     ['429 with Retry-After', [{ kind: 'status', status: 429, headers: { 'retry-after': '1' } }]],
@@ -309,6 +396,36 @@ describe('faults of the service', () => {
     expect(stderr).not.toContain('nonsense');
     expect(code).toBe(4);
   });
+});
+
+describe('an answer that is no collection', () => {
+  test('is an error with what it says, although its status is 200', async () => {
+    await using searching = await startSearching({ events: 1 });
+    const body = '{"code":"event.broken","message":"try later"}';
+    searching.sandbox.control.fault('events', { kind: 'status', status: 200, body });
+    expect(await searching.search('--json')).toEqual({
+      code: 1,
+      stdout: '[]\n',
+      stderr:
+        'error: the service answered with something that is not a collection\n' +
+        '  code: event.broken\n  message: try later\n',
+    });
+  });
+});
+
+test('output that cannot be written is an error, other than a reader that left', async () => {
+  await using searching = await startSearching({ events: 1000 });
+  const result = await run(
+    ['-c', '"$0" "$1" events search --ndjson > /dev/full', process.execPath, inject('program')],
+    {
+      env: searching.env,
+      file: 'sh',
+    },
+  );
+  expect(result.stderr).toMatch(
+    /^error: the output cannot be written: ENOSPC.*\nnext: make room where the output goes\n$/,
+  );
+  expect(result.code).toBe(1);
 });
 
 describe('the exit code', () => {

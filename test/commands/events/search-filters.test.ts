@@ -145,6 +145,22 @@ describe('wrong values of events search', () => {
     );
   });
 
+  test('a profile that does not exist is named beside what is missing', async () => {
+    await using home = await createHome();
+    const { code, stderr } = await run(['events', 'search', '--profile', 'nope'], { env: home.env });
+    expect(stderr).toContain("  there is no profile 'nope'\n");
+    expect(code).toBe(2);
+  });
+
+  test('a wrong value is told although others are missing', async () => {
+    await using home = await createHome();
+    const { code, stderr } = await run(['status'], { env: { ...home.env, HOOKTRAIL_STORE: 'keychian' } });
+    expect(stderr).toBe(
+      "error: HOOKTRAIL_STORE: 'keychian' is not accepted: keychain or file (did you mean keychain?)\n",
+    );
+    expect(code).toBe(2);
+  });
+
   test.each([
     'http://events.example.com',
     'ftp://events.example.com',
