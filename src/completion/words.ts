@@ -1,5 +1,5 @@
 /** The word that the completion scripts call the program with, before the words of the line. */
-export const COMPLETE = '__complete';
+const COMPLETE = '__complete';
 /** The word that has the program fill the cache of event types. */
 export const FILL = '__fill-event-types';
 

