@@ -9,6 +9,8 @@ import { JournalError } from './journal-error.ts';
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
+const NOT_A_FILE = 'it is no regular file';
+
 /** The journal's file, open for appending, with an eye on whoever else lays hands on it. */
 export class JournalFile {
   readonly path: string;
@@ -33,7 +35,7 @@ export class JournalFile {
       const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_DSYNC = 0 } = fs.constants;
       const fd = fs.openSync(file, O_RDWR | O_CREAT | O_APPEND, 0o600);
       open.push(fd);
-      if (!fs.fstatSync(fd).isFile()) throw new Error('it is no regular file');
+      if (!fs.fstatSync(fd).isFile()) throw new Error(NOT_A_FILE);
       const durable = fs.openSync(file, O_WRONLY | O_APPEND | O_DSYNC);
       open.push(durable);
       if (identityOf(fs.fstatSync(fd)) !== identityOf(fs.fstatSync(durable)))
@@ -143,7 +145,9 @@ export async function syncFolder(folder: string): Promise<void> {
 export function realJournalPath(file: string): string {
   const whole = path.resolve(file);
   try {
-    return fs.realpathSync(whole);
+    const real = fs.realpathSync(whole);
+    if (!fs.statSync(real).isFile()) throw new Error(NOT_A_FILE);
+    return real;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(whole, error);
   }

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Handed {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** An application that takes events, as far as `answer` lets it. */
+export interface HandlerServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** Everything that was posted, in order of arrival. */
+  readonly received: Handed[];
+  /** The status of the next answers, or a promise of it; 200 when not set. */
+  answer: (handed: Handed) => number | Promise<number>;
+  /** How often each event was answered 2xx. */
+  readonly taken: Map<string, number>;
+}
+
+export async function startHandler(port = 0): Promise<HandlerServer> {
+  const received: Handed[] = [];
+  const taken = new Map<string, number>();
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { method = '', url = '', headers } = request;
+    const handed = { method, url, headers, body: Buffer.concat(chunks) };
+    received.push(handed);
+    const status = await handler.answer(handed);
+    if (status >= 200 && status < 300) {
+      const { eventId } = JSON.parse(new TextDecoder().decode(handed.body));
+      taken.set(eventId, (taken.get(eventId) ?? 0) + 1);
+    }
+    response.writeHead(status).end('thanks');
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = (server.address() as AddressInfo).port;
+  const handler: HandlerServer = {
+    url: `http://127.0.0.1:${bound}/hooks?tenant=1`,
+    port: bound,
+    received,
+    taken,
+    answer: () => 200,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+  return handler;
+}

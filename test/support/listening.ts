@@ -1,0 +1,87 @@
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import path from 'node:path';
+import { createHome, type Home } from './home.ts';
+import { type Running, start } from './program.ts';
+
+export const API_TOKEN = 'the-right-token';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** `webhooks listen` as its users run it, and a sender of deliveries. */
+export interface Listening extends AsyncDisposable {
+  readonly home: Home;
+  readonly env: Readonly<Record<string, string>>;
+  readonly journal: string;
+  readonly port: number;
+  readonly program: Running;
+  /** Posts a delivery with the right token; `headers` replace or, where undefined, leave out. */
+  send(
+    body: string | Buffer,
+    headers?: Readonly<Record<string, string | undefined>>,
+    target?: { method?: string; path?: string },
+  ): Promise<Answer>;
+  /** Ends the program by the signal and starts it again on the same port, with other flags if given. */
+  restart(signal: NodeJS.Signals, flags?: readonly string[]): Promise<void>;
+}
+
+export async function startListening(...flags: string[]): Promise<Listening> {
+  const home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const journal = path.join(home.folder, 'events.journal');
+  const agent = new Agent({ keepAlive: true });
+  let program = start(['webhooks', 'listen', '--port', '0', '--journal', journal, ...flags], { env });
+  const port = await portOf(program);
+  return {
+    home,
+    env,
+    journal,
+    port,
+    get program() {
+      return program;
+    },
+    send: (body, headers = {}, target = {}) => post(port, body, headers, target, agent),
+    async restart(signal, others = flags) {
+      program.kill(signal);
+      await program.finished;
+      program = start(['webhooks', 'listen', '--port', `${port}`, '--journal', journal, ...others], { env });
+      await portOf(program);
+    },
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      program.kill('SIGKILL');
+      await program.finished;
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function portOf(program: Running): Promise<number> {
+  const [, port] = await program.printed('stderr', /listening on http:\/\/[^ ]+:(\d+)\//);
+  return Number(port);
+}
+
+/** Rejects when the connection breaks before an answer. */
+export function post(
+  port: number,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string | undefined>> = {},
+  { method = 'POST', path: at = '/' } = {},
+  agent?: Agent,
+): Promise<Answer> {
+  const all = Object.entries({ 'content-type': 'application/json', 'api-token': API_TOKEN, ...headers });
+  const given = Object.fromEntries(all.filter(([, value]) => value !== undefined));
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, method, path: at, headers: given, agent: agent ?? false };
+    const sent = request(options, async (response) => {
+      let text = '';
+      for await (const chunk of response.setEncoding('utf8')) text += chunk;
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
