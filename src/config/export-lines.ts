@@ -1,19 +1,8 @@
 import type { Environment } from '../context.ts';
+import type { SandboxSettings } from '../sandbox/options.ts';
 
-/** Everything a client needs to use a service, as `hooktrail sandbox` prints it. */
-export interface ServiceSettings {
-  readonly authUrl: string;
-  readonly baseUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly vendor: string;
-  readonly redirectUri: string;
-  readonly scope: string;
-  readonly issuer: string;
-}
-
-/** The same settings as environment variables. */
-export function environmentOf(settings: ServiceSettings): Environment {
+/** A sandbox's settings as environment variables. */
+export function environmentOf(settings: SandboxSettings): Environment {
   return {
     HOOKTRAIL_AUTH_URL: settings.authUrl,
     HOOKTRAIL_BASE_URL: settings.baseUrl,
@@ -27,7 +16,7 @@ export function environmentOf(settings: ServiceSettings): Environment {
 }
 
 /** `export NAME='value'` lines for a POSIX shell. */
-export function exportLines(settings: ServiceSettings): string {
+export function exportLines(settings: SandboxSettings): string {
   return Object.entries(environmentOf(settings))
     .map(([name, value]) => `export ${name}='${String(value).replaceAll("'", `'\\''`)}'\n`)
     .join('');

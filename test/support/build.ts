@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Plugin, rolldown } from 'rolldown';
+import { rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
 import config from '../../rolldown.config.ts';
 import { describeAll } from '../../src/manual/describe.ts';
@@ -17,15 +16,6 @@ declare module 'vitest' {
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-// Commands of the tree that are not written yet; goes away when all are there.
-const tolerant = {
-  name: 'tolerant',
-  resolveId: (id: string, from: string | undefined) =>
-    from && id.startsWith('.') && id.endsWith('.ts') && !existsSync(path.resolve(path.dirname(from), id))
-      ? { id, external: true }
-      : null,
-};
-
 /**
  * Builds the program once a test run, into a folder of this run's own: an edit or a build meanwhile changes nothing
  * under the tests, and the folder can be packed as it is. It lies under `node_modules`, so that the native keychain package is found from it.
@@ -33,8 +23,8 @@ const tolerant = {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });
-  const { output, plugins, ...input } = config as { output: object; plugins: Plugin[] };
-  const bundle = await rolldown({ ...input, cwd: root, plugins: [...plugins, tolerant] });
+  const { output, ...input } = config as { output: object };
+  const bundle = await rolldown({ ...input, cwd: root });
   await bundle.write({ ...output, dir: path.join(folder, 'dist') });
   await bundle.close();
   const { program, commands } = await describeAll();

@@ -1,0 +1,117 @@
+import { readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run } from '../../support/program.ts';
+import { startSearching } from '../../support/searching.ts';
+import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
+
+type Started = Awaited<ReturnType<typeof startSearching>>;
+const browse = ({ env }: Started, ...args: string[]) =>
+  startOnTerminal(['events', 'browse', ...args], { env: { ...env, NO_COLOR: '1' }, columns: 100 });
+const ENTERED = '\u001b[?1049h\u001b[?25l';
+const LEFT = /\u001b\[\?25h\u001b\[\?1049l/;
+
+describe.skipIf(!hasTerminal)('events browse', () => {
+  test('shows the list, opens an event, copies its id, and leaves the terminal as it was', async () => {
+    await using searching = await startSearching({ events: 300 });
+    const { control } = searching.sandbox;
+    const createdOn = new Date(Date.now() + 1000).toISOString();
+    const { eventId } = control.addEvent({ createdOn, publishStatus: 'FAILED' });
+    const terminal = browse(searching);
+    await terminal.shows(new RegExp(`301 events[^]*❯ [^]*${eventId}`));
+    expect(terminal.screen.startsWith(ENTERED)).toBe(true);
+    terminal.type('\r');
+    await terminal.shows(/event, lines 1 to [^]*"publishStatus": "FAILED"/);
+    terminal.type('y');
+    await terminal.shows(new RegExp(`\u001b\\]52;c;${Buffer.from(eventId).toString('base64')}\u0007`));
+    await terminal.shows(new RegExp(`sent ${eventId} to the terminal's clipboard`));
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+    expect(terminal.screen).toMatch(new RegExp(`${LEFT.source}$`));
+  });
+
+  test('f asks the service for failures, / filters, pages are read on the way down', async () => {
+    await using searching = await startSearching({ events: 2000 });
+    const failed = Number(
+      (await run(['events', 'count', '--failed'], { env: searching.env })).stdout,
+    ).toLocaleString('en-US');
+    const terminal = browse(searching);
+    await terminal.shows(/2,000 events/);
+    expect(searching.queries().at(-1)).toMatch(/limit\((1|201|401),200\)$/);
+    terminal.type('G');
+    await terminal.shows(/enter open/);
+    terminal.type('f');
+    await terminal.shows(new RegExp(`${failed} failed events`));
+    expect(searching.queries().some((query) => query.includes('eq(publishStatus,FAILED)'))).toBe(true);
+    terminal.type('/');
+    await terminal.shows(/type to filter/);
+    terminal.type('document');
+    await terminal.shows(/with \/document▏/);
+    terminal.type('\r');
+    await terminal.shows(/with \/document[^▏]/);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+  });
+
+  test('o makes a report of the same events', async () => {
+    await using searching = await startSearching({ events: 50 });
+    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    const terminal = startOnTerminal(['events', 'browse', '--since', '2h'], {
+      env: { ...searching.env, HOOKTRAIL_BROWSER: '/bin/true' },
+      columns: 160,
+    });
+    await terminal.shows(/events/);
+    terminal.type('o');
+    const [, file] = (await terminal.shows(/the report is (\S+\.html)/)) as unknown as [string, string];
+    expect(await readFile(file, 'utf8')).toMatch(/^<!doctype html>/i);
+    await rm(path.dirname(file), { recursive: true });
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+  });
+
+  test('Ctrl+C ends it with 130, the terminal restored', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const terminal = browse(searching);
+    await terminal.shows(/enter open/);
+    terminal.type('\u0003');
+    expect(await terminal.finished).toBe(130);
+    expect(terminal.screen).toMatch(LEFT);
+  });
+
+  test('what goes wrong before the list is an error on the usual screen', async () => {
+    await using searching = await startSearching({ events: 5 });
+    searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
+    const terminal = browse(searching);
+    expect(await terminal.finished).toBe(1);
+    expect(terminal.screen).toContain('error: the search failed: the service answered 403 Forbidden');
+    expect(terminal.screen).not.toContain(ENTERED);
+  });
+
+  test('what goes wrong later is told in the list', async () => {
+    await using searching = await startSearching({ events: 3000 });
+    const terminal = browse(searching);
+    await terminal.shows(/enter open/);
+    searching.sandbox.control.fault(
+      'events',
+      { kind: 'pass' },
+      { kind: 'pass' },
+      ...Array.from({ length: 9 }, () => ({ kind: 'status', status: 403 }) as const),
+    );
+    for (let times = 0; times < 12; times++) terminal.type('G');
+    await terminal.shows(/could not read on: the search failed: the service answered 403 Forbidden/);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+  });
+});
+
+test('without a terminal it is a usage error that names the search', async () => {
+  await using searching = await startSearching({ events: 5 });
+  expect(await run(['events', 'browse', '--failed'], { env: searching.env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'error: events browse needs a terminal to show its list on and to read keys from\n' +
+      'next: use `hooktrail events search` with the same filters\n',
+  });
+  expect(searching.queries()).toEqual([]);
+});

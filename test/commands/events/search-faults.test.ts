@@ -1,0 +1,113 @@
+import { describe, expect, inject, test } from 'vitest';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { run } from '../../support/program.ts';
+import { idsOf, startSearching } from '../../support/searching.ts';
+
+const lines = (...args: string[]) => ['--ndjson', ...args];
+
+describe('faults of the service', () => {
+  const faults: [string, Fault[]][] = [
+    ['429 with Retry-After', [{ kind: 'status', status: 429, headers: { 'retry-after': '1' } }]],
+    ['429 without', [{ kind: 'status', status: 429 }]],
+    ['500, 502 and 503 in a row', [500, 502, 503].map((status) => ({ kind: 'status', status }) as const)],
+    ['504', [{ kind: 'status', status: 504 }]],
+    ['a connection that breaks', [{ kind: 'reset' }]],
+    ['a connection that breaks in mid-body', [{ kind: 'reset-mid-body' }]],
+    ['a body that ends early', [{ kind: 'close-mid-body' }]],
+    ['JSON cut short', [{ kind: 'truncate' }]],
+    ['a slow trickle', [{ kind: 'trickle', bytes: 500, everyMs: 5 }]],
+  ];
+  test.each(faults)('%s loses nothing and doubles nothing', async (_name, chain) => {
+    await using searching = await startSearching({ events: 60 });
+    const { control } = searching.sandbox;
+    control.fault('events', { kind: 'pass' }, { kind: 'pass' }, ...chain);
+    const { code, stdout } = await searching.search(...lines('--page-size', '10'));
+    expect(control.pendingFaults).toBe(0);
+    expect(idsOf(stdout)).toEqual(control.store.newestIds(60));
+    expect(code).toBe(0);
+  });
+
+  test('an error that stays is told with what the service says, and what was read is printed', async () => {
+    await using searching = await startSearching({ events: 60 });
+    const body = JSON.stringify({
+      code: 'event.invalid',
+      message: 'No such thing',
+      property: 'limit',
+      properties: { seen: '11' },
+    });
+    searching.sandbox.control.fault(
+      'events',
+      { kind: 'pass' },
+      ...Array.from({ length: 9 }, () => ({ kind: 'status', status: 400, body }) as const),
+    );
+    const { code, stdout, stderr } = await searching.search(
+      ...lines('--page-size', '10', '--concurrency', '1'),
+    );
+    expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(10));
+    expect(stderr).toBe(
+      'error: the search failed: the service answered 400 Bad Request\n' +
+        '  code: event.invalid\n  message: No such thing\n  property: limit\n  properties:\n    seen: 11\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  test('a redirect is not followed with the token', async () => {
+    await using searching = await startSearching({ events: 10 });
+    await using elsewhere = await startSearching({ events: 10 });
+    const location = `${elsewhere.sandbox.settings.baseUrl}/integrator-events`;
+    searching.sandbox.control.fault('events', { kind: 'status', status: 307, headers: { location } });
+    const { code, stderr } = await searching.search();
+    expect(stderr).toContain('redirects are not followed with the token');
+    expect(code).toBe(1);
+    expect(elsewhere.queries()).toEqual([]);
+  });
+
+  test('a service that is not there is exit code 5', async () => {
+    await using searching = await startSearching({ events: 1 });
+    await searching.sandbox.close();
+    const { code, stderr } = await searching.search('--quiet');
+    expect(stderr).toMatch(
+      /^error: the service could not be reached: .* does not accept connections \(ECONNREFUSED\)\n/,
+    );
+    expect(code).toBe(5);
+  });
+
+  test('a rejected token from the environment is exit code 4', async () => {
+    await using searching = await startSearching({ events: 1 });
+    const env = { ...searching.env, HOOKTRAIL_ACCESS_TOKEN: 'nonsense' };
+    const { code, stderr } = await run(['events', 'search'], { env });
+    expect(stderr).toMatch(/^error: the search failed: the service answered 401 Unauthorized\n/);
+    expect(stderr).not.toContain('nonsense');
+    expect(code).toBe(4);
+  });
+});
+
+describe('an answer that is no collection', () => {
+  test('is an error with what it says, although its status is 200', async () => {
+    await using searching = await startSearching({ events: 1 });
+    const body = '{"code":"event.broken","message":"try later"}';
+    searching.sandbox.control.fault('events', { kind: 'status', status: 200, body });
+    expect(await searching.search('--json')).toEqual({
+      code: 1,
+      stdout: '[]\n',
+      stderr:
+        'error: the service answered with something that is not a collection\n' +
+        '  code: event.broken\n  message: try later\n',
+    });
+  });
+});
+
+test('output that cannot be written is an error, other than a reader that left', async () => {
+  await using searching = await startSearching({ events: 1000 });
+  const result = await run(
+    ['-c', '"$0" "$1" events search --ndjson > /dev/full', process.execPath, inject('program')],
+    {
+      env: searching.env,
+      file: 'sh',
+    },
+  );
+  expect(result.stderr).toMatch(
+    /^error: the output cannot be written: ENOSPC.*\nnext: make room where the output goes\n$/,
+  );
+  expect(result.code).toBe(1);
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { idsOf, startSearching } from '../../support/searching.ts';
+
+const lines = (...args: string[]) => ['--ndjson', ...args];
+/** Does something while the n-th page is asked for. */
+const atPage = (n: number, work: () => unknown): Fault[] => [
+  ...Array.from({ length: n - 1 }, (): Fault => ({ kind: 'pass' })),
+  { kind: 'run', run: work },
+];
+
+describe('a result that moves while it is read', () => {
+  test('events that arrive between pages neither shift nor double anything', async () => {
+    await using searching = await startSearching({ events: 100 });
+    const { control } = searching.sandbox;
+    const before = control.store.newestIds(100);
+    control.fault('events', ...atPage(2, () => control.addEvent()), ...atPage(3, () => control.addEvent()));
+    const { code, stdout } = await searching.search(...lines('--page-size', '10', '--concurrency', '1'));
+    expect(idsOf(stdout)).toEqual(before);
+    expect(code).toBe(0);
+  });
+
+  test.each([1, 4])(
+    'a FAILED event that turns SUCCESS hides no other, with --concurrency %i',
+    async (concurrency) => {
+      await using searching = await startSearching({ events: 1000 });
+      const { control } = searching.sandbox;
+      const ids = idsOf((await searching.search(...lines('--failed'))).stdout);
+      expect(ids.length).toBeGreaterThan(20);
+      // One that was printed already, and one that is still to come.
+      control.fault(
+        'events',
+        ...atPage(3, () => {
+          control.setStatus(ids[1] as string, 'SUCCESS');
+          control.setStatus(ids.at(-1) as string, 'SUCCESS');
+        }),
+      );
+      const { code, stdout } = await searching.search(
+        ...lines('--failed', '--page-size', '4', '--concurrency', `${concurrency}`),
+      );
+      expect(idsOf(stdout)).toEqual(ids.slice(0, -1));
+      expect([0, 1]).toContain(code);
+    },
+  );
+
+  test('a service that counts more than it gives is reported, with everything it gave', async () => {
+    await using searching = await startSearching({ events: 100 });
+    const edit: Fault = {
+      kind: 'edit',
+      edit: (answer) => ({
+        ...answer,
+        body: Buffer.from(answer.body.toString().replace('"count":100', '"count":103')),
+      }),
+    };
+    searching.sandbox.control.fault('events', ...Array.from({ length: 100 }, () => edit));
+    const { code, stdout, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(code).toBe(1);
+    expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(100));
+    expect(stderr).toContain(
+      'error: the result is not complete: 100 events were read, the service counts 103\n',
+    );
+  });
+});
+
+describe('a service that does not page', () => {
+  test('is told apart from one that has the same events again and again', async () => {
+    await using searching = await startSearching({ events: 30 });
+    let page: Buffer | undefined;
+    const edit: Fault = {
+      kind: 'edit',
+      edit: (answer) => {
+        page ??= Buffer.from(answer.body.toString().replace(/"next":"[^"]*"/, '"next":null'));
+        return { ...answer, body: page };
+      },
+    };
+    searching.sandbox.control.fault('events', ...Array.from({ length: 10 }, () => edit));
+    const { code, stdout, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(stderr).toBe(
+      'error: the service answered the same page twice: the result cannot be read to its end\n',
+    );
+    expect(code).toBe(1);
+    expect(idsOf(stdout)).toHaveLength(10);
+  });
+});
+
+/** Answers of a service of 57 events whose order the test controls; `list` is asked anew for each page. */
+function answering(list: (page: number) => string[], more: (start: number, total: number) => object): Fault {
+  let page = 0;
+  return {
+    kind: 'edit',
+    edit: (answer) => {
+      const ids = list(page++);
+      const start = Number(/"href":"[^"]*limit\((\d+),/.exec(answer.body.toString())?.[1]);
+      const items = ids.slice(start - 1, start + 9).map((eventId) => ({ eventId }));
+      return { ...answer, body: Buffer.from(JSON.stringify({ ...more(start, ids.length), items })) };
+    },
+  };
+}
+
+describe('a result that moves while its count stays', () => {
+  const ids = Array.from({ length: 57 }, (_, index) => `event-${index}`);
+  const moved = ['new', ...ids.filter((id) => id !== 'event-54')];
+
+  test('each event is printed once, those that joined too', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const fault = answering(
+      (page) => (page < 2 ? ids : moved),
+      (_, count) => ({ count }),
+    );
+    searching.sandbox.control.fault('events', ...Array.from({ length: 40 }, () => fault));
+    const { code, stdout } = await searching.search(...lines('--page-size', '10', '--concurrency', '1'));
+    expect(idsOf(stdout).sort()).toEqual([...moved].sort());
+    expect(code).toBe(0);
+  });
+
+  test('pages that overlap for good end in the honest error, and print nothing twice', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const overlapping = ids.map((id, index) =>
+      index > 0 && index % 10 === 0 ? (ids[index - 1] as string) : id,
+    );
+    const fault = answering(
+      () => overlapping,
+      (_, count) => ({ count }),
+    );
+    searching.sandbox.control.fault('events', ...Array.from({ length: 40 }, () => fault));
+    const { code, stdout, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(idsOf(stdout)).toEqual([...new Set(overlapping)]);
+    expect(stderr).toContain(
+      'error: the result is not complete: 52 events were read, the service counts 57\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  test('without a count, what could not be checked is said', async () => {
+    await using searching = await startSearching({ events: 57 });
+    searching.sandbox.control.behaviour.omit = ['count'];
+    const { code, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect(stderr).toBe(
+      'warning: the service does not count its events: whether these are all of them could not be checked\n',
+    );
+    expect(code).toBe(0);
+  });
+
+  test('a count of the page alone is no count of the result, on the last page either', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const fault: Fault = {
+      kind: 'edit',
+      edit: (answer) => {
+        const page = JSON.parse(answer.body.toString());
+        return { ...answer, body: Buffer.from(JSON.stringify({ ...page, count: page.items.length })) };
+      },
+    };
+    searching.sandbox.control.fault('events', ...Array.from({ length: 20 }, () => fault));
+    const { code, stdout } = await searching.search(...lines('--page-size', '10'));
+    expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(57));
+    expect(code).toBe(0);
+    expect(searching.queries()).toHaveLength(6);
+  });
+
+  test('a service of small pages that tells only its limit is read to the end', async () => {
+    await using searching = await startSearching({ events: 57 });
+    const fault = answering(
+      () => ids,
+      () => ({ limit: 10 }),
+    );
+    searching.sandbox.control.fault('events', ...Array.from({ length: 20 }, () => fault));
+    const { code, stdout } = await searching.search(...lines('--page-size', '20'));
+    expect(idsOf(stdout)).toEqual(ids);
+    expect(code).toBe(0);
+  });
+});
