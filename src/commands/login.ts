@@ -44,7 +44,13 @@ operating system's keychain, or with --store file to a file encrypted with a
 passphrase [HOOKTRAIL_PASSPHRASE]. The client secret is never an argument: it is
 asked for, or read from HOOKTRAIL_CLIENT_SECRET or with --client-secret-stdin.
 
-A redirect URI with port 0 takes any free port, where the provider allows it.`;
+A redirect URI with port 0 takes any free port, where the provider allows it.
+
+Examples:
+  $ hooktrail login
+  $ hooktrail login --profile staging --store file
+  $ hooktrail login --paste --no-browser
+  $ hooktrail login --client-secret-stdin < client-secret.txt`;
 
 async function run({ flags, context: real, reporter }: Call<Flags>): Promise<void> {
   // Prompts know the environment alone.

@@ -12,7 +12,12 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Deletes what login stored on this machine: the profile's settings, tokens and client secret. The service offers
-no way to revoke tokens: an access token that was copied elsewhere stays good until it ends.`,
+no way to revoke tokens: an access token that was copied elsewhere stays good until it ends.
+
+Examples:
+  $ hooktrail logout
+  $ hooktrail logout --profile staging
+  $ hooktrail logout --all`,
     )
     .action(action(run));
 }

@@ -21,7 +21,12 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Exits with 4 when nobody is signed in. With --check: 4 when the service rejects the token, 5 when it cannot be
-reached, 1 when it answers with another error.`,
+reached, 1 when it answers with another error.
+
+Examples:
+  $ hooktrail status
+  $ hooktrail status --check --profile staging
+  $ hooktrail status --json`,
     )
     .action(action(run));
 }

@@ -3,7 +3,16 @@ import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 
 export function declare(command: Command, action: Action): void {
-  command.argument('<key>', 'a setting, such as base-url').action(action(run));
+  command
+    .argument('<key>', 'a setting, such as base-url')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail config get base-url
+  $ hooktrail config get scope --profile staging`,
+    )
+    .action(action(run));
 }
 
 async function run({ flags, args, context }: Call): Promise<void> {

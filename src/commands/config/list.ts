@@ -6,7 +6,16 @@ interface Flags {
 }
 
 export function declare(command: Command, action: Action): void {
-  command.option('--json', 'print the settings as a JSON object').action(action(run));
+  command
+    .option('--json', 'print the settings as a JSON object')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail config
+  $ hooktrail config list --profile staging --json`,
+    )
+    .action(action(run));
 }
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {

@@ -2,7 +2,15 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 
 export function declare(command: Command, action: Action): void {
-  command.action(action(run));
+  command
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail config path
+  $ ls -l "$(hooktrail config path)"`,
+    )
+    .action(action(run));
 }
 
 async function run({ context }: Call): Promise<void> {

@@ -5,6 +5,13 @@ export function declare(command: Command, action: Action): void {
   command
     .argument('<key>', 'a setting, such as base-url')
     .argument('<value>', 'its value, checked before it is saved')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail config set base-url https://events.example.com/v1
+  $ hooktrail config set store file --profile staging`,
+    )
     .action(action(run));
 }
 

@@ -2,7 +2,15 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 
 export function declare(command: Command, action: Action): void {
-  command.argument('<key>', 'a setting, such as issuer').action(action(run));
+  command
+    .argument('<key>', 'a setting, such as issuer')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail config unset issuer`,
+    )
+    .action(action(run));
 }
 
 async function run({ flags, args, context, reporter }: Call): Promise<void> {

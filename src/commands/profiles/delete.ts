@@ -2,7 +2,15 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 
 export function declare(command: Command, action: Action): void {
-  command.argument('<name>', 'the profile to delete, with everything stored for it').action(action(run));
+  command
+    .argument('<name>', 'the profile to delete, with everything stored for it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail profiles delete staging`,
+    )
+    .action(action(run));
 }
 
 async function run({ args, context, reporter }: Call): Promise<void> {

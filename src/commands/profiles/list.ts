@@ -6,7 +6,16 @@ interface Flags {
 }
 
 export function declare(command: Command, action: Action): void {
-  command.option('--json', 'print the profiles as a JSON array').action(action(run));
+  command
+    .option('--json', 'print the profiles as a JSON array')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail profiles
+  $ hooktrail profiles list --json`,
+    )
+    .action(action(run));
 }
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {

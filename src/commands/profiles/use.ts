@@ -7,6 +7,13 @@ export function declare(command: Command, action: Action): void {
       '<name>',
       'the profile that commands use when neither --profile nor HOOKTRAIL_PROFILE names one',
     )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail profiles use staging
+  $ hooktrail profiles use default`,
+    )
     .action(action(run));
 }
 

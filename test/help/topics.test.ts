@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import { ExitCode } from '../../src/errors.ts';
+import { topics } from '../../src/help/topics.ts';
+import { createHome } from '../support/home.ts';
+import { run } from '../support/program.ts';
+import { available } from '../support/requirement.ts';
+
+describe('hooktrail help', () => {
+  test('explains each topic, and the root help names them', async () => {
+    await using home = await createHome();
+    const root = await run(['--help'], { env: home.env });
+    for (const topic of topics) {
+      const { code, stdout, stderr } = await run(['help', topic.name], { env: home.env });
+      expect([code, stdout, stderr]).toEqual([0, await topic.text(), '']);
+      expect(root.stdout).toContain(topic.name);
+    }
+  });
+
+  test('lists every exit code', async () => {
+    await using home = await createHome();
+    const { stdout } = await run(['help', 'exit-codes'], { env: home.env });
+    const listed = [...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, code]) => Number(code));
+    expect(listed).toEqual(Object.values(ExitCode));
+  });
+
+  test('explains a command as --help does', async () => {
+    await using home = await createHome();
+    expect(await run(['help', 'events', 'search'], { env: home.env })).toEqual(
+      await run(['events', 'search', '--help'], { env: home.env }),
+    );
+  });
+
+  test.each([
+    [['help', 'filtres'], "there is no command or topic 'filtres'", 'filters'],
+    [['evnts', 'search'], "unknown command 'evnts'", 'events'],
+    [['events', 'serch'], "unknown command 'serch'", 'search'],
+    [['events', 'search', '--faild'], "unknown option '--faild'", '--failed'],
+    [
+      ['events', 'search', '--status', 'FAILD'],
+      "--status: 'FAILD' is not accepted: SUCCESS or FAILED",
+      'FAILED',
+    ],
+    [['login', '--store', 'kechain'], "--store: 'kechain' is not accepted: keychain or file", 'keychain'],
+    [['config', 'get', 'bas-url'], "there is no setting 'bas-url'", 'base-url'],
+  ])('%j suggests the nearest', async (args, message, meant) => {
+    await using home = await createHome();
+    const { code, stdout, stderr } = await run(args, { env: home.env });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(`did you mean ${meant}?`);
+  });
+});
+
+test.skipIf(!available('man', ['/usr/bin/man']) || !available('groff', ['/usr/bin/groff']))(
+  'the manual page renders without a warning and holds every command',
+  async () => {
+    const page = path.resolve(path.dirname(inject('program')), '../dist/hooktrail.1');
+    const execute = promisify(execFile);
+    const { stderr } = await execute('groff', ['-man', '-ww', '-Tutf8', '-z', page]);
+    expect(stderr).toBe('');
+    const { stdout } = await execute('man', ['-l', page], {
+      env: { ...process.env, MANWIDTH: '100', LC_ALL: 'C.UTF-8' },
+    });
+    for (const text of [
+      'hooktrail events search',
+      '--failed',
+      '$ hooktrail webhooks listen',
+      'EXIT STATUS',
+    ]) {
+      expect(stdout).toContain(text);
+    }
+  },
+);
