@@ -12,6 +12,11 @@ export interface Context {
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on SIGINT and SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;
+  /**
+   * Has `work` done when the process ends, however it ends but by SIGKILL: it cannot wait for anything. The returned function
+   * withdraws it.
+   */
+  readonly atExit?: (work: () => void) => () => void;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -44,6 +44,10 @@ export function createSystem(): System {
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
       loadKeychain,
       signal: abort.signal,
+      atExit: (work) => {
+        process.on('exit', work);
+        return () => void process.off('exit', work);
+      },
     },
     exitWith(code) {
       process.exitCode = code;

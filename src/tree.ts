@@ -93,6 +93,11 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'print new events as they appear',
         load: () => import('./commands/events/watch.ts'),
       },
+      {
+        name: 'browse',
+        summary: 'an interactive list on the terminal',
+        load: () => import('./commands/events/browse.ts'),
+      },
     ],
   },
   {

@@ -58,7 +58,7 @@ export async function createTableWriter(
 }
 
 /** Of the known columns the subscription is the one to do without; of unknown ones any but the first. */
-function headOf(name: string, byDefault: boolean, forTerminal: boolean): ColumnHead {
+export function headOf(name: string, byDefault: boolean, forTerminal: boolean): ColumnHead {
   const short = SHORT_TITLES.get(name);
   const known = short !== undefined || name === 'eventId';
   const spare = byDefault && (name === 'subscriptionId' || !known);

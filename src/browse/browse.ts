@@ -1,0 +1,122 @@
+import type { Call } from '../command.ts';
+import type { SettingFlags } from '../config/settings.ts';
+import { adaptiveConcurrency } from '../events/adaptive-concurrency.ts';
+import { pageFetcher } from '../events/fetch-page.ts';
+import type { FilterFlags } from '../events/filter-flags.ts';
+import type { Query } from '../events/query.ts';
+import { type ReadPage, readPages } from '../events/read-pages.ts';
+import type { Service } from '../http/service.ts';
+import type { ItemPage } from '../output/item-format.ts';
+import { paletteOf } from '../output/palette.ts';
+import { takesUnicode } from '../output/unicode.ts';
+import { Browsing } from './browsing.ts';
+import { clipboardSequence, eventIdOf } from './event-id.ts';
+import { EventList } from './event-list.ts';
+import { eventLines, openedLines } from './event-view.ts';
+import { listLines } from './list-view.ts';
+import { openReport } from './open-report.ts';
+import { runScreen } from './screen.ts';
+
+/** Few enough to come fast, many enough for several screens. */
+const PAGE_SIZE = 200;
+const CONCURRENCY = 2;
+
+/** Shows the events of the queries on the terminal until the user leaves. Throws what the first page fails with. */
+export async function browse(
+  call: Call<FilterFlags & SettingFlags>,
+  service: Service,
+  queries: readonly Query[],
+): Promise<void> {
+  const { context, reporter } = call;
+  const { stdout } = context;
+  const stream = stdout.stream() as { rows?: number };
+  const look = { palette: await paletteOf(reporter.stdoutColor), unicode: takesUnicode(context) };
+  const size = () => ({ columns: stdout.columns, rows: stream.rows ?? 24 });
+  let redraw = () => {};
+
+  const linesOf = remembered((item: ItemPage, columns) => eventLines(item, columns, look.palette), size);
+  const onChange = () => redraw();
+  const open = (failedOnly: boolean) =>
+    new EventList(eventsOf(service, failedOnly ? failed(queries) : queries, call));
+  const failedOnly = queries.every(({ publishStatus }) => publishStatus === 'FAILED');
+  const browsing = new Browsing({ open, failedOnly, size, linesOf, onChange });
+  await browsing.shown.list.more();
+  const { problem } = browsing.shown.list;
+  if (problem) throw problem;
+  browsing.shown.update();
+  browsing.settle();
+
+  const tell = (message: string) => {
+    browsing.message = message;
+    redraw();
+  };
+  const copy = () => {
+    const id = browsing.current && eventIdOf(browsing.current);
+    if (id) stdout.stream().write(clipboardSequence(id));
+    browsing.message = id ? `sent ${id} to the terminal's clipboard` : 'the event has no eventId to copy';
+  };
+  const report = () => {
+    browsing.message = 'making the report';
+    openReport(call).then(tell, (error: Error) => tell(error.message));
+  };
+  await runScreen(
+    {
+      draw: () => {
+        const { columns } = size();
+        if (!browsing.opened) return listLines(browsing, columns, look);
+        return openedLines(browsing, linesOf(browsing.opened.item), columns, look.palette);
+      },
+      press: (key) => {
+        const request = browsing.press(key);
+        if (request === 'copy') copy();
+        else if (request === 'report') report();
+        return request === 'leave';
+      },
+      onReady: (ready) => {
+        redraw = ready;
+      },
+    },
+    context,
+  );
+}
+
+async function* eventsOf(
+  service: Service,
+  queries: readonly Query[],
+  { context }: Pick<Call, 'context'>,
+): AsyncGenerator<ReadPage> {
+  const { baseUrl } = service;
+  const { clock, signal } = context;
+  const { width: concurrency, onRetry } = adaptiveConcurrency(CONCURRENCY);
+  const fetchPage = pageFetcher(service, clock, onRetry);
+  for (const query of queries) {
+    const options = { baseUrl, query, pageSize: PAGE_SIZE, concurrency, signal };
+    for await (const page of readPages(fetchPage, options)) {
+      // How many the later queries match is not known yet.
+      yield queries.length === 1 ? page : { ...page, total: undefined };
+    }
+  }
+}
+
+/** The same searches for failures alone, each once. */
+function failed(queries: readonly Query[]): Query[] {
+  const distinct = new Map<string, Query>();
+  for (const query of queries) {
+    const changed = { ...query, publishStatus: 'FAILED' as const };
+    distinct.set(JSON.stringify(changed), changed);
+  }
+  return [...distinct.values()];
+}
+
+/** The lines of the event that was asked for last: they are needed for every key and every drawing. */
+function remembered(
+  make: (item: ItemPage, columns: number) => readonly string[],
+  size: () => { readonly columns: number },
+): (item: ItemPage) => readonly string[] {
+  let last: { item: ItemPage; columns: number; lines: readonly string[] } | undefined;
+  return (item) => {
+    const { columns } = size();
+    if (last?.item !== item || last.columns !== columns) last = { item, columns, lines: make(item, columns) };
+    return last.lines;
+  };
+}

@@ -1,0 +1,163 @@
+import type { ItemPage } from '../output/item-format.ts';
+import type { EventList } from './event-list.ts';
+import { FilteredList } from './filtered-list.ts';
+import { characterOf, type Key, moved, movementOf } from './keys.ts';
+
+export interface ScreenSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+/** What a key asks for that the list itself cannot do. */
+export type Request = 'leave' | 'copy' | 'report';
+
+export interface BrowsingParts {
+  /** Begins to read the events, or those that failed. */
+  readonly open: (failedOnly: boolean) => EventList;
+  readonly failedOnly: boolean;
+  readonly size: () => ScreenSize;
+  /** The lines of an event opened whole, at the present width. */
+  readonly linesOf: (item: ItemPage) => readonly string[];
+  /** Something changed that no key did. */
+  readonly onChange: () => void;
+}
+
+/** Title, column heads and the line of keys. */
+const AROUND_LIST = 3;
+const AROUND_EVENT = 2;
+/** Pages read for one key press at most: a filter that nothing matches must not download everything. */
+const PATIENCE = 20;
+
+/** Where somebody is in a list of events, and what keys do to that. It draws nothing. */
+export class Browsing {
+  readonly #parts: BrowsingParts;
+  readonly #lists = new Map<boolean, FilteredList>();
+  failedOnly: boolean;
+  filter = '';
+  /** Whether keys go to the filter. */
+  typing = false;
+  selected = 0;
+  /** The first row on the screen. */
+  top = 0;
+  /** The first line on the screen of the event that is open. */
+  opened: { readonly item: ItemPage; line: number } | undefined;
+  message = '';
+  #patience = PATIENCE;
+
+  constructor(parts: BrowsingParts) {
+    this.#parts = parts;
+    this.failedOnly = parts.failedOnly;
+  }
+
+  get shown(): FilteredList {
+    let shown = this.#lists.get(this.failedOnly);
+    if (!shown) {
+      shown = new FilteredList(this.#parts.open(this.failedOnly));
+      shown.filter(this.filter);
+      this.#lists.set(this.failedOnly, shown);
+    }
+    return shown;
+  }
+
+  get listRows(): number {
+    return Math.max(1, this.#parts.size().rows - AROUND_LIST);
+  }
+
+  get eventRows(): number {
+    return Math.max(1, this.#parts.size().rows - AROUND_EVENT);
+  }
+
+  /** The event that is open, or the selected one. */
+  get current(): ItemPage | undefined {
+    const place = this.shown.places[this.selected];
+    return this.opened?.item ?? (place === undefined ? undefined : this.shown.list.at(place));
+  }
+
+  press(key: Key): Request | undefined {
+    this.message = '';
+    this.#patience = PATIENCE;
+    const request = this.opened
+      ? this.#pressInEvent(key)
+      : this.typing
+        ? this.#type(key)
+        : this.#pressInList(key);
+    this.settle();
+    return request;
+  }
+
+  /** Keeps the selection on the screen and reads on where its end is near. */
+  settle(): void {
+    const { shown, listRows } = this;
+    this.selected = Math.max(0, Math.min(this.selected, shown.places.length - 1));
+    this.top = Math.max(Math.min(this.top, this.selected), this.selected - listRows + 1);
+    const wanted = this.selected + 2 * listRows;
+    if (shown.list.ended || shown.list.loading || shown.places.length > wanted || this.#patience === 0)
+      return;
+    this.#patience--;
+    void shown.list.more().then(() => {
+      shown.update();
+      this.settle();
+      this.#parts.onChange();
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const { list } of this.#lists.values()) await list.close();
+  }
+
+  #pressInList(key: Key): Request | undefined {
+    const movement = movementOf(key, true);
+    if (movement) this.selected = moved(this.selected, movement, this.shown.places.length, this.listRows);
+    else if (key.name === 'return' || key.name === 'enter') this.#openSelected();
+    else if (key.name === 'escape' || key.sequence === 'q') return 'leave';
+    else if (key.sequence === '/') this.typing = true;
+    else if (key.sequence === 'f') this.#toggleFailed();
+    else return requestOf(key);
+    return undefined;
+  }
+
+  #pressInEvent(key: Key): Request | undefined {
+    const opened = this.opened as { item: ItemPage; line: number };
+    const movement = movementOf(key, true);
+    const last = Math.max(0, this.#parts.linesOf(opened.item).length - this.eventRows);
+    if (movement) opened.line = Math.min(last, moved(opened.line, movement, last + 1, this.eventRows));
+    else if (key.sequence === 'q') return 'leave';
+    else if (['escape', 'return', 'enter', 'backspace', 'left'].includes(key.name ?? ''))
+      this.opened = undefined;
+    else return requestOf(key);
+    return undefined;
+  }
+
+  #type(key: Key): undefined {
+    const movement = movementOf(key, false);
+    const character = characterOf(key);
+    if (movement) this.selected = moved(this.selected, movement, this.shown.places.length, this.listRows);
+    else if (key.name === 'return' || key.name === 'enter') this.typing = false;
+    else if (key.name === 'escape') {
+      this.typing = false;
+      this.#refilter('');
+    } else if (key.name === 'backspace') this.#refilter([...this.filter].slice(0, -1).join(''));
+    else if (key.ctrl && key.name === 'u') this.#refilter('');
+    else if (character) this.#refilter(this.filter + character);
+  }
+
+  #refilter(filter: string): void {
+    if (filter === this.filter) return;
+    this.filter = filter;
+    this.selected = 0;
+    for (const shown of this.#lists.values()) shown.filter(filter);
+  }
+
+  #toggleFailed(): void {
+    this.failedOnly = !this.failedOnly;
+    this.selected = 0;
+  }
+
+  #openSelected(): void {
+    const { current } = this;
+    if (current) this.opened = { item: current, line: 0 };
+  }
+}
+
+function requestOf({ sequence }: Key): Request | undefined {
+  return sequence === 'y' ? 'copy' : sequence === 'o' ? 'report' : undefined;
+}

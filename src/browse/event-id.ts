@@ -1,0 +1,20 @@
+import { memberPath } from '../output/field-path.ts';
+import type { ItemPage } from '../output/item-format.ts';
+import { createCursor, MISSING } from '../output/json-cursor.ts';
+import { valueText } from '../output/value-text.ts';
+
+/** What the item says its id is; undefined where it does not. */
+export function eventIdOf({ bytes, spans }: ItemPage): string | undefined {
+  const cursor = createCursor([memberPath('eventId')]);
+  cursor.read(bytes, spans[0] as number);
+  const start = cursor.starts[0] as number;
+  return start === MISSING ? undefined : valueText(bytes, start, cursor.ends[0] as number) || undefined;
+}
+
+/**
+ * The escape sequence by which a terminal puts text on the clipboard of the machine it runs on (OSC 52 of xterm's control
+ * sequences): it needs no program beside, and works through SSH.
+ */
+export function clipboardSequence(text: string): string {
+  return `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`;
+}

@@ -1,0 +1,70 @@
+import type { ReadPage } from '../events/read-pages.ts';
+import type { ItemPage } from '../output/item-format.ts';
+
+/** Events as far as they were read; the rest is read when somebody comes near the end. */
+export class EventList {
+  readonly #pages: AsyncIterator<ReadPage>;
+  readonly #items: ItemPage[] = [];
+  #loading: Promise<void> | undefined;
+  /** How many there are in all, where the service tells. */
+  total: number | undefined;
+  ended = false;
+  /** Why no more could be read. */
+  problem: Error | undefined;
+
+  constructor(pages: AsyncIterator<ReadPage>) {
+    this.#pages = pages;
+  }
+
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** An event as a page of one. */
+  at(index: number): ItemPage {
+    return this.#items[index] as ItemPage;
+  }
+
+  get loading(): boolean {
+    return this.#loading !== undefined;
+  }
+
+  /** Reads one more page; while one is being read, that one. Never rejects: see `problem`. */
+  more(): Promise<void> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async close(): Promise<void> {
+    await this.#pages.return?.();
+  }
+
+  async #read(): Promise<void> {
+    if (this.ended) return;
+    try {
+      const { done, value } = await this.#pages.next();
+      if (done) {
+        this.ended = true;
+        return;
+      }
+      const { items, total } = value;
+      this.total = total;
+      for (let item = 0; item < items.count; item++)
+        this.#items.push({
+          bytes: items.bytes,
+          spans: items.spans.subarray(2 * item, 2 * item + 2),
+          count: 1,
+        });
+    } catch (error) {
+      this.ended = true;
+      this.problem = error as Error;
+    }
+  }
+}
+
+/** The event's own JSON text. */
+export function textOf({ bytes, spans }: ItemPage): string {
+  return bytes.toString('utf8', spans[0], spans[1]);
+}

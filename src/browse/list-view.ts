@@ -1,0 +1,99 @@
+import { cutTo } from '../output/cell-width.ts';
+import { tableColumns } from '../output/default-columns.ts';
+import { createRowReader } from '../output/item-cells.ts';
+import type { ItemPage } from '../output/item-format.ts';
+import { membersOf } from '../output/item-members.ts';
+import { grouped } from '../output/numbers-text.ts';
+import type { Palette } from '../output/palette.ts';
+import { terminalCell } from '../output/table-cell.ts';
+import { headOf } from '../output/table-items.ts';
+import { type Column, fittedCells, fittedTitles, NONE, terminalColumns } from '../output/table-layout.ts';
+import { terminalSafeLine } from '../output/terminal-safe.ts';
+import type { Browsing } from './browsing.ts';
+import type { EventList } from './event-list.ts';
+
+export interface Look {
+  readonly palette: Palette;
+  readonly unicode: boolean;
+}
+
+/** Rows by which the columns are laid out. */
+const MEASURED = 200;
+const GAP = '  ';
+const TYPING = 'type to filter what was read  enter keep  esc clear';
+const KEYS = 'enter open  / filter  f failed only  y copy id  o report  q quit';
+
+/** The list as lines, exactly as many as the screen has rows. */
+export function listLines(browsing: Browsing, columns: number, look: Look): string[] {
+  const { palette, unicode } = look;
+  const { shown, selected, top, listRows } = browsing;
+  const table = layoutOf(shown.list, columns - 2);
+  const lines = [
+    titleLine(browsing, columns, look),
+    `${GAP}${fittedTitles(table.columns, palette).join(GAP)}`,
+  ];
+  for (let row = top; row < top + listRows; row++) {
+    const place = shown.places[row];
+    if (place === undefined) {
+      lines.push(row === 0 ? `${GAP}${palette.dim(cutTo(emptyText(browsing), columns - 2))}` : '');
+      continue;
+    }
+    const cells = fittedCells(table.read(shown.list.at(place)), table.columns, palette).join(GAP);
+    lines.push(
+      row === selected ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(cells)}` : `${GAP}${cells}`,
+    );
+  }
+  const { problem } = shown.list;
+  const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
+  return [...lines, footerLine(message, browsing.typing ? TYPING : KEYS, columns, palette)];
+}
+
+/** The bottom line, never empty and never as wide as the screen: what happened last, else the keys. */
+export function footerLine(message: string, keys: string, columns: number, palette: Palette): string {
+  const text = cutTo(terminalSafeLine(message || keys) || ' ', Math.max(1, columns - 1));
+  return message ? palette.caution(text) : palette.dim(text);
+}
+
+function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Look): string {
+  const { shown, filter, typing, failedOnly } = browsing;
+  const { list } = shown;
+  const all = list.ended ? list.length : (list.total ?? list.length);
+  const more = list.ended || list.total !== undefined ? '' : ' or more';
+  const parts = [`${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`];
+  if (filter !== '' || typing) {
+    const read = list.ended ? '' : ` of the first ${grouped(list.length)}`;
+    parts.push(
+      `${grouped(shown.places.length)}${read} with /${terminalSafeLine(filter)}${typing ? (unicode ? '▏' : '_') : ''}`,
+    );
+  }
+  if (list.loading) parts.push('reading');
+  return palette.bold(cutTo(parts.join(', '), columns - 1));
+}
+
+function emptyText({ shown, filter }: Browsing): string {
+  if (shown.list.loading) return 'reading';
+  return filter === '' ? 'no events match' : 'none of the events read so far';
+}
+
+interface Layout {
+  readonly room: number;
+  readonly measured: number;
+  readonly columns: readonly Column[];
+  readonly read: (item: ItemPage) => string[];
+}
+const layouts = new WeakMap<EventList, Layout>();
+
+/** Columns by the first events; laid out again when the screen's width changes. */
+function layoutOf(list: EventList, room: number): Layout {
+  const measured = Math.min(MEASURED, list.length);
+  const known = layouts.get(list);
+  if (known && known.room === room && known.measured === measured) return known;
+  const items = Array.from({ length: measured }, (_, place) => list.at(place));
+  const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
+  const reader = createRowReader(fields, terminalCell, NONE);
+  const read = (item: ItemPage) => reader(item)[0] as string[];
+  const heads = fields.map(({ text }, index) => headOf(text, index > 0, true));
+  const layout = { room, measured, columns: terminalColumns(heads, items.map(read), room), read };
+  layouts.set(list, layout);
+  return layout;
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { addConnectionFlags } from '../../config/setting-flags.ts';
+import type { SettingFlags } from '../../config/settings.ts';
+import { UsageError } from '../../errors.ts';
+import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+
+interface Flags extends FilterFlags, SettingFlags {}
+
+export function declare(command: Command, action: Action): void {
+  addConnectionFlags(addFilterFlags(command))
+    .addHelpText(
+      'after',
+      `
+Keys: arrows, page up and down, home and end move; enter opens the event, esc goes back; / filters what was read so far as
+you type; f shows failures alone; y puts the event's id on the terminal's clipboard; o opens a report; q leaves.
+
+Examples:
+  $ hooktrail events browse --failed --since 24h
+  $ hooktrail events browse --type document.signed`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const queries = filterQueries(flags, context.clock.now());
+  if (!context.stdin.isTerminal || !context.stdout.isTerminal || context.environment['TERM'] === 'dumb') {
+    throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
+      next: 'use `hooktrail events search` with the same filters',
+    });
+  }
+  const { withService } = await import('../../oauth/connect.ts');
+  const { browse } = await import('../../browse/browse.ts');
+  // A line printed between would stand in the middle of the list.
+  const unseen = () => {};
+  const silent = { ...reporter, trace: unseen, notice: unseen };
+  await withService({ ...call, reporter: silent }, (service) => browse(call, service, queries));
+}

@@ -1,0 +1,213 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Browsing } from '../../src/browse/browsing.ts';
+import { EventList, textOf } from '../../src/browse/event-list.ts';
+import { eventLines, openedLines } from '../../src/browse/event-view.ts';
+import type { Key } from '../../src/browse/keys.ts';
+import { listLines } from '../../src/browse/list-view.ts';
+import type { ReadPage } from '../../src/events/read-pages.ts';
+import { cellWidth } from '../../src/output/cell-width.ts';
+import { plain } from '../../src/output/palette.ts';
+import { pageOf } from '../support/outputs.ts';
+
+const look = { palette: plain, unicode: true };
+const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
+const named = (name: string): Key => ({ name, sequence: '' });
+const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
+
+/** Pages of some size, and how many of them were read. */
+function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns = 60, total = true } = {}) {
+  const read = { pages: 0, lists: 0 };
+  async function* pages(): AsyncGenerator<ReadPage> {
+    for (let from = 0; from < items.length; from += pageSize) {
+      read.pages++;
+      const page = pageOf(items.slice(from, from + pageSize));
+      yield {
+        items: { ...page, keys: new Float64Array(page.count) },
+        total: total ? items.length : undefined,
+      } as ReadPage;
+    }
+  }
+  const size = { rows, columns };
+  const open = () => {
+    read.lists++;
+    return new EventList(pages());
+  };
+  const changed = { resolve: () => {} };
+  const state = new Browsing({
+    open,
+    failedOnly: false,
+    size: () => size,
+    linesOf: (item) => eventLines(item, size.columns, plain),
+    onChange: () => changed.resolve(),
+  });
+  const settled = async () => {
+    state.settle();
+    for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+  };
+  const press = async (...keys: Key[]) => {
+    let request: string | undefined;
+    for (const key of keys) request = state.press(key);
+    await settled();
+    return request;
+  };
+  const lines = () =>
+    state.opened
+      ? openedLines(state, eventLines(state.opened.item, size.columns, plain), size.columns, plain)
+      : listLines(state, size.columns, look);
+  return { state, press, settled, lines, read, size, current: () => state.current && textOf(state.current) };
+}
+const many = Array.from({ length: 95 }, (_, number) => event(number));
+
+describe('browsing', () => {
+  test('reads two screens ahead and no further, and all when one goes to the end again and again', async () => {
+    const { settled, press, read, state } = browsing(many);
+    await settled();
+    expect(read.pages).toBe(2);
+    while (!state.shown.list.ended) await press(named('end'));
+    expect(state.shown.places).toHaveLength(95);
+    expect(read.pages).toBe(10);
+  });
+
+  test('moves by keys, keeps the selection on the screen, and stops at both ends', async () => {
+    const { settled, press, lines, current } = browsing(many);
+    await settled();
+    await press(named('up'));
+    expect(current()).toContain('id-0"');
+    await press(named('down'), named('pagedown'), ...typed('j'));
+    expect(current()).toContain('id-7"');
+    expect(lines().find((line) => line.startsWith('❯'))).toContain('id-7');
+    await press(...typed('G'), ...typed('G'), named('home'));
+    expect(current()).toContain('id-0"');
+  });
+
+  test('filters as one types, by all words in any case, and takes back', async () => {
+    const items = many.map((text, number) =>
+      number % 10 === 3 ? event(number, ',"why":"Time out ÄÖ"') : text,
+    );
+    const { settled, press, state, lines } = browsing(items, { pageSize: 100 });
+    await settled();
+    await press(...typed('/time äö'));
+    expect(state.shown.places).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
+    expect(lines()[0]).toBe('95 events, 10 with /time äö▏');
+    // Letters that are keys elsewhere.
+    await press(...typed('qyfo'));
+    expect(state.shown.places).toEqual([]);
+    expect(lines()[2]).toBe('  none of the events read so far');
+    for (let times = 0; times < 4; times++) await press(named('backspace'));
+    expect(state.shown.places).toHaveLength(10);
+    await press(named('return'), named('down'));
+    expect(state.current && textOf(state.current)).toContain('id-13"');
+    await press(...typed('/'), named('escape'));
+    expect(state.shown.places).toHaveLength(95);
+    expect(await press(named('escape'))).toBe('leave');
+  });
+
+  test('a filter that nothing matches does not read without end', async () => {
+    const { settled, press, read, state } = browsing(many, { pageSize: 1 });
+    await settled();
+    const before = read.pages;
+    await press(...typed('/'), ...typed('z'));
+    expect(read.pages - before).toBeLessThanOrEqual(21);
+    expect(state.shown.list.ended).toBe(false);
+  });
+
+  test('opens an event whole, scrolls it, and comes back to its place', async () => {
+    const long = `,"list":[${Array.from({ length: 40 }, (_, number) => number).join(',')}]`;
+    const { settled, press, lines, state } = browsing([event(0), event(1, long), event(2)]);
+    await settled();
+    await press(named('down'), named('return'));
+    expect(lines().slice(0, 3)).toEqual(['event, lines 1 to 6 of 46', '{', '  "eventId": "id-1",']);
+    await press(named('end'));
+    expect(lines().slice(-3, -1)).toEqual(['  ]', '}']);
+    await press(named('escape'));
+    expect(state.selected).toBe(1);
+    expect(lines()[3]).toMatch(/^❯ /);
+  });
+
+  test('f has lists of its own, each read once', async () => {
+    const { settled, press, read, state } = browsing(many);
+    await settled();
+    await press(...typed('f'));
+    expect(state.failedOnly).toBe(true);
+    await press(...typed('f'), ...typed('f'));
+    expect(read.lists).toBe(2);
+  });
+
+  test('an error is told and what was read stays', async () => {
+    async function* failing(): AsyncGenerator<ReadPage> {
+      const page = pageOf([event(0)]);
+      yield { items: { ...page, keys: new Float64Array(1) }, total: 9 } as ReadPage;
+      throw new Error('gone \u001b[31m');
+    }
+    const state = new Browsing({
+      open: () => new EventList(failing()),
+      failedOnly: false,
+      size: () => ({ rows: 8, columns: 60 }),
+      linesOf: () => [],
+      onChange: () => {},
+    });
+    state.settle();
+    for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+    const lines = listLines(state, 60, look);
+    expect(lines.at(-1)).toBe('could not read on: gone \\u001b[31m');
+    expect(lines[0]).toBe('1 event');
+  });
+
+  test('requests are told apart from keys that do something here', async () => {
+    const { settled, press } = browsing(many);
+    await settled();
+    expect(await press(...typed('y'))).toBe('copy');
+    expect(await press(...typed('o'))).toBe('report');
+    expect(await press(...typed('x'))).toBeUndefined();
+    expect(await press(...typed('q'))).toBe('leave');
+    await press(named('return'));
+    expect(await press(...typed('y'))).toBe('copy');
+    expect(await press(...typed('q'))).toBe('leave');
+  });
+});
+
+test('fills the screen exactly, whatever its size, the events and the keys', async () => {
+  const key = fc.oneof(
+    fc
+      .constantFrom('up', 'down', 'pageup', 'pagedown', 'home', 'end', 'return', 'escape', 'backspace')
+      .map(named),
+    fc.constantFrom('/', 'f', 'a', '界', 'e\u0301').map((sequence) => ({ sequence, name: sequence })),
+  );
+  const item = fc.record(
+    { eventId: fc.string({ unit: 'binary' }), other: fc.jsonValue() },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(item, { maxLength: 30 }),
+      fc.array(key, { maxLength: 25 }),
+      fc.integer({ min: 4, max: 30 }),
+      fc.integer({ min: 10, max: 200 }),
+      async (items, keys, rows, columns) => {
+        const { settled, press, lines, size } = browsing(
+          items.map((value) => JSON.stringify(value)),
+          { rows, columns },
+        );
+        await settled();
+        for (const one of keys) {
+          await press(one);
+          const drawn = lines();
+          expect(drawn).toHaveLength(rows);
+          const last = stripVTControlCharacters(drawn.at(-1) as string);
+          expect(last.length).toBeGreaterThan(0);
+          expect(cellWidth(last)).toBeLessThan(columns);
+          for (const line of drawn) {
+            expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+            expect(cellWidth(line)).toBeLessThanOrEqual(columns);
+          }
+        }
+        size.columns = 20;
+        await settled();
+        expect(lines()).toHaveLength(rows);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
