@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { type Shell, shells } from '../completion/shells.ts';
 import { nearest } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
+import { type Shell, shells } from '../shells/shells.ts';
 
 export function declare(command: Command, action: Action): void {
   command
@@ -31,6 +31,6 @@ async function run({ args, context }: Call): Promise<void> {
       ...(meant ? { next: `did you mean ${meant}?` } : {}),
     });
   }
-  const { completionScript } = await import('../completion/scripts.ts');
+  const { completionScript } = await import('../shells/completion-script.ts');
   await context.stdout.write(await completionScript(shell));
 }

@@ -18,17 +18,18 @@ Examples:
   $ hooktrail help exit-codes
   $ hooktrail help filters`,
     )
-    .action(action(run));
+    .action(action((call) => run(call, () => command.parent?.commands.map((one) => one.name()) ?? [])));
 }
 
-async function run({ args, context, invoke }: Call): Promise<ExitCode | void> {
+async function run(
+  { args, context, invoke }: Call,
+  commands: () => readonly string[],
+): Promise<ExitCode | void> {
   const [first] = args;
   const topic = args.length === 1 ? topics.find(({ name }) => name === first) : undefined;
   if (topic) return await context.stdout.write(await topic.text());
-  const { tree } = await import('../tree.ts');
-  if (first !== undefined && !tree.some(({ name }) => name === first)) {
-    const names = [...tree, ...topics].map(({ name }) => name);
-    const meant = nearest(first, names);
+  if (first !== undefined && !commands().includes(first)) {
+    const meant = nearest(first, [...commands(), ...topics.map(({ name }) => name)]);
     throw new UsageError(`there is no command or topic '${first}'`, {
       next: meant ? `did you mean ${meant}?` : 'run hooktrail --help to see them all',
     });

@@ -1,5 +1,5 @@
 import type { Argument, Option } from 'commander';
-import { shells } from './shells.ts';
+import { shells } from '../shells/shells.ts';
 
 /** What a value is: one of a few words, a name that only this machine or the service knows, a file, or anything. */
 export type Kind =

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { readSources, type Source } from './sources.ts';
+import { violations } from './violations.ts';
+
+const source = (path: string, text: string): Source => ({ path, text });
+
+describe('the rules of the code', () => {
+  test('hold in every file', async () => {
+    const sources = await readSources();
+    expect(sources.length).toBeGreaterThan(200);
+    expect(violations(sources)).toEqual([]);
+  });
+
+  test('files are about 60 lines in the median', async () => {
+    const lines = (await readSources())
+      .filter(({ path }) => path.startsWith('src/'))
+      .map(({ text }) => text.trimEnd().split('\n').length)
+      .sort((a, b) => a - b);
+    expect(lines[lines.length >> 1]).toBeLessThanOrEqual(65);
+  });
+
+  test.each([
+    [source('src/http/x.ts', "import { a } from '../commands/login.ts';"), 'http must not import commands'],
+    [source('src/http/x.ts', "const a = await import('../program.ts');"), 'http must not import program'],
+    [source('src/commands/x.ts', "import { a } from './login.ts';"), 'a command must not import another'],
+    [source('src/commands/a/x.ts', "import { a } from '../b/y.ts';"), 'a command must not import another'],
+    [source('src/commands/x.ts', "import { a } from '../main.ts';"), 'commands must not import main'],
+    [source('src/sandbox/x.ts', "import { a } from '../events/page.ts';"), 'sandbox must not import events'],
+    [
+      source('src/events/x.ts', "import { a } from '../sandbox/sandbox.ts';"),
+      'events must not import sandbox',
+    ],
+    [source('src/events/x.ts', 'process.exitCode = 1;'), 'only the system knows process'],
+    [source('src/events/x.ts', "import process from 'node:process';"), 'only the system knows process'],
+    [source('bin/x.js', 'process.exit(1);'), 'process.exit cuts pipes short'],
+    [source('src/sandbox/x.ts', 'process.exit(1);'), 'process.exit cuts pipes short'],
+    [source('src/events/x.ts', 'const now = Date.now();'), 'only the system knows the clock'],
+    [
+      source('src/commands/x.ts', "import { Agent } from 'undici';"),
+      'heavy libraries are imported when used',
+    ],
+    [source('src/events/utils.ts', ''), 'a name without a subject'],
+    [source('src/helpers/page.ts', ''), 'a name without a subject'],
+    [source('src/events/long.ts', 'x\n'.repeat(251)), 'longer than 250 lines'],
+  ])('%j breaks one', (file, rule) => {
+    expect(violations([file])).toEqual([`${file.path}: ${rule}`]);
+  });
+
+  test.each([
+    source('src/sandbox/x.ts', "import type { Item } from '../events/page.ts';"),
+    source(
+      'src/commands/x.ts',
+      "import { a } from '../events/page.ts';\nconst { b } = await import('undici');",
+    ),
+    source('src/events/x.ts', '// process.exit is never called here\nconst processed = 1;'),
+  ])('%j breaks none', (file) => {
+    expect(violations([file])).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+import path from 'node:path';
+import type { Source } from './sources.ts';
+
+/**
+ * The layers, each of which imports only itself and those below: the program is built from commands, commands from what
+ * the tool can do. What stands on one line may import each other.
+ */
+const layers: readonly (readonly string[])[] = [
+  ['start', 'compile-cache'],
+  ['main', 'manual'],
+  ['completion'],
+  ['program'],
+  ['tree'],
+  ['commands'],
+  ['help'],
+  ['browse', 'oauth', 'credentials', 'events', 'webhooks', 'http', 'output', 'config', 'command', 'shells'],
+  ['system', 'browser', 'streams', 'context', 'errors', 'version'],
+];
+
+/** Libraries that cost more than a declaration of flags may. */
+const heavy =
+  /^(undici|ora|open|chalk|echarts|jq-wasm|oidc-provider|csv-stringify|cli-table3|@clack|@inquirer|oauth4webapi|string-width|keytar)/;
+/** It compares with what the file system stamped, whatever a test's clock says. */
+const ageOfFiles = 'src/credentials/lock-generations.ts';
+const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
+
+/** One line for each rule that a file breaks. */
+export function violations(sources: readonly Source[]): string[] {
+  return sources.flatMap((source) =>
+    [...new Set(brokenRules(source))].map((rule) => `${source.path}: ${rule}`),
+  );
+}
+
+function brokenRules({ path: file, text }: Source): string[] {
+  const broken: string[] = [];
+  const code = withoutComments(text);
+  const isSource = file.startsWith('src/');
+  if (file.split('/').some((part) => forbiddenName.test(part))) broken.push('a name without a subject');
+  if (isSource && text.split('\n').length - 1 > 250) broken.push('longer than 250 lines');
+  if (!file.startsWith('test/') && /\bprocess\.exit\(/.test(code))
+    broken.push('process.exit cuts pipes short');
+  else if (isSource && !maySeeProcess(file) && /\bprocess\.|['"]node:process['"]/.test(code))
+    broken.push('only the system knows process');
+  if (isSource && !maySeeProcess(file) && file !== ageOfFiles && /\bDate\.now\(\)|new Date\(\)/.test(code))
+    broken.push('only the system knows the clock');
+  if (isSource) for (const imported of importsOf(code)) broken.push(...brokenBy(file, imported));
+  return broken;
+}
+
+/** The sandbox is a program of its own, but for ending the process. */
+function maySeeProcess(file: string): boolean {
+  return file === 'src/system.ts' || file.startsWith('src/sandbox/');
+}
+
+interface Import {
+  readonly from: string;
+  readonly isType: boolean;
+  readonly isDynamic: boolean;
+}
+
+function importsOf(code: string): Import[] {
+  const fixed = [...code.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'/gm)].map(
+    ([, type, from = '']) => ({ from, isType: Boolean(type), isDynamic: false }),
+  );
+  const dynamic = [...code.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from = '']) => ({
+    from,
+    isType: false,
+    isDynamic: true,
+  }));
+  return [...fixed, ...dynamic];
+}
+
+function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
+  if (isType) return [];
+  if (!from.startsWith('.')) {
+    const isEarly = !isDynamic && heavy.test(from) && file.startsWith('src/commands/');
+    return isEarly ? ['heavy libraries are imported when used'] : [];
+  }
+  const target = path.posix.join(path.posix.dirname(file), from);
+  if (!target.startsWith('src/')) return [];
+  const [own, other] = [partOf(file), partOf(target)];
+  if (own === 'commands' && other === 'commands') return ['a command must not import another'];
+  if (own === other) return [];
+  // The sandbox shares nothing with the client; the commands that run it are the client's only way to it.
+  if (own === 'sandbox' || (other === 'sandbox' && own !== 'commands'))
+    return [`${own} must not import ${other}`];
+  if (other === 'sandbox') return [];
+  return layerOf(own) <= layerOf(other) ? [] : [`${own} must not import ${other}`];
+}
+
+/** The folder below `src`, or the file's own name. */
+function partOf(file: string): string {
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+function layerOf(part: string): number {
+  const layer = layers.findIndex((names) => names.includes(part));
+  if (layer === -1) throw new Error(`src/${part} has no layer: give it one in ${import.meta.filename}`);
+  return layer;
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
+}

@@ -1,0 +1,119 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describeAll } from '../../src/manual/describe.ts';
+import { freePort } from '../support/ports.ts';
+import { run, start } from '../support/program.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+/** How each command is called here; `interrupt`: it runs until it is told to end. */
+const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: true }>> = {
+  login: {},
+  status: { args: ['--check'] },
+  token: {},
+  'event-types': {},
+  'events search': { args: ['--all'] },
+  'events get': { args: ['00000000-0000-4000-8000-000000000000'] },
+  'events count': {},
+  'events stats': {},
+  'events watch': { args: ['--interval', '1s'], interrupt: true },
+  'events export': { args: ['exported'] },
+  'events report': { args: ['report.html'] },
+  'events browse': {},
+  'webhooks listen': { args: ['--port', '0', '--journal', 'journal'], interrupt: true },
+  'webhooks recover': {
+    args: ['--after', '1h', '--journal', 'recovered', '--forward-to', 'HANDLER'],
+    interrupt: true,
+  },
+  api: { args: ['/event-types'] },
+  'profiles list': {},
+  'profiles use': { args: ['default'] },
+  'config list': {},
+  'config get': { args: ['base-url'] },
+  'config set': { args: ['scope', 'event_api'] },
+  'config unset': { args: ['scope'] },
+  'config path': {},
+  sandbox: { args: ['--events', '10'], interrupt: true },
+  demo: { args: [] },
+  completion: { args: ['bash'] },
+  help: { args: ['filters'] },
+  'profiles delete': { args: ['default'] },
+  logout: {},
+};
+
+/** They bring a service of their own, on ports of their own. */
+const selfContained = new Set(['demo', 'sandbox']);
+
+describe('whom the program speaks to', () => {
+  let signingIn: SigningIn;
+  let log: string;
+  let env: Record<string, string>;
+  beforeAll(async () => {
+    signingIn = await startSigningIn();
+    log = path.join(signingIn.home.folder, 'sockets.log');
+    const watcher = path.resolve(import.meta.dirname, '../support/watch-sockets.mjs');
+    env = {
+      ...signingIn.env,
+      HOOKTRAIL_API_TOKEN: 'a token of the webhook',
+      HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+      NODE_OPTIONS: `--import=${pathToFileURL(watcher)}`,
+      SOCKET_LOG: log,
+    };
+  });
+  afterAll(() => signingIn[Symbol.asyncDispose]());
+
+  test('every command of the tree is watched', async () => {
+    const { commands } = await describeAll();
+    const paths = commands.map(({ command }) => {
+      const words: string[] = [];
+      for (let at = command; at.parent; at = at.parent) words.unshift(at.name());
+      return words.join(' ');
+    });
+    expect(paths.filter((words) => !(words in calls))).toEqual([]);
+  });
+
+  test('the watcher sees connections and names', async () => {
+    await writeFile(log, '');
+    const elsewhere = { ...env, HOOKTRAIL_BASE_URL: 'https://nowhere.invalid', HOOKTRAIL_ACCESS_TOKEN: 't' };
+    const { pid, kill, finished } = start(['api', '/'], { env: elsewhere });
+    expect(pid).toBeGreaterThan(0);
+    for (let tries = 0; tries < 100 && (await readFile(log, 'utf8')) === ''; tries++) await setTimeout(50);
+    kill('SIGINT');
+    await finished;
+    expect(await readFile(log, 'utf8')).toContain('name nowhere.invalid\n');
+  });
+
+  test.each(Object.entries(calls))(
+    '%s: the configured service and provider, and nobody else',
+    async (name, call) => {
+      const handler = `http://127.0.0.1:${await freePort()}`;
+      const args = [
+        ...name.split(' '),
+        ...(call.args ?? []).map((arg) => (arg === 'HANDLER' ? handler : arg)),
+      ];
+      await writeFile(log, '');
+      if (call.interrupt) {
+        const program = start(args, { env });
+        await Promise.race([
+          program.printed('stderr', /\n/),
+          program.printed('stdout', /\n/),
+          setTimeout(3000),
+        ]);
+        await setTimeout(1500);
+        program.kill('SIGINT');
+        await program.finished;
+      } else {
+        await run(args, { env });
+      }
+      const seen = [...new Set((await readFile(log, 'utf8')).split('\n').filter((line) => line !== ''))];
+      const origins = [signingIn.env['HOOKTRAIL_BASE_URL'], signingIn.redirectUri, handler];
+      const allowed = origins.map((url) => `connect ${new URL(url as string).host}`);
+      const foreign = seen.filter((line) =>
+        selfContained.has(name) ? !/^connect (127\.0\.0\.1|::1):\d+$/.test(line) : !allowed.includes(line),
+      );
+      expect(foreign).toEqual([]);
+    },
+  );
+});
