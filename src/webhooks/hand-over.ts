@@ -18,7 +18,7 @@ const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
 /** How often an event may fail while others are taken. */
-const OWN_FAILURES = 4;
+const OWN_FAILURES = 8;
 
 /**
  * Hands events to a handler that may be overloaded or down: answers of 5xx, 408, 425 and 429, and none at all, are tried
@@ -48,10 +48,10 @@ export class HandOver {
       await clock.sleep(wait, signal);
     }
     let own = 0;
+    let before = this.#taken;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
       if (this.#givenUp) return 'the handler was given up before';
-      const before = this.#taken;
       const answer = await this.#handler.hand(event);
       if (isTaken(answer)) {
         this.#taken++;
@@ -59,27 +59,33 @@ export class HandOver {
         this.#quietUntil = 0;
         return undefined;
       }
-      if (this.#taken > before) own++;
-      const delay = isPassing(answer) && own < OWN_FAILURES ? this.#delay(answer, tries) : undefined;
-      if (delay === undefined) return answerText(answer);
-      await clock.sleep(delay, signal);
+      // Others were taken since the last try: it is this event that fails, and nobody else has to wait.
+      const isAlone = this.#taken > before;
+      before = this.#taken;
+      if (isAlone) own++;
+      const goesOn = isPassing(answer) && own < OWN_FAILURES && (isAlone || this.#hasPatience());
+      if (!goesOn) return answerText(answer);
+      await clock.sleep(this.#delay(answer, tries, isAlone), signal);
     }
   }
 
-  /** Milliseconds until the next try; undefined once the handler has taken nothing for too long. */
-  #delay(answer: HandlerAnswer, tries: number): number | undefined {
+  /** False, and the handler given up, once it has taken nothing for too long. */
+  #hasPatience(): boolean {
+    const now = this.#options.clock.now();
+    this.#failingSince ??= now;
+    this.#givenUp = now - this.#failingSince >= this.#options.retryFor;
+    return !this.#givenUp;
+  }
+
+  /** Milliseconds until the next try; unless the event fails alone, nothing else is begun before. */
+  #delay(answer: HandlerAnswer, tries: number, isAlone: boolean): number {
     const { clock, retryFor, onWait } = this.#options;
     const now = clock.now();
-    this.#failingSince ??= now;
-    const left = this.#failingSince + retryFor - now;
-    if (left <= 0) {
-      this.#givenUp = true;
-      return undefined;
-    }
     const jitter = 0.5 + Math.random() / 2;
     const own = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** tries) * jitter;
+    const left = (this.#failingSince ?? now) + retryFor - now;
     const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
-    this.#quietUntil = Math.max(this.#quietUntil, now + delay);
+    if (!isAlone) this.#quietUntil = Math.max(this.#quietUntil, now + delay);
     onWait(answerText(answer), delay);
     return delay;
   }

@@ -16,6 +16,7 @@ export async function knownIds(file: string): Promise<IdSet> {
     throw unusable(file, error);
   }
   try {
+    if (!fs.fstatSync(fd).isFile()) throw unusable(file, new Error('it is no regular file'));
     const header = Buffer.alloc(HEADER.length);
     const length = fs.readSync(fd, header, 0, HEADER.length, 0);
     if (!header.subarray(0, length).equals(HEADER.subarray(0, length))) {

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, inject, test } from 'vitest';
+import { startHandler } from '../../support/handler.ts';
+import { createHome } from '../../support/home.ts';
+import { API_TOKEN, post, startListening } from '../../support/listening.ts';
+
+test.skipIf(process.platform === 'win32')(
+  'on a full disk deliveries are refused, and what was acknowledged stays',
+  { timeout: 60_000 },
+  async () => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url);
+    listening.program.kill('SIGTERM');
+    await listening.program.finished;
+    // A limit on the size of files cuts the write that reaches it short, as a disk does that runs full.
+    const limited = spawn(
+      'sh',
+      [
+        '-c',
+        'ulimit -f 16 && exec "$@"',
+        'sh',
+        process.execPath,
+        inject('program'),
+        ...['webhooks', 'listen', '--port', '0', '--journal', listening.journal, '--forward-to', handler.url],
+      ],
+      { env: { ...listening.env, NODE_DISABLE_COMPILE_CACHE: '1' }, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    const errors: string[] = [];
+    const acknowledged: number[] = [];
+    const refused: number[] = [];
+    try {
+      const port = await portOf(limited, errors);
+      for (let at = 0; at < 1000; at += 20) {
+        const ids = Array.from({ length: 20 }, (_, index) => at + index);
+        const answers = await Promise.all(ids.map((id) => post(port, `{"eventId":"${id}"}`)));
+        answers.forEach(({ status }, index) => {
+          (status === 200 ? acknowledged : refused).push(ids[index] as number);
+        });
+        expect(answers.every(({ status }) => status === 200 || status === 502)).toBe(true);
+      }
+      expect(limited.exitCode).toBeNull();
+    } finally {
+      limited.kill('SIGKILL');
+      await once(limited, 'close');
+    }
+    expect(acknowledged.length).toBeGreaterThan(200);
+    expect(refused.length).toBeGreaterThan(200);
+    expect(errors.join('\n')).toMatch(/the journal \S+ cannot be written: EFBIG/);
+
+    await listening.restart('SIGKILL');
+    for (const id of acknowledged) {
+      expect((await listening.send(`{"eventId":"${id}"}`)).body).toBe('{"outcome":"duplicate"}');
+      expect(handler.taken.get(String(id))).toBe(1);
+    }
+    expect((await listening.send(`{"eventId":"${refused.at(-1)}"}`)).status).toBe(200);
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a journal that cannot be written is named at the start',
+  async () => {
+    await using home = await createHome();
+    const journal = path.join(home.folder, 'events.journal');
+    await writeFile(journal, 'hooktrail-journal-1\n');
+    await chmod(journal, 0o444);
+    // Root may write anything: the program has to be somebody else.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) await chown(home.folder, 65_534, 65_534);
+    const program = spawn(
+      process.execPath,
+      [inject('program'), 'webhooks', 'listen', '--port', '0', '--journal', journal],
+      {
+        env: { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN },
+        stdio: ['ignore', 'ignore', 'pipe'],
+        ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
+      },
+    );
+    let text = '';
+    program.stderr.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    const [code] = await once(program, 'close');
+    expect(text).toMatch(
+      /^error: --journal: \S+events\.journal cannot be used: EACCES: permission denied, open '.*'\nnext: /,
+    );
+    expect(code).toBe(2);
+  },
+);
+
+async function portOf(program: ChildProcess, errors: string[]): Promise<number> {
+  const lines = createInterface(program.stderr as NodeJS.ReadableStream);
+  return await new Promise((resolve, reject) => {
+    lines.on('line', (line) => {
+      errors.push(line);
+      const port = /listening on http:\/\/127\.0\.0\.1:(\d+)\//.exec(line)?.[1];
+      if (port) resolve(Number(port));
+    });
+    lines.on('close', () => reject(new Error(errors.join('\n'))));
+  });
+}

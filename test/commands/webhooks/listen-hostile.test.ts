@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { startHandler } from '../../support/handler.ts';
+import { API_TOKEN, startListening } from '../../support/listening.ts';
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Everything the peer says until it closes the connection. */
+async function heard(socket: Socket): Promise<string> {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+const head = `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: 40\r\n\r\n`;
+
+describe('a sender that does not go on', () => {
+  test.each([
+    ['in mid-body', `${head}{"eventId":"half"`],
+    ['in mid-header', 'POST / HTTP/1.1\r\nHost: x\r\nApi-To'],
+    ['before it began', ''],
+  ])('%s is let go in time, and nothing of it is handed on', async (_name, text) => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url, '--request-timeout', '1');
+    const socket = await open(listening.port);
+    socket.write(text);
+    expect((await listening.send('{"eventId":"other"}')).status).toBe(200);
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 408 /);
+    expect(handler.received).toHaveLength(1);
+  });
+
+  test('but hangs up is forgotten', async () => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url);
+    for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
+      const socket = await open(listening.port);
+      socket.write(`${head}{"eventId":"half"`);
+      await setTimeout(20);
+      socket[end]();
+    }
+    expect((await listening.send('{"eventId":"other"}')).status).toBe(200);
+    expect(handler.received).toHaveLength(1);
+  });
+
+  test('hangs up after the whole body: the event is handed over all the same', async () => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url);
+    let answer: (status: number) => void = () => {};
+    handler.answer = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const socket = await open(listening.port);
+    socket.write(`${head}${'{"eventId":"gone"}'.padEnd(40)}`);
+    await expect.poll(() => handler.received.length).toBe(1);
+    socket.destroy();
+    answer(200);
+    await listening.program.printed('stdout', /"gone"/);
+    handler.answer = () => 200;
+    expect((await listening.send('{"eventId":"gone"}')).body).toBe('{"outcome":"duplicate"}');
+  });
+});
+
+test('what is no HTTP is answered 400', async () => {
+  await using listening = await startListening();
+  const socket = await open(listening.port);
+  socket.write('hello\r\n\r\n');
+  expect(await heard(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  expect((await listening.send('{"eventId":"a"}')).status).toBe(200);
+});
+
+test('10,000 idle connections hold nobody up', { timeout: 120_000 }, async () => {
+  await using handler = await startHandler();
+  await using listening = await startListening('--forward-to', handler.url);
+  const idle: Socket[] = [];
+  try {
+    for (let batch = 0; batch < 20; batch++) {
+      idle.push(...(await Promise.all(Array.from({ length: 500 }, () => open(listening.port)))));
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => listening.send(`{"eventId":"${index}"}`)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(200);
+  } finally {
+    for (const socket of idle) socket.destroy();
+  }
+  expect(idle).toHaveLength(10_000);
+  expect((await listening.send('{"eventId":"after"}')).status).toBe(200);
+});

@@ -1,0 +1,81 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { post } from '../../support/listening.ts';
+import { type Running, start } from '../../support/program.ts';
+import { startRecovering } from '../../support/recovering.ts';
+
+test.each(['the listener', 'a recovery'])(
+  'two recoveries and a listener on one journal hand each event over once, where %s came first',
+  { timeout: 120_000 },
+  async (order) => {
+    const events = 400;
+    await using recovering = await startRecovering({ events });
+    const { handler, env, journal } = recovering;
+    const { store } = recovering.searching.sandbox.control;
+    handler.answer = async () => {
+      await setTimeout(Math.random() * 15);
+      return Math.random() < 0.1 ? 503 : 200;
+    };
+    const recover = () => start(recovering.args('--concurrency', '4'), { env });
+    const listen = () =>
+      start(['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url], {
+        env,
+      });
+    const first: Running[] = [];
+    if (order === 'a recovery') {
+      first.push(recover());
+      await expect.poll(() => handler.received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    }
+    const listener = listen();
+    const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    const recoveries = [...first, recover(), recover()];
+
+    // The service delivers the same events meanwhile, each until it is acknowledged.
+    const ids = store.newestIds(events).sort();
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (let eventId = ids.pop(); eventId !== undefined; eventId = ids.pop()) {
+          while ((await post(Number(port), JSON.stringify({ eventId }))).status !== 200) await setTimeout(20);
+        }
+      }),
+    );
+    const results = await Promise.all(recoveries.map(({ finished }) => finished));
+    expect(results.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(
+      results.map(() =>
+        expect.stringMatching(/^0 (warning: .*\n)?\d+ handed over; \d+ in the journal already; 0 left\n$/),
+      ),
+    );
+    expect([...handler.taken.values()]).toEqual(Array(events).fill(1));
+    listener.kill('SIGTERM');
+    expect((await listener.finished).code).toBe(143);
+  },
+);
+
+test('a listener that is killed is taken over from: what it had under way is recovered', {
+  timeout: 120_000,
+}, async () => {
+  await using recovering = await startRecovering({ events: 20 });
+  const { handler, env, journal } = recovering;
+  const [eventId] = recovering.searching.sandbox.control.store.newestIds(1) as [string];
+  handler.answer = () => new Promise(() => undefined);
+  const listener = start(
+    ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url],
+    { env },
+  );
+  const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+  const sent = post(Number(port), JSON.stringify({ eventId })).catch(() => undefined);
+  await expect.poll(() => handler.received.length).toBe(1);
+  handler.answer = () => 200;
+  const recovery = start(recovering.args(), { env });
+  // All others are handed over; this one waits for the listener, until that is dead.
+  await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBe(19);
+  await setTimeout(300);
+  expect(handler.taken.has(eventId)).toBe(false);
+  listener.kill('SIGKILL');
+  expect(await recovery.finished).toMatchObject({
+    code: 0,
+    stderr: '20 handed over; 0 in the journal already; 0 left\n',
+  });
+  expect(handler.taken.get(eventId)).toBe(1);
+  await sent;
+});

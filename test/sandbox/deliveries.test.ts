@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { payloadOf } from '../../src/sandbox/deliveries/payload.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { accessTokenOf } from '../support/access-token.ts';
+import { startHandler } from '../support/handler.ts';
+import { createHome } from '../support/home.ts';
+import { run, start } from '../support/program.ts';
+
+const quick = { apiToken: 'tok-en', spreadMs: 20, retryDelaysMs: [10, 20] };
+
+async function delivering(url: string, more: Partial<SandboxOptions['deliveries']> = {}): Promise<Sandbox> {
+  return await startSandbox({ events: 5, autoApprove: true, deliveries: { url, ...quick, ...more } });
+}
+
+async function settled({ control }: Sandbox): Promise<void> {
+  await expect.poll(() => control.deliveries?.pending, { timeout: 20_000, interval: 5 }).toBe(0);
+}
+
+function statusOf({ control }: Sandbox, eventId: string): string {
+  const ids = control.store.newestIds(1000);
+  expect(ids).toContain(eventId);
+  const page = control.store.page({}, 1, 1000);
+  const items = JSON.parse(`[${Buffer.concat(page.items).toString()}]`);
+  return items.find((item: { eventId: string }) => item.eventId === eventId).publishStatus;
+}
+
+describe('deliveries of the sandbox', () => {
+  it('carry the Api-Token and the event, and only of events added while it runs', async () => {
+    await using handler = await startHandler();
+    await using sandbox = await delivering(handler.url);
+    const event = sandbox.control.addEvent({ eventType: 'document.signed' });
+    await settled(sandbox);
+    expect(handler.received).toHaveLength(1);
+    const [{ method, url, headers, body }] = handler.received as [(typeof handler.received)[number]];
+    expect([method, url]).toEqual(['POST', '/hooks?tenant=1']);
+    expect(headers).toMatchObject({
+      'api-token': 'tok-en',
+      'content-type': 'application/json; charset=utf-8',
+    });
+    const { publishStatus: _status, delivery: _delivery, ...rest } = JSON.parse(event.json);
+    expect(JSON.parse(body.toString())).toEqual(rest);
+    expect(rest.eventId).toBe(event.eventId);
+    expect(statusOf(sandbox, event.eventId)).toBe('SUCCESS');
+  });
+
+  it('leave the text of the rest as it is', () => {
+    const json =
+      '{"eventId":"a","publishStatus":"FAILED","n":1.10,"delivery":{"lastError":{"x":1},"attempts":5}}';
+    expect(payloadOf(json)).toBe('{"eventId":"a","n":1.10}');
+    expect(payloadOf('{"eventId":"a"}')).toBe('{"eventId":"a"}');
+  });
+
+  it('come out of order, and some twice', async () => {
+    await using handler = await startHandler();
+    await using sandbox = await delivering(handler.url, { duplicates: 0.5 });
+    const added = Array.from({ length: 60 }, () => sandbox.control.addEvent().eventId);
+    await settled(sandbox);
+    const got = handler.received.map(({ body }) => JSON.parse(body.toString()).eventId as string);
+    const first = got.filter((id, index) => got.indexOf(id) === index);
+    expect(first.toSorted()).toEqual(added.toSorted());
+    expect(first).not.toEqual(added);
+    const twice = [...handler.taken.values()].filter((times) => times === 2).length;
+    expect(twice).toBeGreaterThan(15);
+    expect(twice).toBeLessThan(45);
+    expect(got).toHaveLength(60 + twice);
+    expect(sandbox.control.deliveries?.attempts.filter(({ isCopy }) => isCopy)).toHaveLength(twice);
+  });
+
+  it('that fail are repeated; the event is FAILED when the last try has failed', async () => {
+    await using handler = await startHandler();
+    await using sandbox = await delivering(handler.url);
+    let failures = 2;
+    handler.answer = () => (failures-- > 0 ? 500 : 200);
+    const recovered = sandbox.control.addEvent();
+    await settled(sandbox);
+    expect(handler.received).toHaveLength(3);
+    expect(statusOf(sandbox, recovered.eventId)).toBe('SUCCESS');
+    handler.answer = () => 404;
+    const failed = sandbox.control.addEvent();
+    await settled(sandbox);
+    expect(handler.received).toHaveLength(6);
+    expect(statusOf(sandbox, failed.eventId)).toBe('FAILED');
+    const attempts = sandbox.control.deliveries?.attempts.filter(({ eventId }) => eventId === failed.eventId);
+    expect(attempts?.map(({ status }) => status)).toEqual([404, 404, 404]);
+  });
+
+  it('to nobody fail as well', async () => {
+    const handler = await startHandler();
+    await using sandbox = await delivering(handler.url);
+    await handler[Symbol.asyncDispose]();
+    const { eventId } = sandbox.control.addEvent();
+    await settled(sandbox);
+    expect(statusOf(sandbox, eventId)).toBe('FAILED');
+    expect(sandbox.control.deliveries?.attempts.map(({ status }) => status)).toEqual(
+      Array(3).fill(undefined),
+    );
+  });
+
+  it('that succeed after all make a FAILED event a SUCCESS', async () => {
+    await using handler = await startHandler();
+    await using sandbox = await delivering(handler.url, { duplicates: 1, spreadMs: 400, retryDelaysMs: [] });
+    const added = Array.from({ length: 20 }, () => sandbox.control.addEvent().eventId);
+    const seen = new Set<string>();
+    handler.answer = ({ body }) => {
+      const { eventId } = JSON.parse(body.toString());
+      // The first of two deliveries is refused, whichever that is.
+      return seen.size === seen.add(eventId).size ? 200 : 503;
+    };
+    await settled(sandbox);
+    for (const eventId of added) expect(statusOf(sandbox, eventId)).toBe('SUCCESS');
+    expect(handler.received).toHaveLength(40);
+  });
+});
+
+describe('hooktrail sandbox --deliver-to', () => {
+  it('adds events at the rate asked for and delivers them', async () => {
+    await using handler = await startHandler();
+    await using home = await createHome();
+    const program = start(
+      [
+        ...['sandbox', '--events', '10', '--json', '--auto-approve'],
+        ...[
+          '--deliver-to',
+          handler.url,
+          '--api-token',
+          'right',
+          '--duplicates',
+          '0',
+          '--delivery-rate',
+          '50',
+        ],
+      ],
+      { env: home.env },
+    );
+    const [line] = await program.printed('stdout', /^.*\n/);
+    await accessTokenOf({ settings: JSON.parse(line) });
+    await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBeGreaterThan(20);
+    expect(handler.received.every(({ headers }) => headers['api-token'] === 'right')).toBe(true);
+    program.kill('SIGTERM');
+    expect((await program.finished).code).toBe(143);
+  });
+
+  const usage: [string, string[], string][] = [
+    [
+      '--deliver-to',
+      ['--deliver-to', 'http://example.com'],
+      "--deliver-to: 'http://example.com' is not accepted: an https: URL (http: for loopback hosts alone)",
+    ],
+    [
+      'a missing --api-token',
+      ['--deliver-to', 'http://127.0.0.1:1'],
+      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
+    ],
+    [
+      '--api-token',
+      ['--deliver-to', 'http://127.0.0.1:1', '--api-token', 'a b'],
+      '--api-token: the token is not accepted: printable ASCII characters without spaces',
+    ],
+    ['--api-token alone', ['--api-token', 'a'], '--api-token needs --deliver-to: the webhook to post to'],
+    ['--duplicates alone', ['--duplicates', '0'], '--duplicates needs --deliver-to: the webhook to post to'],
+    [
+      '--delivery-rate alone',
+      ['--delivery-rate', '5'],
+      '--delivery-rate needs --deliver-to: the webhook to post to',
+    ],
+    [
+      '--duplicates',
+      ['--duplicates', '2'],
+      "--duplicates: '2' is not accepted: a share from 0 to 1, such as 0.05",
+    ],
+    [
+      '--delivery-rate',
+      ['--delivery-rate', '0'],
+      "--delivery-rate: '0' is not accepted: a whole number from 1 to 1000",
+    ],
+  ];
+  it.each(usage)('names %s', async (_name, flags, message) => {
+    await using home = await createHome();
+    const { code, stderr } = await run(['sandbox', ...flags], { env: home.env });
+    expect([stderr.split('\n')[0], code]).toEqual([`error: ${message}`, 2]);
+  });
+});

@@ -1,0 +1,40 @@
+import path from 'node:path';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { type HandlerServer, startHandler } from './handler.ts';
+import { API_TOKEN } from './listening.ts';
+import { type Result, run } from './program.ts';
+import { type Searching, startSearching } from './searching.ts';
+
+/** A sandbox with events, a handler, and `webhooks recover` between the two. */
+export interface Recovering extends AsyncDisposable {
+  readonly searching: Searching;
+  readonly handler: HandlerServer;
+  readonly env: Readonly<Record<string, string>>;
+  readonly journal: string;
+  /** The command line of `recover`, over the sandbox's whole history. */
+  args(...flags: string[]): string[];
+  recover(...flags: string[]): Promise<Result>;
+}
+
+export async function startRecovering(options: SandboxOptions = {}): Promise<Recovering> {
+  const searching = await startSearching({ events: 60, ...options });
+  const handler = await startHandler();
+  const env = { ...searching.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const journal = path.join(searching.env['HOME'] as string, 'events.journal');
+  const args = (...flags: string[]) => [
+    ...['webhooks', 'recover', '--after', '60d', '--journal', journal, '--forward-to', handler.url],
+    ...flags,
+  ];
+  return {
+    searching,
+    handler,
+    env,
+    journal,
+    args,
+    recover: (...flags) => run(args(...flags), { env }),
+    async [Symbol.asyncDispose]() {
+      await handler[Symbol.asyncDispose]();
+      await searching[Symbol.asyncDispose]();
+    },
+  };
+}

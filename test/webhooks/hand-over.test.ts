@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import type { HandlerAnswer } from '../../src/webhooks/forward.ts';
+import { HandOver } from '../../src/webhooks/hand-over.ts';
+
+/** A handler that answers by the event's name, and a clock that only sleeping moves. */
+function handingOver(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {
+  let now = 0;
+  const tries: string[] = [];
+  const waits: string[] = [];
+  const abort = new AbortController();
+  const handler = {
+    hand: async ({ body }: { body: Uint8Array }) => {
+      const name = Buffer.from(body).toString();
+      tries.push(name);
+      return answer(name, now);
+    },
+    close: async () => {},
+  };
+  const clock = {
+    now: () => now,
+    sleep: async (milliseconds: number, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
+      const until = now + milliseconds;
+      await new Promise((resolve) => setImmediate(resolve));
+      now = Math.max(now, until);
+    },
+  };
+  const onWait = (reason: string) => waits.push(reason);
+  const handOver = new HandOver(handler, { clock, signal: abort.signal, retryFor, onWait });
+  const hand = (name: string) => handOver.hand({ body: Buffer.from(name) });
+  return { hand, tries, waits, abort, now: () => now };
+}
+
+test.each([200, 201, 204, 299])('%i is taken', async (status) => {
+  const { hand, tries } = handingOver(() => ({ status }));
+  expect([await hand('a'), tries]).toEqual([undefined, ['a']]);
+});
+
+test.each([300, 400, 401, 404, 410, 422])('%i is final', async (status) => {
+  const { hand, tries } = handingOver(() => ({ status }));
+  expect([await hand('a'), tries]).toEqual([`the handler answered ${status}`, ['a']]);
+});
+
+test.each([
+  [{ status: 500 }],
+  [{ status: 503 }],
+  [{ status: 408 }],
+  [{ status: 429 }],
+  [{ failure: 'refused' }],
+])('%j is tried again until the handler is back', async (failure) => {
+  const { hand, tries, now } = handingOver((_name, at) => (at < 20_000 ? failure : { status: 200 }));
+  expect(await hand('a')).toBeUndefined();
+  // 250 ms and twice as long each time, of which up to half is left to chance.
+  expect(tries.length).toBeGreaterThan(5);
+  expect(tries.length).toBeLessThan(10);
+  expect(now()).toBeLessThan(32_000);
+});
+
+test('a handler that takes nothing is given up after a while, for every event', async () => {
+  const { hand, tries, waits, now } = handingOver(() => ({ status: 503 }), 30_000);
+  expect(await hand('a')).toBe('the handler answered 503');
+  expect(now()).toBeGreaterThanOrEqual(30_000);
+  expect(now()).toBeLessThan(30_001);
+  expect(new Set(waits)).toEqual(new Set(['the handler answered 503']));
+  const before = tries.length;
+  expect(await hand('b')).toBe('the handler was given up before');
+  expect(tries.length).toBe(before);
+});
+
+test('while it takes nothing, no other event is begun before a wait is over', async () => {
+  const { hand, tries } = handingOver((_name, at) => ({ status: at < 200 ? 503 : 200 }));
+  const first = hand('a');
+  await new Promise((resolve) => setImmediate(resolve));
+  const second = hand('b');
+  expect(tries).toEqual(['a']);
+  expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
+});
+
+test('an event that fails while others are taken is given up alone', async () => {
+  const { hand, tries } = handingOver((name) => ({ status: name === 'poison' ? 500 : 200 }));
+  let done = false;
+  const poison = hand('poison').finally(() => {
+    done = true;
+  });
+  let count = 0;
+  while (!done) {
+    await hand(`good ${count++}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await poison).toBe('the handler answered 500');
+  expect(tries.filter((name) => name === 'poison').length).toBeLessThan(12);
+  expect(await hand('last')).toBeUndefined();
+});
+
+test('Retry-After is heeded', async () => {
+  const answer = (_name: string, at: number) =>
+    at < 7_000 ? { status: 503, retryAfter: '7' } : { status: 200 };
+  const { hand, tries, now } = handingOver(answer);
+  expect(await hand('a')).toBeUndefined();
+  expect([tries.length, now()]).toEqual([2, 7_000]);
+});
+
+test('a signal ends the tries', async () => {
+  const { hand, abort } = handingOver(() => ({ status: 503 }));
+  const handed = hand('a');
+  abort.abort(new Error('interrupted'));
+  await expect(handed).rejects.toThrow('interrupted');
+});
