@@ -133,6 +133,15 @@ describe('following', () => {
     expect(service.requests).toBeLessThan(400);
   });
 
+  test('loses nothing that was created where one slice ends and the next begins', async () => {
+    const service = new FakeService();
+    const { printed, look } = following(service, 0, 2500);
+    for (let id = 0; id < 6000; id++) service.events.push({ id, createdOn: START + 1 + id });
+    service.now = START + 7000;
+    expect((await look()).length).toBeGreaterThan(2);
+    expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, id) => id));
+  });
+
   test('goes on from the newest it handed on, and from no event of the future', async () => {
     const service = new FakeService();
     const { follower, look } = following(service, 5000);

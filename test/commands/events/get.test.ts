@@ -105,6 +105,13 @@ describe('events get', () => {
     }
   });
 
+  test('a bad line ends it though the input stays open', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = start(['events', 'get', '-'], { env: searching.env, stdin: null });
+    program.stdin.write('nonsense\n');
+    expect((await program.finished).code).toBe(2);
+  });
+
   test('reads no further ahead than it asks', async () => {
     await using searching = await startSearching({ events: 5, latencyMs: 50 });
     const [a] = newest(searching, 1) as [string];
