@@ -9,7 +9,7 @@ export interface Options {
   readonly stdin?: string | null;
   readonly cwd?: string;
   /** Another program in place of ours. */
-  readonly file?: string;
+  readonly executable?: string;
   /** Standard output is not read until `resume`. */
   readonly paused?: boolean;
 }
@@ -44,10 +44,10 @@ export interface Running {
 /** Starts the built program and leaves it running. */
 export function start(
   args: readonly string[],
-  { env, stdin = '', cwd = env['HOME'], paused = false, file }: Options,
+  { env, stdin = '', cwd = env['HOME'], paused = false, executable }: Options,
 ): Running {
-  const child = file
-    ? spawn(file, args, { env, cwd })
+  const child = executable
+    ? spawn(executable, args, { env, cwd })
     : spawn(process.execPath, [inject('program'), ...args], { env, cwd });
   const texts = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();

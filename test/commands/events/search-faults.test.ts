@@ -103,7 +103,7 @@ test('output that cannot be written is an error, other than a reader that left',
     ['-c', '"$0" "$1" events search --ndjson > /dev/full', process.execPath, inject('program')],
     {
       env: searching.env,
-      file: 'sh',
+      executable: 'sh',
     },
   );
   expect(result.stderr).toMatch(
