@@ -25,9 +25,17 @@ export function proxiedConnections(proxies: Proxies): Connections {
   };
 }
 
-/** Loads undici's dispatcher by its own file: its full entry point costs as much to load as Node itself. */
+/**
+ * Loads undici by its parts: its full entry point costs as much to load as Node itself, and is also what gives the
+ * dispatchers the method that opens tunnels.
+ */
 async function createDispatcher(proxies: Proxies): Promise<Dispatcher> {
-  const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
+  const [{ default: EnvHttpProxyAgent }, { default: Base }, { default: connect }] = await Promise.all([
+    import('undici/lib/dispatcher/env-http-proxy-agent.js'),
+    import('undici/lib/dispatcher/dispatcher.js'),
+    import('undici/lib/api/api-connect.js'),
+  ]);
+  Base.prototype.connect = connect;
   return new EnvHttpProxyAgent({
     connect: { timeout: CONNECT_TIMEOUT },
     headersTimeout: IDLE_TIMEOUT,
