@@ -52,16 +52,8 @@ export function filterQueries(flags: FilterFlags, now: number): Query[] {
   }
   const statuses = [...(flags.status ?? []).map(parseStatus), ...(flags.failed ? (['FAILED'] as const) : [])];
   let queries: Query[] = [{ after: after?.value, before: before?.value }];
-  queries = combined(
-    queries,
-    'subscriptionId',
-    (flags.subscription ?? []).map((text) => guid(text, '--subscription')),
-  );
-  queries = combined(
-    queries,
-    'eventId',
-    (flags.id ?? []).map((text) => guid(text, '--id')),
-  );
+  queries = combined(queries, 'subscriptionId', guids(flags.subscription ?? [], '--subscription'));
+  queries = combined(queries, 'eventId', guids(flags.id ?? [], '--id'));
   queries = combined(queries, 'publishStatus', statuses);
   return combined(queries, 'eventType', (flags.type ?? []).map(parseType));
 }
@@ -70,6 +62,16 @@ export function filterQueries(flags: FilterFlags, now: number): Query[] {
 export function guid(text: string, flag: string): string {
   if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)) return text;
   throw new UsageError(`${flag}: '${text}' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e`);
+}
+
+/** Each once: case is no difference between GUIDs, and two searches for one would find everything twice. */
+function guids(texts: readonly string[], flag: string): string[] {
+  const distinct = new Map<string, string>();
+  for (const text of texts) {
+    const key = guid(text, flag).toLowerCase();
+    if (!distinct.has(key)) distinct.set(key, text);
+  }
+  return [...distinct.values()];
 }
 
 function collected(value: string, earlier: string[] | undefined): string[] {

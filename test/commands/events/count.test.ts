@@ -23,6 +23,13 @@ describe('events count', () => {
     expect(Number(failed.stdout)).toBeLessThan(Number(each[0]?.stdout));
   });
 
+  test('a GUID given twice in different case counts once', async () => {
+    await using searching = await startSearching({ events: 20 });
+    const { eventId } = searching.sandbox.control.addEvent();
+    const { stdout } = await count(searching, '--id', eventId, '--id', eventId.toUpperCase());
+    expect(stdout).toBe('1\n');
+  });
+
   test('--json and --jq', async () => {
     await using searching = await startSearching({ events: 7 });
     expect((await count(searching, '--json')).stdout).toBe('{"count":7}\n');
