@@ -1,12 +1,14 @@
 import { benchRefresh } from './refresh.ts';
 import { benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
+import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench [name…]`: every measurement, or those named; nothing here passes or fails. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   search: benchSearch,
   startup: benchStartUp,
   refresh: benchRefresh,
+  webhooks: benchWebhooks,
 };
 
 async function main(names: readonly string[]): Promise<void> {

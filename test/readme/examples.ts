@@ -50,7 +50,9 @@ export async function withFreshOutput(readme: string, program: string): Promise<
     text
       .replaceAll(origin, SHOWN_ORIGIN)
       .replaceAll(encodeURIComponent(redirectUri), encodeURIComponent('http://127.0.0.1:8976/callback'))
-      .replaceAll(home.env['HOOKTRAIL_CONFIG_DIR'] as string, SHOWN_FOLDER);
+      .replaceAll(home.env['HOOKTRAIL_CONFIG_DIR'] as string, SHOWN_FOLDER)
+      // CSV ends its lines with CR LF, which a page of Markdown cannot show.
+      .replaceAll('\r\n', '\n');
 
   await shell('hooktrail login', env, home.folder);
   const blocks = readme.split(/(^```console\n[\s\S]*?^```$)/m);
