@@ -15,32 +15,37 @@ const NOT_A_FILE = 'it is no regular file';
 export class JournalFile {
   readonly path: string;
   readonly #fd: number;
-  /** The same file, where each write ends on the disk: half the work of a write and a sync after it. */
+  /** The same file, each write ending on the disk where the system can do that: half the work of a write and a sync. */
   readonly #durable: number;
+  /** Whether a write to `#durable` is on the disk when it ends. */
+  readonly #syncs: boolean;
   readonly #identity: string;
   #closed = false;
 
-  private constructor(file: string, fd: number, durable: number) {
+  private constructor(file: string, fd: number, durable: number, syncs: boolean) {
     this.path = file;
     this.#fd = fd;
     this.#durable = durable;
+    this.#syncs = syncs;
     this.#identity = identityOf(fs.fstatSync(fd));
   }
 
   /** Opens the file and makes it where it is missing. Throws `UsageError` that names the flag. */
-  static open(file: string): JournalFile {
+  static open(file: string, platform: NodeJS.Platform): JournalFile {
     const open: number[] = [];
     try {
       // O_APPEND: each write lands behind all others, whichever process it comes from (POSIX, write()).
-      const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND, O_DSYNC = 0 } = fs.constants;
+      const { O_RDWR, O_WRONLY, O_CREAT, O_APPEND } = fs.constants;
       const fd = fs.openSync(file, O_RDWR | O_CREAT | O_APPEND, 0o600);
       open.push(fd);
       if (!fs.fstatSync(fd).isFile()) throw new Error(NOT_A_FILE);
-      const durable = fs.openSync(file, O_WRONLY | O_APPEND | O_DSYNC);
+      // Elsewhere the flag is missing (Windows) or stops at the drive's cache (macOS).
+      const syncs = platform === 'linux';
+      const durable = fs.openSync(file, O_WRONLY | O_APPEND | (syncs ? fs.constants.O_DSYNC : 0));
       open.push(durable);
       if (identityOf(fs.fstatSync(fd)) !== identityOf(fs.fstatSync(durable)))
         throw new Error('it was replaced');
-      return new JournalFile(file, fd, durable);
+      return new JournalFile(file, fd, durable, syncs);
     } catch (error) {
       for (const fd of open) fs.closeSync(fd);
       throw unusable(file, error);
@@ -64,7 +69,7 @@ export class JournalFile {
           null,
         );
         if (bytesWritten === bytes.length) {
-          if (durable && !fs.constants.O_DSYNC) await this.sync();
+          if (durable && !this.#syncs) await this.sync();
           return;
         }
       }

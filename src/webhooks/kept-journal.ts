@@ -27,7 +27,7 @@ export class KeptJournal {
     });
     this.failed.catch(() => undefined);
     journal.failed.catch(this.#fail);
-    this.#timer = setInterval(() => void this.#renew().catch(this.#fail), CHECK);
+    this.#timer = setInterval(() => void this.renew().catch(this.#fail), CHECK);
     this.#timer.unref();
   }
 
@@ -49,7 +49,8 @@ export class KeptJournal {
     await (await this.#current.catch(() => undefined))?.close();
   }
 
-  async #renew(): Promise<void> {
+  /** Writes the journal anew if half of it has expired. */
+  async renew(): Promise<void> {
     if (this.#keep === undefined) return;
     const journal = await this.#current;
     const oldest = Math.floor((this.#context.clock.now() - this.#keep) / 1000);

@@ -63,7 +63,7 @@ async function openLocked(
 ): Promise<OpenedJournal> {
   const { clock, machine } = context;
   const oldest = keep === undefined ? 0 : Math.floor((clock.now() - keep) / 1000);
-  let file = JournalFile.open(real);
+  let file = JournalFile.open(real, machine.platform);
   let log: JournalLog | undefined;
   try {
     let loaded = await loadJournal(file, oldest);
@@ -79,7 +79,7 @@ async function openLocked(
       if (waste > WORTH_COMPACTING && waste > loaded.size / 4) {
         await compactJournal(file, oldest);
         file.close();
-        file = JournalFile.open(real);
+        file = JournalFile.open(real, machine.platform);
         loaded = await loadJournal(file, oldest);
       }
     }

@@ -14,7 +14,7 @@ import {
 
 const ROUNDS = 5;
 const SECONDS = 5;
-const CONNECTIONS = [10, 50];
+const CONNECTIONS = [10, 50, 100];
 /** Bytes of a delivery, about what the sandbox's events have. */
 const PADDING = 'x'.repeat(440);
 

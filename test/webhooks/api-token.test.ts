@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Context } from '../../src/context.ts';
+import { forgetEverything, forgetProfile } from '../../src/credentials/open-vault.ts';
+import { findApiToken, requireApiToken, saveApiToken } from '../../src/webhooks/api-token.ts';
+import { createContext, memoryKeychain } from '../support/context.ts';
+
+let folder: string;
+let context: Context;
+const keychain = memoryKeychain();
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-token-'));
+  const { machine, ...rest } = createContext({ loadKeychain: async () => keychain });
+  const environment = { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: 'a passphrase' };
+  // Elsewhere than on Linux nothing stands between the program and its keychain.
+  context = { ...rest, environment, machine: { ...machine, platform: 'darwin' } };
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+const withVariable = (token: string): Context => ({
+  ...context,
+  environment: { ...context.environment, HOOKTRAIL_API_TOKEN: token },
+});
+
+test.each(['keychain', 'file'] as const)(
+  'a token saved in the %s is found for its profile alone',
+  async (store) => {
+    const place = { profile: 'staging', store };
+    expect(await findApiToken(place, context)).toBeUndefined();
+    await saveApiToken('first', place, context);
+    await saveApiToken('second', place, context);
+    expect(await findApiToken(place, context)).toBe('second');
+    expect(await findApiToken({ ...place, profile: 'default' }, context)).toBeUndefined();
+    expect(await requireApiToken(place, withVariable('given'))).toBe('given');
+  },
+);
+
+test('signing out leaves the token alone: it belongs to a subscription', async () => {
+  const place = { profile: 'default', store: 'keychain' } as const;
+  await saveApiToken('kept', place, context);
+  expect([await forgetProfile('default', context), await forgetEverything(context)]).toEqual([0, 0]);
+  expect(await findApiToken(place, context)).toBe('kept');
+});
+
+test('another passphrase does not open the file', async () => {
+  const place = { profile: 'default', store: 'file' } as const;
+  await saveApiToken('secret', place, context);
+  const other = { ...context, environment: { ...context.environment, HOOKTRAIL_PASSPHRASE: 'another' } };
+  await expect(findApiToken(place, other)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('cannot be read: it is damaged or the passphrase is another'),
+  });
+});
+
+test.each(['', ' x', 'x\n', 'ä'])('the token %j is no header value', async (token) => {
+  const result = await findApiToken({ profile: 'p', store: 'keychain' }, withVariable(token)).catch(
+    (error) => error,
+  );
+  if (token === '') expect(result).toBeUndefined();
+  else expect(result.message).toMatch(/^HOOKTRAIL_API_TOKEN: the token is not accepted/);
+});
