@@ -5,6 +5,7 @@ import type { AccessToken, Secrets, Vault } from '../credentials/vault.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { TransportError } from '../http/transport-error.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { UnusableGrantError } from './token-answer.ts';
 import { refresh, type TokenRequestWorld } from './token-endpoint.ts';
 import { InvalidGrantError } from './token-refusal.ts';
 
@@ -51,6 +52,10 @@ export async function refreshUnderLock(
       await vault.write({ refreshToken: granted.refreshToken, access });
       return access;
     } catch (error) {
+      if (error instanceof UnusableGrantError) {
+        await vault.write({ refreshToken: error.refreshToken });
+        throw error;
+      }
       const ambiguous = isAmbiguous(error);
       if (!ambiguous && !(error instanceof InvalidGrantError)) throw error;
       // A process of another version or machine may have stored a successor without this lock.

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { type ErrorParts, ServiceError } from '../errors.ts';
 import type { HttpResponse } from '../http/transport.ts';
 
 /** What goes into a header and has no end of its own (RFC 6750 section 2.1, and what is seen beside it). */
@@ -8,26 +8,42 @@ export function isHeaderSafe(token: string): boolean {
   return HEADER_SAFE.test(token);
 }
 
-/**
- * The answer as the OAuth library wants it, with what the service description shows and nothing else. A member that is
- * missing or of another type must not cost the new refresh token, which cannot be asked for again.
- */
-export function grantedIn({ body }: Pick<HttpResponse, 'body'>): Response {
+/** A grant that cannot be used, although the token it was asked with is spent. */
+export class UnusableGrantError extends ServiceError {
+  /** The spent token's successor, which cannot be asked for again. */
+  readonly refreshToken: string | undefined;
+
+  constructor(message: string, parts: ErrorParts, refreshToken: string | undefined) {
+    super(message, parts);
+    this.refreshToken = refreshToken;
+  }
+}
+
+/** A success of the token endpoint. */
+export interface Granted {
+  readonly refreshToken: string | undefined;
+  /**
+   * The answer as the OAuth library wants it, with what the service description shows and nothing else. A member that is
+   * missing or of another type is left out where that makes the grant no worse.
+   */
+  readonly response: Response;
+}
+
+export function grantedIn({ body }: Pick<HttpResponse, 'body'>): Granted {
   const answer = parsed(body.toString('utf8'));
   const { access_token, token_type, refresh_token, scope, expires_in } = answer;
-  if (typeof access_token === 'string' && !isHeaderSafe(access_token)) {
-    throw new ServiceError('the identity provider sent an access token that no header can carry');
-  }
   const lifetime =
     typeof expires_in === 'string' && /^\d+(\.\d+)?$/.test(expires_in) ? Number(expires_in) : expires_in;
+  const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
   const kept = {
     access_token,
     token_type: token_type ?? 'Bearer',
-    ...(typeof refresh_token === 'string' && refresh_token !== '' ? { refresh_token } : {}),
+    refresh_token: refreshToken,
     ...(typeof scope === 'string' ? { scope } : {}),
     ...(typeof lifetime === 'number' && lifetime >= 0 ? { expires_in: lifetime } : {}),
   };
-  return new Response(JSON.stringify(kept), { headers: { 'content-type': 'application/json' } });
+  const response = new Response(JSON.stringify(kept), { headers: { 'content-type': 'application/json' } });
+  return { refreshToken, response };
 }
 
 function parsed(text: string): Record<string, unknown> {

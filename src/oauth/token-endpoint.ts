@@ -2,10 +2,10 @@ import type * as OAuth from 'oauth4webapi';
 import type { Settings } from '../config/settings.ts';
 import { isLoopback } from '../config/values.ts';
 import type { Clock } from '../context.ts';
-import { ServiceError, UnreachableError } from '../errors.ts';
+import { UnreachableError } from '../errors.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
-import { grantedIn } from './token-answer.ts';
+import { type Granted, grantedIn, isHeaderSafe, UnusableGrantError } from './token-answer.ts';
 import { tokenRefusal } from './token-refusal.ts';
 
 /** What the token endpoint grants (the service description, part 5). */
@@ -36,6 +36,8 @@ export interface TokenRequestWorld {
   readonly transport: Transport;
   readonly clock: Pick<Clock, 'now'>;
 }
+
+const LATER = { next: 'run the command again later: the sign-in is kept' };
 
 /** Milliseconds for a token request as a whole, beginning when it has a connection. */
 const LIMIT = 15_000;
@@ -111,22 +113,25 @@ async function request(
   const as = { issuer, token_endpoint: `${issuer}/connect/token` };
   const client = { client_id: clientId };
   const sentAt = clock.now();
-  let answer: HttpResponse | undefined;
+  let received: Granted | undefined;
   const response = await grant.send(oauth, as, client, oauth.ClientSecretPost(clientSecret), {
     [oauth.allowInsecureRequests]: isLoopback(authUrl),
     [oauth.customFetch]: async (url, { body, headers, method }) => {
-      answer = await post(transport, new URL(url), method, headers, String(body));
+      const answer = await post(transport, new URL(url), method, headers, String(body));
       if (answer.status < 200 || answer.status > 299) throw tokenRefusal(answer, grant.what, secrets);
-      return grantedIn(answer);
+      received = grantedIn(answer);
+      return received.response;
     },
   });
   let granted: OAuth.TokenEndpointResponse;
   try {
     granted = await grant.process(oauth, as, client, response);
+    if (!isHeaderSafe(granted.access_token)) throw new Error('no header can carry its access token');
   } catch (error) {
     // Not kept as the cause: it carries the answer with the tokens.
     const why = error instanceof Error ? error.message : String(error);
-    throw new ServiceError(`${grant.what} failed: the identity provider's answer cannot be used: ${why}`);
+    const message = `${grant.what} failed: the identity provider's answer cannot be used: ${why}`;
+    throw new UnusableGrantError(message, LATER, received?.refreshToken);
   }
   return {
     accessToken: granted.access_token,

@@ -145,6 +145,38 @@ test.each([
   expect((await token(at)).code).toBe(0);
 });
 
+test.each([
+  ['no access token', { access_token: undefined }],
+  ['an empty access token', { access_token: '' }],
+  ['an access token that is no text', { access_token: 42 }],
+  ['an access token for no header', { access_token: 'a\nb' }],
+  ['a token type that is not known', { token_type: 'mac' }],
+  ['a token type that is no text', { token_type: 1 }],
+])('%s costs the command, not the new refresh token beside it', async (_name, change) => {
+  await using at = await startRefreshing();
+  const newest = { refresh_token: 'the-new-one', access_token: 'unusable', token_type: 'Bearer', ...change };
+  at.sandbox.control.fault('token', { kind: 'status', status: 200, body: JSON.stringify(newest) });
+  const { code, stdout, stderr } = await token(at);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^error: refreshing the sign-in failed: the identity provider's answer cannot be used: /,
+  );
+  expect(stderr).toContain('next: run the command again later: the sign-in is kept\n');
+  expect(stderr).not.toContain('the-new-one');
+  let spent: string | null = null;
+  at.sandbox.control.fault('token', {
+    kind: 'run',
+    run: async (request) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      spent = new URLSearchParams(Buffer.concat(chunks).toString()).get('refresh_token');
+      request.socket.destroy();
+    },
+  });
+  await token(at);
+  expect(spent).toBe('the-new-one');
+});
+
 test('a wrong client secret is named as what to check', async () => {
   await using at = await startRefreshing();
   const result = await at.run(['token'], { env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong-secret' } });
