@@ -1,8 +1,31 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
-import { withFreshOutput } from './examples.ts';
+import { withFreshOutput, withoutVolatile } from './examples.ts';
+import { drawTerminal, fingerprint, folder, photograph, terminals, writeReport } from './pictures.ts';
+import { openStage } from './stage.ts';
 
-/** `npm run readme`: writes what the commands of the README print now. */
-const file = path.resolve(import.meta.dirname, '../../README.md');
-const program = path.resolve(import.meta.dirname, '../../bin/hooktrail.js');
-await writeFile(file, await withFreshOutput(await readFile(file, 'utf8'), program));
+/** `npm run readme`: writes what the commands of the README print now, and draws its pictures. */
+const root = path.resolve(import.meta.dirname, '../..');
+await using stage = await openStage(path.join(root, 'bin/hooktrail.js'));
+
+const readme = path.join(root, 'README.md');
+const before = await readFile(readme, 'utf8');
+const fresh = await withFreshOutput(before, stage);
+if (withoutVolatile(fresh) !== withoutVolatile(before)) await writeFile(readme, fresh);
+
+await mkdir(folder, { recursive: true });
+for (const [name, command] of Object.entries(terminals))
+  await writeFile(path.join(folder, name), await drawTerminal(stage, command));
+
+// The photograph is taken anew only when the page has changed: no two machines make the same one.
+const page = await writeReport(stage);
+const known = path.join(folder, 'report.sha256');
+if (fingerprint(page) !== (await readFile(known, 'utf8').catch(() => ''))) {
+  const temporary = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-readme-'));
+  const file = path.join(temporary, 'failures.html');
+  await writeFile(file, page);
+  await writeFile(path.join(folder, 'report.png'), await photograph(file));
+  await writeFile(known, fingerprint(page));
+  await rm(temporary, { recursive: true });
+}

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { inject } from 'vitest';
 import { available } from './requirement.ts';
@@ -18,6 +18,29 @@ export interface OnTerminal {
   readonly finished: Promise<number>;
 }
 
+interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly columns: number;
+}
+
+function spawnOnTerminal(command: string, { env, columns }: Terminal): ChildProcessWithoutNullStreams {
+  return spawn(script, ['-qefc', `stty cols ${columns} rows 40; ${command}`, '/dev/null'], {
+    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+    cwd: env['HOME'],
+  });
+}
+
+/** All that a shell command sends to its terminal, which has nobody at its keyboard. */
+export async function screenOf(command: string, terminal: Terminal): Promise<string> {
+  const child = spawnOnTerminal(command, terminal);
+  let screen = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+  });
+  await once(child, 'close');
+  return screen;
+}
+
 /** Starts the built program with a terminal as its input and outputs. */
 export function startOnTerminal(
   args: readonly string[],
@@ -26,11 +49,7 @@ export function startOnTerminal(
   const quoted = [process.execPath, inject('program'), ...args].map(
     (word) => `'${word.replaceAll("'", "'\\''")}'`,
   );
-  const command = `stty cols ${columns} rows 40; exec ${quoted.join(' ')}`;
-  const child = spawn(script, ['-qefc', command, '/dev/null'], {
-    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
-    cwd: env['HOME'],
-  });
+  const child = spawnOnTerminal(`exec ${quoted.join(' ')}`, { env, columns });
   let screen = '';
   let seen = 0;
   let ended = false;

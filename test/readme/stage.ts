@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createHome } from '../support/home.ts';
+import { freePort } from '../support/ports.ts';
+import { screenOf } from '../support/terminal.ts';
+
+/** The end of the seeded history: what is shown does not depend on the day it is run. */
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+
+/** What the README shows in place of what differs from run to run. */
+const SHOWN_ORIGIN = 'http://127.0.0.1:8977';
+const SHOWN_FOLDER = '/home/ada/.config/hooktrail';
+
+/** A shell in which `hooktrail` is the built program, signed in to a sandbox; every text as the README shows it. */
+export interface Stage extends AsyncDisposable {
+  /** What a command prints, both streams in the order of a terminal. */
+  print(command: string): Promise<string>;
+  /** What a command sends to a terminal, escape sequences included. */
+  draw(command: string, columns: number): Promise<string>;
+  /** A file that a command wrote. */
+  read(file: string): Promise<string>;
+}
+
+export async function openStage(program: string): Promise<Stage> {
+  const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
+  const sandbox = await startSandbox({ now: NOW, events: 5000, seed: 1, autoApprove: true, redirectUri });
+  const home = await createHome();
+  const folder = path.join(home.folder, 'bin');
+  await mkdir(folder);
+  await writeFile(
+    path.join(folder, 'hooktrail'),
+    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
+    { mode: 0o755 },
+  );
+  const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
+  const env = {
+    ...home.env,
+    PATH: `${folder}:${process.env['PATH']}`,
+    HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+    HOOKTRAIL_AUTH_URL: authUrl,
+    HOOKTRAIL_BASE_URL: baseUrl,
+    HOOKTRAIL_CLIENT_ID: clientId,
+    HOOKTRAIL_CLIENT_SECRET: clientSecret,
+    HOOKTRAIL_VENDOR: vendor,
+    HOOKTRAIL_REDIRECT_URI: redirectUri,
+  };
+  const shown = (text: string) =>
+    text
+      .replaceAll(new URL(baseUrl).host, new URL(SHOWN_ORIGIN).host)
+      .replaceAll(encodeURIComponent(redirectUri), encodeURIComponent('http://127.0.0.1:8976/callback'))
+      .replaceAll(home.env['HOOKTRAIL_CONFIG_DIR'] as string, SHOWN_FOLDER);
+  const print = async (command: string) => shown(await shell(command, env, home.folder));
+  await print('hooktrail login');
+  return {
+    print,
+    draw: async (command, columns) => shown(await screenOf(command, { env, columns })),
+    read: async (file) => shown(await readFile(path.join(home.folder, file), 'utf8')),
+    async [Symbol.asyncDispose]() {
+      await sandbox.close();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function shell(command: string, env: Record<string, string>, cwd: string): Promise<string> {
+  return new Promise((resolve) => {
+    // One stream for both, as a terminal has; a failing command is shown with what it prints, like any other.
+    execFile('sh', ['-c', `{ ${command}\n} 2>&1`], { env, cwd }, (_error, stdout) => resolve(stdout));
+  });
+}
