@@ -67,10 +67,12 @@ export async function* readPages(fetchPage: FetchPage, options: ReadOptions): As
   if (first.serviceTime === undefined && !query.before && (aligned || page.next)) {
     options.onDoubt?.('the service does not tell its time: events that arrive meanwhile may shift the pages');
   }
-  yield* aligned && leadsTo(size + 1, page.next, at) ? byOffsets(plan, size + 1) : byLinks(plan, page, at);
+  yield* aligned && leadsTo(size + 1, page.next, at)
+    ? byOffsets(plan, size + 1)
+    : byLinks(plan, page, at, page.items.count + 1);
   for (let sweep = 0; sweep < MAX_SWEEPS && !reading.complete; sweep++) {
     // What is missing may be anywhere: everything is read once more, and only what is new is handed on.
-    reading.move();
+    reading.startAgain();
     yield* byOffsets(plan, 1);
   }
   if (!reading.complete) throw incomplete(reading);
@@ -113,7 +115,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
       // The service answers other pages than asked, or has more than it counts: only its own links know where they start.
       const at = plan.url(job);
       if (page.items.count < expected || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
-        yield* byLinks(plan, page, at);
+        yield* byLinks(plan, page, at, job.start + page.items.count);
         return;
       }
     }
@@ -124,15 +126,15 @@ function* windows(start: number, size: number, end: () => number): Generator<Pag
   for (let at = start; at <= end(); at += size) yield { start: at, count: size };
 }
 
-/** The pages that follow `page`, by the service's own links, or by offsets where it gives none. */
-async function* byLinks(plan: Plan, page: Page, at: URL): AsyncGenerator<ReadPage> {
+/** The pages that follow `page`, by the service's own links, or where it gives none by offsets, the next of which is `start`. */
+async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGenerator<ReadPage> {
   const { reading, size } = plan;
   const guard = loopGuard();
   guard(pinned(at, plan.pin));
   let empty = 0;
   while (!reading.full) {
     if (page.next) at = pinned(followed(page.next, at), plan.pin);
-    else if (hasMoreByOffset(page, reading, size)) at = plan.url({ start: reading.emitted + 1, count: size });
+    else if (hasMoreByOffset(page, reading, size, start)) at = plan.url({ start, count: size });
     else return;
     guard(at);
     const speculative = !page.next && reading.lastTotal === undefined;
@@ -145,13 +147,14 @@ async function* byLinks(plan: Plan, page: Page, at: URL): AsyncGenerator<ReadPag
         `the service answered ${empty} empty pages in a row, each with a link to the next`,
       );
     yield handOn(reading, page);
+    start += page.items.count;
   }
 }
 
 /** Without a link: the service may count more than it gave, or give neither links nor counts but full pages. */
-function hasMoreByOffset(page: Page, reading: Reading, size: number): boolean {
-  if (page.items.count === 0 || reading.moved) return false;
-  if (reading.lastTotal !== undefined) return reading.emitted < reading.lastTotal;
+function hasMoreByOffset(page: Page, reading: Reading, size: number, start: number): boolean {
+  if (page.items.count === 0) return false;
+  if (reading.lastTotal !== undefined) return start <= reading.lastTotal;
   return page.next === undefined && page.items.count >= Math.min(size, page.limit ?? size);
 }
 

@@ -16,6 +16,9 @@ export class Reading {
   #ledger = new Ledger();
   #known: Set<number> | undefined;
   #before: Float64Array = new Float64Array(0);
+  /** Whether items left the result while its pages were passed, so that others may have moved up unseen. */
+  #torn = false;
+  #atStart = true;
 
   constructor(first: Page, limit: number) {
     this.limit = limit;
@@ -38,11 +41,12 @@ export class Reading {
 
   /**
    * Everything that the service counts was handed on once: either all that matched at the first answer, or all that
-   * matches now. Where the service does not count there is nothing to hold it against.
+   * matches now. Where the service does not count there is nothing to hold it against. A number that fits proves nothing
+   * once items slipped past: as many that have left were handed on instead.
    */
   get complete(): boolean {
     if (this.full || this.lastTotal === undefined) return true;
-    return this.emitted === this.firstTotal || this.emitted === this.lastTotal;
+    return !this.#torn && (this.emitted === this.firstTotal || this.emitted === this.lastTotal);
   }
 
   /** How many items have left the result since the last page, by the service's count; negative where some joined it. */
@@ -63,6 +67,8 @@ export class Reading {
   /** The items of a page that are to be handed on, cut to the limit. */
   take(page: Page): IdentifiedItems {
     this.pages++;
+    if (!this.#atStart && this.shrunkBy(page) > 0) this.#torn = true;
+    this.#atStart = false;
     this.count(page);
     if (this.repeats(page)) {
       throw new ServiceError(
@@ -92,6 +98,13 @@ export class Reading {
     const shifted = byEventId && keys.length > 0 && before.includes(keys[0] as number);
     if (shifted && new Set(before).size === before.length) this.move();
     this.#before = keys;
+  }
+
+  /** Everything is read once more from the first page on. */
+  startAgain(): void {
+    this.move();
+    this.#torn = false;
+    this.#atStart = true;
   }
 
   /** From here on items are told apart: offsets do not line up any more, or pages are read again. */
