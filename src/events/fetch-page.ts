@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { OnRetry } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { describeBody, serviceError } from '../http/service-error.ts';
+import type { HttpResponse } from '../http/transport.ts';
 import { JsonSyntaxError } from './json-scanner.ts';
 import { type Page, readPage } from './page.ts';
 
@@ -33,7 +34,7 @@ export function pageFetcher(service: Service, clock: Clock, onRetry?: OnRetry): 
         return { page, serviceTime: Number.isNaN(date) ? undefined : date };
       } catch (error) {
         if (!(error instanceof JsonSyntaxError)) throw error;
-        if (attempt === TRIES) throw damaged(error);
+        if (attempt === TRIES) throw damaged(error, response);
         onRetry?.({ reason: 'an answer that is not JSON', delay: attempt * 500 });
         await clock.sleep(attempt * 500, signal);
       }
@@ -45,9 +46,11 @@ function noCollection(details: string[]): ServiceError {
   return new ServiceError('the service answered with something that is not a collection', { details });
 }
 
-function damaged(error: JsonSyntaxError): ServiceError {
+function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
+  // Words, or the page of a proxy, say what is wrong; half a collection says nothing.
+  const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
   return new ServiceError('the service answered with something that is not a collection in JSON', {
-    details: [error.message],
+    details: [error.message, ...words],
     next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
     cause: error,
   });

@@ -27,7 +27,7 @@ export interface Page {
   readonly next: string | null | undefined;
   /** Most items an answer holds, where the service says so. */
   readonly limit: number | undefined;
-  /** False for an object with none of a collection's members: an error told with status 200, say. */
+  /** False for an object with none of a collection's members (an error told with status 200, say), or whose items are no list. */
   readonly isCollection: boolean;
 }
 
@@ -77,7 +77,9 @@ export function readPage(body: Buffer): Page {
     count: wholeNumber(members.get('count')),
     next: link(members.get('next')),
     limit: wholeNumber(members.get('limit')),
-    isCollection: items.count > 0 || members.size === 0 || COLLECTION.some((name) => members.has(name)),
+    isCollection:
+      ['[]', 'null', undefined].includes(members.get('items')) &&
+      (members.size === 0 || COLLECTION.some((name) => members.has(name))),
   };
 }
 

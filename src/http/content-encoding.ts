@@ -14,7 +14,8 @@ export async function decoded(body: Buffer, encoding: string | string[] | undefi
   const options = { maxOutputLength: MAX_DECODED_BYTES };
   try {
     if (coding === 'gzip' || coding === 'x-gzip') return await promisify(zlib.gunzip)(body, options);
-    if (coding === 'deflate') return await promisify(zlib.inflate)(body, options);
+    if (coding === 'deflate')
+      return await promisify(hasZlibHeader(body) ? zlib.inflate : zlib.inflateRaw)(body, options);
     if (coding === 'br') return await promisify(zlib.brotliDecompress)(body, options);
   } catch (cause) {
     throw new TransportError('broken', `the ${coding} body of the answer is cut or damaged`, cause);
@@ -23,4 +24,9 @@ export async function decoded(body: Buffer, encoding: string | string[] | undefi
     'broken',
     `the answer has the content encoding '${coding}', which was not asked for`,
   );
+}
+
+/** Some senders leave the zlib wrapper out (RFC 9110 section 8.4.1.2); its first two bytes tell (RFC 1950 section 2.2). */
+function hasZlibHeader(body: Buffer): boolean {
+  return body.length > 1 && ((body[0] as number) & 0x0f) === 8 && body.readUInt16BE() % 31 === 0;
 }

@@ -10,7 +10,7 @@ export function redactedHeaders(headers: Readonly<Record<string, string>> | Inco
   return Object.entries(headers).flatMap(([name, value]) =>
     value === undefined
       ? []
-      : [`${name}: ${SECRET_HEADERS.test(name) ? redactedValue(name) : String(value)}`],
+      : [`${name}: ${SECRET_HEADERS.test(name) ? redactedValue(name) : withoutSecrets(String(value))}`],
   );
 }
 
@@ -19,10 +19,15 @@ export function redactedUrl(url: URL): string {
   const copy = new URL(url);
   copy.username = '';
   copy.password = '';
-  copy.search = copy.search.replace(/([?&])([^=&]+)=[^&]*/g, (whole, mark, name) =>
+  copy.search = withoutSecrets(copy.search);
+  return copy.href;
+}
+
+/** An address or a part of one with the values of secret parameters replaced, in its query and in its fragment. */
+export function withoutSecrets(address: string): string {
+  return address.replace(/([?&#])([^=&#]+)=[^&#]*/g, (whole, mark, name) =>
     SECRET_PARAMETERS.test(name) ? `${mark}${name}=[redacted]` : whole,
   );
-  return copy.href;
 }
 
 function redactedValue(name: string): string {

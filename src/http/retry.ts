@@ -36,7 +36,9 @@ export async function sendWithRetry(
       const response = await transport.send(request);
       if (!RETRIED.has(response.status) || attempt === TRIES) return response;
       status = response.status;
-      const asked = retryAfter(response.headers['retry-after'], clock.now());
+      const { date, 'retry-after': header } = response.headers;
+      // A date is one of the service's clock, whatever ours says.
+      const asked = retryAfter(header, Date.parse(date ?? '') || clock.now());
       // Told to come back later than we are ready to wait: the answer itself is the more useful result.
       if (asked !== undefined && asked > LONGEST_RETRY_AFTER) return response;
       delay = asked ?? delay;

@@ -1,7 +1,10 @@
 import { NotSignedInError, ServiceError } from '../errors.ts';
+import { withoutSecrets } from './redaction.ts';
 import type { HttpResponse } from './transport.ts';
 
 const MAX_TEXT = 2000;
+const SIGN_IN_AGAIN =
+  'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, give it a token that is good';
 
 /**
  * The error for an answer that is no success, with what the body tells: the service's Error object (service
@@ -12,7 +15,7 @@ export function serviceError(response: HttpResponse, what: string): ServiceError
   const details = describeBody(response);
   const message = `${what}: the service answered ${status}${reasonOf(status)}`;
   if (status === 401) {
-    return new NotSignedInError(message, { details, next: 'run `hooktrail login` to sign in again' });
+    return new NotSignedInError(message, { details, next: SIGN_IN_AGAIN });
   }
   return new ServiceError(message, { details, ...nextStep(response) });
 }
@@ -70,20 +73,25 @@ function nextStep({ status, headers }: HttpResponse): { next?: string } {
     const wait = headers['retry-after'];
     return {
       next: wait
-        ? `try again after ${wait} s, or with --concurrency 1`
+        ? `try again after ${/^\d+$/.test(wait) ? `${wait} s` : wait}, or with --concurrency 1`
         : 'try again later, or with --concurrency 1',
     };
   }
   if (status >= 300 && status < 400) {
     const target = headers.location;
     return {
-      next: `redirects are not followed with the token${target ? `; check --base-url: it points on to ${target}` : ''}`,
+      next: `redirects are not followed with the token${target ? `; check --base-url: it points on to ${withoutSecrets(target)}` : ''}`,
     };
   }
   return status >= 500 ? { next: 'try again later' } : {};
 }
 
 const REASONS: Readonly<Record<number, string>> = {
+  301: 'Moved Permanently',
+  302: 'Found',
+  303: 'See Other',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -91,8 +99,14 @@ const REASONS: Readonly<Record<number, string>> = {
   405: 'Method Not Allowed',
   406: 'Not Acceptable',
   408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
+  501: 'Not Implemented',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
   504: 'Gateway Timeout',

@@ -55,6 +55,8 @@ describe('the items of a page', () => {
   test('is a collection by its members: an error told as a success is none', () => {
     const isCollection = (text: string) => readPage(Buffer.from(text)).isCollection;
     expect(isCollection('{"code":"x.y","message":"m"}')).toBe(false);
+    for (const items of ['{"0":{}}', '"x"', '1', 'false'])
+      expect(isCollection(`{"href":"x","count":1,"items":${items}}`)).toBe(false);
     for (const text of ['{}', '{"items":[]}', '{"items":null}', '{"count":0,"message":"m"}']) {
       expect(isCollection(text)).toBe(true);
     }

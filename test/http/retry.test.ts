@@ -8,7 +8,7 @@ const NOW = Date.parse('2026-11-21T10:00:00Z');
 const url = new URL('https://events.example.com/');
 
 /** Answers in turn: a status, a status with `Retry-After`, or a failure of the connection. */
-function scripted(...script: (number | [number, string] | TransportError)[]) {
+function scripted(...script: (number | [status: number, wait: string, date?: string] | TransportError)[]) {
   const slept: number[] = [];
   const clock: Clock = { now: () => NOW, sleep: async (milliseconds) => void slept.push(milliseconds) };
   let sent = 0;
@@ -17,10 +17,10 @@ function scripted(...script: (number | [number, string] | TransportError)[]) {
     async send() {
       const next = script[sent++] ?? 200;
       if (next instanceof TransportError) throw next;
-      const [status, wait] = Array.isArray(next) ? next : [next, undefined];
+      const [status, wait, date] = Array.isArray(next) ? next : [next];
       return {
         status,
-        headers: wait === undefined ? {} : { 'retry-after': wait },
+        headers: { ...(wait && { 'retry-after': wait }), ...(date && { date }) },
         body: Buffer.alloc(0),
       } as HttpResponse;
     },
@@ -53,6 +53,15 @@ describe('a GET that fails in passing', () => {
     const { answer, slept } = scripted([429, '7'], [503, 'Sat, 21 Nov 2026 10:00:30 GMT'], [429, '60'], 200);
     expect((await answer()).status).toBe(200);
     expect(slept).toEqual([7000, 30_000, 60_000]);
+  });
+
+  test("waits until a date of the service's clock, which may be hours off ours", async () => {
+    const { answer, slept } = scripted(
+      [429, 'Sat, 21 Nov 2026 13:00:05 GMT', 'Sat, 21 Nov 2026 13:00:00 GMT'],
+      [429, 'Sat, 21 Nov 2026 07:00:05 GMT', 'Sat, 21 Nov 2026 07:00:00 GMT'],
+    );
+    expect((await answer()).status).toBe(200);
+    expect(slept).toEqual([5000, 5000]);
   });
 
   test('is not waited for when the service asks for more than a minute', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeBody } from '../../src/http/service-error.ts';
+import { describeBody, serviceError } from '../../src/http/service-error.ts';
 
 const lines = (body: string, type = 'application/json') =>
   describeBody({ body: Buffer.from(body), headers: { 'content-type': type } });
@@ -30,4 +30,25 @@ test('an HTML page is told by its title', () => {
 test('a long text is cut', () => {
   const [line] = lines('x'.repeat(5000), 'text/plain');
   expect(line).toBe(`${'x'.repeat(2000)}… (5000 characters)`);
+});
+
+test.each([
+  [429, { 'retry-after': '90' }, 'try again after 90 s, or with --concurrency 1'],
+  [
+    429,
+    { 'retry-after': 'Sat, 21 Nov 2026 10:30:00 GMT' },
+    'try again after Sat, 21 Nov 2026 10:30:00 GMT, or with --concurrency 1',
+  ],
+  [
+    302,
+    { location: '/sign-in?access_token=secret&to=x' },
+    'redirects are not followed with the token; check --base-url: it points on to /sign-in?access_token=[redacted]&to=x',
+  ],
+  [
+    401,
+    {},
+    'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, give it a token that is good',
+  ],
+])('an answer with %i and %j says what to do', (status, headers, next) => {
+  expect(serviceError({ status, headers, body: Buffer.alloc(0) }, 'the search failed').next).toBe(next);
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
 import { freePort } from '../support/ports.ts';
@@ -38,6 +38,21 @@ describe('a request without a proxy', () => {
     const { status, body } = await transport.send({ method: 'GET', url: server.url });
     expect([status, body.toString()]).toEqual([202, 'text']);
     expect(seen).toEqual(['GET', '/path?limit(1,2)&eq(a,b)', 'gzip, deflate, br']);
+    await transport.close();
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    // RFC 9110 section 8.4.1.2: some senders leave the zlib wrapper out.
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+  ])('undoes the content encoding %s', async (coding, compress) => {
+    await using server = await serve((_, response) => {
+      response.writeHead(200, { 'content-encoding': coding }).end(compress('text'));
+    });
+    const transport = createTransport({});
+    expect((await transport.send({ method: 'GET', url: server.url })).body.toString()).toBe('text');
     await transport.close();
   });
 

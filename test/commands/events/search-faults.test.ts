@@ -97,6 +97,24 @@ describe('an answer that is no collection', () => {
   });
 });
 
+describe('an answer in words with status 200', () => {
+  test.each([
+    ['text/plain', 'Down for maintenance', '  Down for maintenance\n'],
+    ['text/html', '<title>Sign in</title>', '  an HTML page: Sign in\n'],
+  ])('of %s is told', async (type, body, told) => {
+    await using searching = await startSearching({ events: 1 });
+    const words: Fault = { kind: 'status', status: 200, body, headers: { 'Content-Type': type } };
+    searching.sandbox.control.fault('events', words, words, words);
+    const { code, stderr } = await searching.search('--json');
+    expect(stderr).toBe(
+      'error: the service answered with something that is not a collection in JSON\n' +
+        `  an object expected at byte 0\n${told}` +
+        'next: check --base-url (HOOKTRAIL_BASE_URL), or try again later\n',
+    );
+    expect(code).toBe(1);
+  });
+});
+
 test('output that cannot be written is an error, other than a reader that left', async () => {
   await using searching = await startSearching({ events: 1000 });
   const result = await run(
