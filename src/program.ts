@@ -32,7 +32,15 @@ export async function buildProgram(
     .option('--debug', 'headers too, without secrets')
     .option('--no-color', 'no colour')
     .option('--quiet', 'no progress and no notices; warnings and errors stay')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ hooktrail demo
+  $ hooktrail login
+  $ hooktrail events search --failed --since 24h`,
+    )
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text).catch(() => undefined),
       writeErr: (text) => void context.stderr.write(text).catch(() => undefined),
@@ -58,6 +66,7 @@ async function grow(
     if (node.group) command.helpGroup(node.group);
     const named = words === undefined || node.name === word;
     if ('children' in node) {
+      command.helpCommand('help [command]', 'explain a command');
       await grow(command, node.children, words && (named ? rest : []), action);
     } else if (named || (node.isDefault && !nodes.some((sibling) => sibling.name === word))) {
       (await node.load()).declare(command, action);

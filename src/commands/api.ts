@@ -27,7 +27,8 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Prints the body as it came. Exits with 1 when the service answers with an error, whose body is printed too.
+Prints the body as it came. Exits with 1 when the service answers with an error,
+whose body is printed too.
 
 Examples:
   $ hooktrail api /event-types

@@ -10,11 +10,13 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Completes commands, options, values that are one of a few, profiles, and event types as the service listed them last.
-The scripts ask hooktrail itself what may come next, so they never need to be renewed.
+Completes commands, options, values that are one of a few, profiles, and event
+types as the service listed them last. The scripts ask hooktrail itself what may
+come next, so they never need to be renewed.
 
 Examples:
-  $ hooktrail completion bash > ~/.local/share/bash-completion/completions/hooktrail
+  $ hooktrail completion bash \\
+      > ~/.local/share/bash-completion/completions/hooktrail
   $ hooktrail completion zsh > ~/.zfunc/_hooktrail
   $ hooktrail completion fish > ~/.config/fish/completions/hooktrail.fish
   PS> hooktrail completion powershell | Out-String | Invoke-Expression`,

@@ -8,8 +8,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Starts a sandbox, signs in to it and searches its FAILED events, with the commands you would type. Your profiles, secrets and
-browser are left alone: all of it lives in a temporary folder that is removed at the end.
+Starts a sandbox, signs in to it and searches its FAILED events, with the
+commands you would type. Your profiles, secrets and browser are left alone: all
+of it lives in a temporary folder that is removed at the end.
 
 Example:
   $ npx hooktrail demo`,

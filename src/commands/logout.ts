@@ -11,8 +11,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Deletes what login stored on this machine: the profile's settings, tokens and client secret. The service offers
-no way to revoke tokens: an access token that was copied elsewhere stays good until it ends.
+Deletes what login stored on this machine: the profile's settings, tokens and
+client secret. The service offers no way to revoke tokens: an access token that
+was copied elsewhere stays good until it ends.
 
 Examples:
   $ hooktrail logout

@@ -73,12 +73,13 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Runs until it is stopped with Ctrl-C. Prints the settings to use it, as export lines for a shell.
+Runs until it is stopped with Ctrl-C. Prints the settings to use it, as export
+lines for a shell.
 
 Examples:
   $ hooktrail sandbox --events 200000
   $ hooktrail sandbox --auto-approve --token-lifetime 90
-  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret --duplicates 0.1`,
+  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`,
     )
     .action(action(run));
 }

@@ -20,8 +20,8 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Exits with 4 when nobody is signed in. With --check: 4 when the service rejects the token, 5 when it cannot be
-reached, 1 when it answers with another error.
+Exits with 4 when nobody is signed in. With --check: 4 when the service rejects
+the token, 5 when it cannot be reached, 1 when it answers with another error.
 
 Examples:
   $ hooktrail status

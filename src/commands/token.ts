@@ -8,10 +8,12 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-The token is good for at least the next minute; it is refreshed first if need be.
+The token is good for another minute at least: it is refreshed first if need be.
 
 Example:
-  $ curl -H "Authorization: Bearer $(hooktrail token)" …`,
+  $ curl -H "Authorization: Bearer $(hooktrail token)" \\
+      -H 'Accept: application/vnd.acme.v1+json' \\
+      https://events.example.com/v1/event-types`,
     )
     .action(action(run));
 }

@@ -5,8 +5,8 @@ export function environmentText(): string {
   const settings = Object.values(settingNames).map(
     ({ variable, flag, meaning }) => [variable, `${meaning} (flag ${flag})`] as const,
   );
-  return `A setting comes from its flag, else from its variable, else from the profile, else it has its default.
-Nothing is ever read from the working directory.
+  return `A setting comes from its flag, else from its variable, else from the profile,
+else it has its default. Nothing is ever read from the working directory.
 
 Settings:
 ${aligned([...settings, ['HOOKTRAIL_PROFILE', 'the profile to use (flag --profile)']])}

@@ -1,7 +1,8 @@
 import { aligned } from './aligned.ts';
 
 export function filtersText(): string {
-  return `The same filters choose events in events search, count, stats, watch, export and report.
+  return `The same filters choose events in events search, get, count, stats, watch,
+export, report and browse, and in webhooks recover.
 
 ${aligned([
   ['--after T, --since T', 'created later than T'],
@@ -11,7 +12,7 @@ ${aligned([
   ['--status SUCCESS|FAILED', 'with this delivery status, in any case; --failed is --status FAILED'],
   ['--type NAME', 'of this event type, as hooktrail event-types lists them'],
 ])}
-All that are given must hold. One that is given several times takes any of its values:
+All that are given must hold. One that is repeated takes any of its values:
 
   hooktrail events search --failed --type document.signed --type envelope.sent
 

@@ -1,58 +1,62 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { topics } from '../../src/help/topics.ts';
 import { describeAll } from '../../src/manual/describe.ts';
 import type { Described } from '../../src/manual/page.ts';
+import { callsIn, commandFor } from '../support/command-lines.ts';
 
 let commands: readonly Described[];
-let names: Set<string>;
 beforeAll(async () => {
-  const all = await describeAll();
-  commands = all.commands;
-  names = new Set(all.program.commands.map((command) => command.name()));
+  ({ commands } = await describeAll());
 });
 
-/** The words of each call of the program in the examples of a help text. */
-function examplesOf(notes: string): string[][] {
-  const lines = notes.split('\n').filter((line) => /^\s+(\$|PS>|\|)/.test(line) || /\\$/.test(line));
-  return lines.flatMap((line) =>
-    [...line.matchAll(/(?:^|[\s(|;&])hooktrail ((?:'[^']*'|"[^"]*"|\$\([^)]*\)|[^|;&<>)])*)/g)].map(
-      ([, rest = '']) =>
-        [...rest.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
-          ([, single, double, plain]) => single ?? double ?? plain ?? '',
-        ),
-    ),
-  );
+/** The lines of a help text that are to be typed. */
+function examplesOf(notes: string): string {
+  return notes.slice(Math.max(0, notes.search(/^Examples?:$/m)));
 }
 
 describe('the help of every command', () => {
   test('shows an example at least, most commands two or three', () => {
-    const counts = commands.map(({ command, notes }) => [command.name(), examplesOf(notes).length] as const);
+    const counts = commands.map(
+      ({ command, notes }) => [command.name(), callsIn(examplesOf(notes)).length] as const,
+    );
     expect(counts.filter(([, count]) => count === 0)).toEqual([]);
     expect(counts.filter(([, count]) => count >= 2).length).toBeGreaterThan(counts.length / 2);
   });
 
-  test('shows examples that the command tree takes', async () => {
+  test('shows examples that the command tree takes, of that command', async () => {
     for (const { command, notes } of commands) {
-      for (const words of examplesOf(notes)) {
-        const { program } = await describeAll();
-        const taken: string[] = [];
-        for (const leaf of leavesOf(program)) leaf.action(() => void taken.push(leaf.name()));
-        await program.parseAsync(words, { from: 'user' }).catch((error) => {
-          throw new Error(`${command.name()}: hooktrail ${words.join(' ')}: ${error.message}`);
-        });
-        expect([words, taken.length]).toEqual([words, 1]);
-        expect(names).toContain(words.find((word) => !word.startsWith('-')));
-      }
+      for (const words of callsIn(examplesOf(notes)))
+        expect([words, await commandFor(words)]).toEqual([
+          words,
+          expect.stringContaining(` ${command.name()}`),
+        ]);
     }
   });
 
-  test('is no wider than its terminal can be, and says what each option does', () => {
+  test('says what each option does', () => {
     for (const { command } of commands) {
       for (const option of command.options)
         expect([option.long, option.description]).not.toEqual([option.long, '']);
     }
   });
+
+  test('fits a terminal of 80 columns', async () => {
+    const texts = commands.map(({ command, notes }) => {
+      const help = command.createHelp();
+      help.prepareContext({ helpWidth: 80 });
+      return `${help.formatHelp(command, help)}\n${notes}`;
+    });
+    for (const topic of topics) texts.push(await topic.text());
+    expect(texts.flatMap((text) => text.split('\n').filter((line) => line.length > 80))).toEqual([]);
+  });
 });
 
-function leavesOf(command: import('commander').Command): import('commander').Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
-}
+describe('a topic', () => {
+  test('shows examples that the command tree takes', async () => {
+    const calls = (await Promise.all(topics.map(({ text }) => text()))).flatMap((text) =>
+      callsIn((text.match(/^ {2}hooktrail .*$/gm) ?? []).join('\n')),
+    );
+    expect(calls.length).toBeGreaterThan(1);
+    for (const words of calls) expect(await commandFor(words)).toMatch(/^hooktrail events/);
+  });
+});

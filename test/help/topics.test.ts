@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { ExitCode } from '../../src/errors.ts';
 import { topics } from '../../src/help/topics.ts';
+import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { run } from '../support/program.ts';
 import { available } from '../support/requirement.ts';
@@ -17,6 +18,25 @@ describe('hooktrail help', () => {
       expect([code, stdout, stderr]).toEqual([0, await topic.text(), '']);
       expect(root.stdout).toContain(topic.name);
     }
+  });
+
+  test('begins with what to type first', async () => {
+    await using home = await createHome();
+    const { stdout } = await run(['--help'], { env: home.env });
+    const commands = callsIn(stdout.slice(stdout.indexOf('Examples:'))).map(commandFor);
+    expect(await Promise.all(commands)).toEqual([
+      'hooktrail demo',
+      'hooktrail login',
+      'hooktrail events search',
+    ]);
+  });
+
+  test('lists the commands of a group by their names', async () => {
+    await using home = await createHome();
+    const { stdout } = await run(['profiles', '--help'], { env: home.env });
+    expect(stdout).toMatch(
+      /\nCommands:\n {2}list {2,}\w.*\n {2}use {2,}\w.*\n {2}delete {2,}\w.*\n {2}help {2,}\w.*\n$/,
+    );
   });
 
   test('lists every exit code', async () => {

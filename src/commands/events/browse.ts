@@ -12,8 +12,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Keys: arrows, page up and down, home and end move; enter opens the event, esc goes back; / filters what was read so far as
-you type; f shows failures alone; y puts the event's id on the terminal's clipboard; o opens a report; q leaves.
+Keys: arrows, page up and down, home and end move; enter opens the event, esc
+goes back; / filters what was read so far as you type; f shows failures alone; y
+puts the event's id on the terminal's clipboard; o opens a report; q leaves.
 
 Examples:
   $ hooktrail events browse --failed --since 24h

@@ -32,8 +32,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Prints one number, the sum over all combinations of repeated flags. The service counts: no events are downloaded. Where it
-gives no count, they are read and counted here, with a notice.
+Prints one number, the sum over all combinations of repeated flags. The service
+counts: no events are downloaded. Where it gives no count, they are read and
+counted here, with a notice.
 
 Examples:
   $ hooktrail events count --failed --since 1h

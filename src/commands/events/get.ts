@@ -28,13 +28,14 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-One id on a terminal is printed whole, as indented JSON; several, and what is piped, as a table unless a format is given. Events
-come out in the order of their ids, an id that is given twice twice. An id that is not found is named on standard error and makes
-the exit code 3; so is one that the filters leave out.
+One id on a terminal is printed whole, as indented JSON; several, and what is
+piped, as a table unless a format is given. Events come out in the order of
+their ids, and twice for an id given twice. An id that is not found is named on
+standard error and makes the exit code 3; so is one that the filters leave out.
 
 Examples:
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --jq '.[0].delivery.lastError'
+  $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --fields delivery
   $ hooktrail events get - --ndjson < ids.txt > events.ndjson`,
     )
     .action(action(run));

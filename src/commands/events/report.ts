@@ -40,13 +40,14 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-From --after to --before, by default the last 24 hours by the service's clock. The page is one file that loads nothing:
-attach it to a ticket, open it anywhere. A file that exists is replaced.
+From --after to --before, by default the last 24 hours by the service's clock.
+The page is one file that loads nothing: attach it to a ticket, open it
+anywhere. A file that exists is replaced.
 
 Examples:
   $ hooktrail events report failures.html --open
-  $ hooktrail events report november.html --after 2026-11-01 --before 2026-12-01 --buckets 30
-  $ hooktrail events report signed.html --type document.signed --since 7d --limit 1000`,
+  $ hooktrail events report week.html --since 7d --buckets 7
+  $ hooktrail events report signed.html --type document.signed --limit 1000`,
     )
     .action(action(run));
 }

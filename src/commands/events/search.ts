@@ -53,7 +53,7 @@ export function declare(command: Command, action: Action): void {
       `
 Examples:
   $ hooktrail events search --failed --since 24h
-  $ hooktrail events search --type document.signed --after 2026-11-01 --csv > signed.csv
+  $ hooktrail events search --type document.signed --since 7d --csv > signed.csv
   $ hooktrail events search --failed --fields eventId --ndjson | wc -l`,
     )
     .action(action(run));

@@ -42,14 +42,15 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-From --after to --before, by default the last 24 hours by the service's clock. The service counts: no events are downloaded.
-Types are listed worst first, by the share of their events that failed; events of types that the service does not list
-are shown together as (not listed), in JSON with the eventType null.
+From --after to --before, by default the last 24 hours by the service's clock.
+The service counts: no events are downloaded. Types are listed worst first, by
+the share of their events that failed; events of types that the service does not
+list are shown together as (not listed), in JSON with the eventType null.
 
 Examples:
   $ hooktrail events stats
   $ hooktrail events stats --since 7d --buckets 7 --type document.signed
-  $ hooktrail events stats --since today --jq '.types[] | select(.failed > 0) | .eventType'`,
+  $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`,
     )
     .action(action(run));
 }

@@ -38,15 +38,18 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Prints events created from now on by the service's clock, or after --after, each once, oldest first; ends at --before where it is
-given. An event that appears, or turns FAILED under --failed, longer after its creation than --overlap is not seen: give a longer
-one where the service keeps trying for longer. An outage is told once on standard error, and what was missed is caught up. --json
-closes its array when the watch ends; --jq runs on each event. Ctrl+C says how to go on.
+Prints events created from now on by the service's clock, or after --after, each
+once, oldest first; ends at --before where it is given. An event that appears,
+or turns FAILED under --failed, longer after its creation than --overlap is not
+seen: give a longer one where the service keeps trying for longer. An outage is
+told once on standard error, and what was missed is caught up. --json closes its
+array when the watch ends; --jq runs on each event. Ctrl+C says how to go on.
 
 Examples:
   $ hooktrail events watch --failed
-  $ hooktrail events watch --failed --overlap 1h --ndjson | while read -r event; do notify "$event"; done
-  $ hooktrail events watch --type document.signed --since 1h --fields createdOn,eventId`,
+  $ hooktrail events watch --failed --overlap 1h --ndjson |
+      while read -r event; do notify "$event"; done
+  $ hooktrail events watch --type document.signed --since 1h --fields eventId`,
     )
     .action(action(run));
 }

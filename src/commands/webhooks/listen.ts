@@ -51,14 +51,16 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Prints each accepted delivery as one line of JSON. A sender hears 200 only when the handler has answered 2xx and the
-journal holds the eventId on disk, 502 otherwise; an eventId that is known is answered 200 and not handed on. The
-expected Api-Token comes from HOOKTRAIL_API_TOKEN, from where --save-token put it, or from a hidden prompt.
+Prints each accepted delivery as one line of JSON. A sender hears 200 only when
+the handler has answered 2xx and the journal holds the eventId on disk, 502
+otherwise; an eventId that is known is answered 200 and not handed on. The
+expected Api-Token comes from HOOKTRAIL_API_TOKEN, from where --save-token put
+it, or from a hidden prompt.
 
 Examples:
-  $ hooktrail webhooks listen --port 8977 --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
   $ hooktrail webhooks listen --save-token | jq .eventType
-  $ hooktrail webhooks listen --host 0.0.0.0 --path /events --journal events.journal --keep 30d`,
+  $ hooktrail webhooks listen --host 0.0.0.0 --port 8080 --path /in --keep 30d`,
     )
     .action(action(run));
 }

@@ -54,16 +54,21 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Searches the time from --after on, leaves out what the journal holds, and posts the rest to the handler: each event's
-JSON as the search shows it, with content type application/json and the Api-Token (from HOOKTRAIL_API_TOKEN or where
-\`webhooks listen --save-token\` put it). Deliveries may look different where the service makes them so. What the handler
-does not take is listed on standard output, and makes the exit code 1; the same command again tries just that. Safe
-beside a running \`webhooks listen\` on the same journal.
+Searches the time from --after on, leaves out what the journal holds, and posts
+the rest to the handler: each event's JSON as the search shows it, with content
+type application/json and the Api-Token (from HOOKTRAIL_API_TOKEN, or where
+\`webhooks listen --save-token\` put it). Deliveries may look different where
+the service makes them so.
+
+What the handler does not take is listed on standard output, and makes the exit
+code 1; the same command again tries just that. Safe beside a running
+\`webhooks listen\` on the same journal.
 
 Examples:
-  $ hooktrail webhooks recover --after 6h --failed --forward-to http://127.0.0.1:3000/hooks --dry-run
-  $ hooktrail webhooks recover --after 6h --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks recover --after 2026-11-01 --before 2026-11-02 --forward-to https://hooks.example.com/in --journal events.journal`,
+  $ hooktrail webhooks recover --after 6h --failed --dry-run
+  $ hooktrail webhooks recover --after 6h --forward-to http://127.0.0.1:3000/in
+  $ hooktrail webhooks recover --after 2026-11-01 --before 2026-11-02 \\
+      --forward-to https://hooks.example.com/in --journal events.journal`,
     )
     .action(action(run));
 }

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { describeAll } from '../../src/manual/describe.ts';
+
+/** The words of each call of the program in the lines of a shell; a comment ends a line, a backslash continues it. */
+export function callsIn(script: string): string[][] {
+  const lines = script.replaceAll(/\\\n\s*/g, '').replaceAll(/(^|\s)#.*$/gm, '');
+  return [
+    ...lines.matchAll(/(?:^|[\s(|;&])hooktrail(?= )((?:'[^']*'|"[^"]*"|\$\([^)]*\)|[^|;&<>\n)'"])*)/g),
+  ].map(([, rest = '']) =>
+    [...rest.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+      ([, single, double, bare]) => single ?? double ?? bare ?? '',
+    ),
+  );
+}
+
+/** The name of the command that takes these words, with every value read. Throws what the command line is told. */
+export async function commandFor(words: readonly string[]): Promise<string> {
+  const { program } = await describeAll();
+  const taken: string[] = [];
+  for (const leaf of leavesOf(program)) leaf.action(() => void taken.push(pathOf(leaf)));
+  await program.parseAsync(words, { from: 'user' }).catch((error) => {
+    throw new Error(`hooktrail ${words.join(' ')}: ${error.message}`);
+  });
+  return taken.join(' and ');
+}
+
+function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}
+
+function pathOf(command: Command): string {
+  const parents = command.parent ? `${pathOf(command.parent)} ` : '';
+  return `${parents}${command.name()}`;
+}
