@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { useEventService } from '../support/event-service.ts';
+
+const service = useEventService();
+
+describe('events at run time', () => {
+  it('are found at once, each at its place', async () => {
+    const added = service.sandbox.control.addEvent({ publishStatus: 'FAILED', eventType: 'document.signed' });
+    const page = await service.json('/integrator-events?limit(1,1)');
+    expect(page.items[0]).toEqual(JSON.parse(added.json));
+    const late = service.sandbox.control.addEvent({ createdOn: '2026-11-10T10:00:00.0000001Z' });
+    const found = await service.json('/integrator-events?gt(createdOn,2026-11-10T10:00:00Z)&limit(1,500)');
+    expect(found.items.at(-1)).toMatchObject({
+      eventId: late.eventId,
+      createdOn: '2026-11-10T10:00:00.0000001Z',
+    });
+  });
+
+  it('may show any text', async () => {
+    const text = '{"eventId":1e400,"a":1,"a":2,"s":"\\u001b[31m <script>"}';
+    const { eventId } = service.sandbox.control.addEvent({ json: text });
+    expect((await service.get(`/integrator-events?eq(eventId,${eventId})`)).body.toString()).toContain(
+      `"items":[${text}]`,
+    );
+  });
+
+  it('change their publish status', async () => {
+    const { eventId } = service.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    const key = `eq(eventId,${eventId})`;
+    expect(service.sandbox.control.setStatus(eventId, 'SUCCESS')).toBe(true);
+    expect((await service.json(`/integrator-events?${key}&eq(publishStatus,FAILED)`)).count).toBe(0);
+    const page = await service.json<{ items: unknown[] }>(
+      `/integrator-events?${key}&eq(publishStatus,SUCCESS)`,
+    );
+    expect(page.items[0]).toMatchObject({ publishStatus: 'SUCCESS', delivery: { lastError: null } });
+    expect(service.sandbox.control.setStatus('00000000-0000-4000-8000-000000000000', 'SUCCESS')).toBe(false);
+  });
+
+  it('keep coming while the sandbox lives', async () => {
+    const before = service.sandbox.control.store.size;
+    const stop = service.sandbox.control.startLive(200, () => ({ publishStatus: 'FAILED' }));
+    await expect.poll(() => service.sandbox.control.store.size).toBeGreaterThan(before + 3);
+    stop();
+  });
+});
