@@ -5,6 +5,10 @@ import { type Running, start } from './program.ts';
 
 export const API_TOKEN = 'the-right-token';
 
+/** What the sender of a delivery is told. */
+export const accepted = { status: 200, body: '{"outcome":"accepted"}' };
+export const duplicate = { status: 200, body: '{"outcome":"duplicate"}' };
+
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { createHome } from '../../support/home.ts';
+import { API_TOKEN, startListening } from '../../support/listening.ts';
+import { run, start } from '../../support/program.ts';
+
+const usage: [string, string[], string][] = [
+  ['--port', ['--port', '70000'], "--port: '70000' is not accepted: a whole number from 0 to 65535"],
+  [
+    '--path',
+    ['--path', 'events?x'],
+    "--path: 'events?x' is not accepted: a path such as /events, without a query",
+  ],
+  [
+    '--forward-to',
+    ['--forward-to', 'http://example.com/'],
+    "--forward-to: 'http://example.com/' is not accepted: an https: URL (http: for loopback hosts alone)",
+  ],
+  [
+    '--forward-to with a password',
+    ['--forward-to', 'https://a:b@example.com/'],
+    "--forward-to: 'https://a:b@example.com/' is not accepted: a URL without user name and password",
+  ],
+  [
+    '--max-body',
+    ['--max-body', '10 megs'],
+    "--max-body: '10 megs' is not accepted: a size such as 512kb or 10mb, up to 1gb",
+  ],
+  ['--keep', ['--keep', '30'], "--keep: '30' is not accepted: a length of time such as 90s, 12h or 30d"],
+  [
+    '--forward-timeout',
+    ['--forward-timeout', '0'],
+    "--forward-timeout: '0' is not accepted: a whole number from 1 to 3600",
+  ],
+  [
+    '--request-timeout',
+    ['--request-timeout', 'x'],
+    "--request-timeout: 'x' is not accepted: a whole number from 1 to 3600",
+  ],
+  ['--host', ['--host', '203.0.113.77'], "--host: '203.0.113.77' is no address of this machine"],
+];
+test.each(usage)('a bad %s is named', async (_name, flags, message) => {
+  await using home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const { code, stderr, stdout } = await run(['webhooks', 'listen', '--port', '0', ...flags], { env });
+  expect(stderr.split('\n')[0]).toBe(`error: ${message}`);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+});
+
+test('a port that is taken is named', async () => {
+  await using listening = await startListening();
+  const { env, home } = listening;
+  const { code, stderr } = await run(
+    ['webhooks', 'listen', '--port', `${listening.port}`, '--journal', `${home.folder}/other.journal`],
+    { env },
+  );
+  expect(stderr).toBe(`error: --port: ${listening.port} is taken\nnext: choose another port\n`);
+  expect(code).toBe(2);
+});
+
+test('without --journal there is one a profile, beside the settings', async () => {
+  await using home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const program = start(['webhooks', 'listen', '--port', '0', '--profile', 'staging'], { env });
+  await program.printed('stderr', /0 known ids in \S+config\/webhooks\/staging\.journal/);
+  program.kill('SIGTERM');
+  expect((await program.finished).code).toBe(143);
+});
