@@ -23,6 +23,8 @@ export interface Strays {
 
 /** How long a browser is kept waiting for the outcome; then it is sent back to the terminal. */
 const PATIENCE = 10_000;
+/** How long a browser may take to fetch the page. */
+const FAREWELL = 2_000;
 
 /** Takes the browser's redirect on the port. A duplicate of an answer waits for the same page as the answer itself. */
 export function receiveRedirect(
@@ -37,17 +39,18 @@ export function receiveRedirect(
     accept = resolve;
   });
   let outcome: PageName | undefined;
+  const concluded = new AbortController();
 
   const keepWaiting = (response: ServerResponse) => {
-    if (outcome) return void send(response, outcome);
+    if (outcome) return void send(response, outcome, clock);
     waiting.add(response);
     const done = new AbortController();
     response.on('close', () => {
       waiting.delete(response);
       done.abort();
     });
-    const late = () => void send(response, 'received');
-    clock.sleep(PATIENCE, done.signal).then(late, () => undefined);
+    const late = () => void send(response, 'received', clock);
+    clock.sleep(PATIENCE, AbortSignal.any([done.signal, concluded.signal])).then(late, () => undefined);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -76,17 +79,20 @@ export function receiveRedirect(
     answer,
     conclude: async (name) => {
       outcome = name;
-      await Promise.all([...waiting].map((response) => send(response, name)));
+      concluded.abort();
+      await Promise.all([...waiting].map((response) => send(response, name, clock)));
     },
   };
 }
 
-async function send(response: ServerResponse, name: PageName): Promise<void> {
+/** Resolves when the page is sent, or cannot be: one that waits behind another request's answer is never told that. */
+async function send(response: ServerResponse, name: PageName, clock: Pick<Clock, 'sleep'>): Promise<void> {
   if (response.writableEnded || response.destroyed) return;
-  const closed = new Promise((resolve) => response.on('close', resolve));
+  const closed = new AbortController();
+  response.on('close', () => closed.abort());
   const body = Buffer.from(page(name));
   response.writeHead(200, { ...pageHeaders, 'content-length': body.length }).end(body);
-  await closed;
+  await clock.sleep(FAREWELL, closed.signal).catch(() => undefined);
 }
 
 const TURNED_AWAY = Buffer.from('Only the answer to a sign-in is taken here.\n');

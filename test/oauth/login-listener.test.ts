@@ -174,6 +174,16 @@ test('the process ends while a browser keeps idle sockets open', async () => {
   for (const socket of [...idle, half]) socket.destroy();
 });
 
+test('the process ends although the redirect came behind another request on its connection', async () => {
+  const { program, authorizeUrl } = await at.login();
+  const { pathname, search, host, port } = await redirectOf(authorizeUrl);
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+  const stray = `GET /favicon.ico HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+  socket.resume().write(`${stray}GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(await program.finished).toMatchObject({ code: 0 });
+  socket.destroy();
+});
+
 test('the port is free as soon as the program has ended', async () => {
   const { program, authorizeUrl } = await at.login();
   await visit(authorizeUrl);
