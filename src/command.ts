@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { nearest } from './config/nearest.ts';
 import type { Context } from './context.ts';
-import type { ExitCode } from './errors.ts';
+import { type ExitCode, UsageError } from './errors.ts';
 import type { Reporter } from './output/reporter.ts';
 
 /** Options every command takes. */
@@ -33,4 +34,23 @@ export type Action = <Flags>(run: Run<Flags>) => (...parsed: unknown[]) => Promi
 /** A command's module: adds its arguments, options and action to the command that the tree made for it. */
 export interface CommandModule {
   declare(command: Command, action: Action): void;
+}
+
+/**
+ * For a command that stands for its group where none is named (`config` is `config list`): a word it does not take was meant
+ * for the name of another.
+ */
+export function standsForGroup(command: Command): Command {
+  return command.allowExcessArguments().hook('preAction', (_, { args, parent }) => {
+    const [word] = args;
+    if (word === undefined || !parent) return;
+    if (parent.args[0] === command.name()) throw new UsageError(`too many arguments for '${command.name()}'`);
+    const meant = nearest(
+      word,
+      parent.commands.map((sibling) => sibling.name()),
+    );
+    throw new UsageError(`unknown command '${word}'`, {
+      next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
+    });
+  });
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
+import { nearest } from '../config/nearest.ts';
 import { addConnectionFlags } from '../config/setting-flags.ts';
 import type { SettingFlags } from '../config/settings.ts';
+import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
 interface Flags extends SettingFlags {
@@ -50,10 +52,16 @@ async function run(call: Call<Flags>): Promise<void> {
     const url = apiUrl(service.baseUrl, args[0] as string);
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await service.send({ url, method, headers: { ...type, ...headers }, body });
-    if (response.body.length > 0) await context.stdout.write(response.body);
+    if (response.body.length > 0) await print(response.body, context.stdout);
     if (response.status < 200 || response.status >= 300)
       throw serviceError(response, `${method} ${url.pathname}`);
   });
+}
+
+async function print(body: Buffer, stdout: Output): Promise<void> {
+  if (!stdout.isTerminal) return stdout.write(body);
+  const { terminalSafe } = await import('../output/terminal-safe.ts');
+  return stdout.write(terminalSafe(body.toString().replaceAll('\r\n', '\n')));
 }
 
 async function inputBody(file: string, context: Call['context']): Promise<Buffer> {
@@ -69,7 +77,11 @@ async function inputBody(file: string, context: Call['context']): Promise<Buffer
 function parseMethod(text: string): string {
   const method = text.toUpperCase();
   if (METHODS.includes(method)) return method;
-  throw new UsageError(`--method: '${text}' is not accepted: ${METHODS.join(', ')}`);
+  const meant = nearest(text, METHODS);
+  throw new UsageError(
+    `--method: '${text}' is not accepted: ${METHODS.join(', ')}`,
+    meant ? { next: `did you mean ${meant}?` } : {},
+  );
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {

@@ -35,13 +35,24 @@ export function addFormatFlags(command: Command): Command {
       'run a jq program over the JSON array, or with --ndjson over each item; strings come out raw',
     )
     .option('--csv-raw', 'with --csv: leave text alone that a spreadsheet would run as a formula')
-    .optionsGroup('Options:');
+    .optionsGroup('Options:')
+    .hook('preAction', checkJq);
+}
+
+/** A jq program that is wrong is told before anything is asked of anybody, or printed. Throws `UsageError`. */
+export async function checkJq(_: Command, command: Command): Promise<void> {
+  const { jq } = command.opts<FormatFlags>();
+  if (jq !== undefined) await (await import('./jq-items.ts')).checkProgram(jq);
 }
 
 /** The format that the flags ask for. Throws `UsageError` where they contradict each other. */
-export function formatOptions(flags: FormatFlags, columns: ListKind): FormatOptions {
+export function formatOptions(
+  flags: FormatFlags,
+  columns: ListKind,
+  formats: readonly FormatName[] = FORMATS,
+): FormatOptions {
   const asked = new Map<FormatName, string>();
-  if (flags.output !== undefined) asked.set(formatNamed(flags.output), `--output ${flags.output}`);
+  if (flags.output !== undefined) asked.set(formatNamed(flags.output, formats), `--output ${flags.output}`);
   for (const name of ['json', 'ndjson', 'csv'] as const) {
     if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
   }
@@ -68,11 +79,12 @@ export function formatOptions(flags: FormatFlags, columns: ListKind): FormatOpti
   };
 }
 
-function formatNamed(text: string): FormatName {
-  const format = FORMATS.find((name) => name === text.toLowerCase());
+function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
+  const format = formats.find((name) => name === text.toLowerCase());
   if (format) return format;
-  const meant = nearest(text, FORMATS);
-  throw new UsageError(`--output "${text}" is not a format: it takes table, json, ndjson or csv`, {
+  const meant = nearest(text, formats);
+  const names = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
+  throw new UsageError(`--output "${text}" is not a format of this command: it takes ${names}`, {
     ...(meant ? { next: `did you mean --output ${meant}?` } : {}),
   });
 }

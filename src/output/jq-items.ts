@@ -30,15 +30,13 @@ export async function createJqWriter(
   stdout: Output,
   reporter: Reporter,
 ): Promise<ItemWriter> {
-  const { loadJq } = await import('jq-wasm');
-  const jq = await loadJq();
+  const jq = await checkProgram(options.program);
   const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
   const pick = options.fields && createPicker(options.fields);
   const linesOf = (page: ItemPage) => toLines(pick ? pick(page) : page);
 
   const run = async (input: string) => {
     const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input, options.program, flags));
-    if (exitCode === NOT_COMPILED) throw notCompiled(options.program, stderr);
     if (text !== '') {
       const raw = withRawStrings(text);
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
@@ -46,9 +44,6 @@ export async function createJqWriter(
     if (exitCode !== 0) throw failed(stderr);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
-  // Without input the program is compiled and never run.
-  await run('');
-
   if (options.perItem) {
     return {
       write: async (page) => {
@@ -71,6 +66,16 @@ export async function createJqWriter(
     end: async () => run(evaluate(() => arrayOf(pages))),
     abort: async () => {},
   };
+}
+
+/** Compiles the program without running it. Throws `UsageError` where that fails. */
+export async function checkProgram(program: string) {
+  const { loadJq } = await import('jq-wasm');
+  const jq = await loadJq();
+  // Without input it is never run.
+  const { stderr, exitCode } = evaluate(() => jq.raw('', program, ['--']));
+  if (exitCode === NOT_COMPILED) throw notCompiled(program, stderr);
+  return jq;
 }
 
 /**

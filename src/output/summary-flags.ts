@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { UsageError } from '../errors.ts';
-import { type FormatFlags, formatOptions } from './format-flags.ts';
+import { checkJq, type FormatFlags, formatOptions } from './format-flags.ts';
 
 /** The format flags of a command that prints numbers of its own making instead of items. */
 export type SummaryFlags = Pick<FormatFlags, 'output' | 'json' | 'csv' | 'jq'>;
@@ -19,14 +18,15 @@ export function addSummaryFlags(command: Command, json: string, csv?: string): C
     .option('--json', json)
     .option('--jq <program>', 'run a jq program over the JSON; strings come out raw');
   if (csv) command.option('--csv', csv);
-  return command.optionsGroup('Options:');
+  return command.optionsGroup('Options:').hook('preAction', checkJq);
 }
 
 /** The format that the flags ask for. Throws `UsageError`, also for a format that the command does not have. */
 export function summaryFormat(flags: SummaryFlags, hasCsv: boolean): SummaryFormat {
-  const { format, jq } = formatOptions(flags, 'events');
-  const known = format === 'table' || format === 'json' || (format === 'csv' && hasCsv);
-  if (known) return { format, jq };
-  const names = hasCsv ? 'table, json or csv' : 'table or json';
-  throw new UsageError(`--output "${flags.output}" is not a format of this command: it takes ${names}`);
+  const { format, jq } = formatOptions(
+    flags,
+    'events',
+    hasCsv ? ['table', 'json', 'csv'] : ['table', 'json'],
+  );
+  return { format: format as SummaryFormat['format'], jq };
 }

@@ -36,7 +36,7 @@ describe('format flags', () => {
     ],
     [['--csv-raw'], '--csv-raw needs --csv'],
     [['--csv-raw', '--json'], '--csv-raw needs --csv'],
-    [['-o', 'xml'], '--output "xml" is not a format: it takes table, json, ndjson or csv'],
+    [['-o', 'xml'], '--output "xml" is not a format of this command: it takes table, json, ndjson or csv'],
     [['--fields', ''], '--fields "": a field name is empty'],
   ])('refuses %j', (argv, message) => {
     expect(() => parse(...argv)).toThrow(expect.objectContaining({ name: 'UsageError', message }));

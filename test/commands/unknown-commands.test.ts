@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { run } from '../support/program.ts';
+
+test.each([
+  ['profiles', 'lst', 'list'],
+  ['profiles', 'delet', 'delete'],
+  ['config', 'ste', 'set'],
+  ['config', 'pth', 'path'],
+])('%s %s suggests %s', async (group, word, meant) => {
+  await using home = await createHome();
+  expect(await run([group, word], { env: home.env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: unknown command '${word}'\nnext: did you mean ${meant}?\n`,
+  });
+});
+
+test('a word too many after a command that is named is that', async () => {
+  await using home = await createHome();
+  const { code, stderr } = await run(['profiles', 'list', 'delet'], { env: home.env });
+  expect(stderr).toMatch(/^error: too many arguments for 'list'/);
+  expect(code).toBe(2);
+});
