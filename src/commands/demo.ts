@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode } from '../errors.ts';
+import type { Reporter } from '../output/reporter.ts';
 
 export function declare(command: Command, action: Action): void {
   command
@@ -25,7 +26,7 @@ async function run(call: Call): Promise<ExitCode> {
   const folder = await temporaryFolder('hooktrail-demo-');
   const sandbox = await startSandbox({ autoApprove: true, redirectUri: 'http://127.0.0.1:0/callback' });
   try {
-    const own = await demoContext(context, sandbox.settings, folder.path);
+    const own = await demoContext(context, sandbox.settings, folder.path, reporter);
     for (const argv of story) {
       reporter.notice(
         `\n${reporter.palette.dim('$')} ${reporter.palette.bold(`hooktrail ${argv.join(' ')}`)}`,
@@ -53,6 +54,7 @@ async function demoContext(
   context: Context,
   settings: Parameters<typeof import('../config/export-lines.ts').environmentOf>[0],
   folder: string,
+  reporter: Reporter,
 ): Promise<Context> {
   const { randomBytes } = await import('node:crypto');
   const { environmentOf } = await import('../config/export-lines.ts');
@@ -73,6 +75,13 @@ async function demoContext(
       HOOKTRAIL_PASSPHRASE: randomBytes(16).toString('hex'),
     },
     machine: { ...context.machine, userHome: folder },
-    browser: { open: (url) => visit(url, context.signal) },
+    browser: {
+      // Opened, not waited for, as any browser: its last page comes when the sign-in is over.
+      open: async (url) => {
+        visit(url, context.signal).catch((error: Error) =>
+          reporter.warning(`the demo's browser failed: ${error.message}`),
+        );
+      },
+    },
   };
 }
