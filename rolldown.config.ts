@@ -120,15 +120,43 @@ function licenceOf(folder: string): [name: string, text: string] {
 }
 
 /**
- * The modules that declare flags are one file, since each file more costs a quarter of a millisecond at every start.
- * They need the errors alone, so that no circle of files can come of it.
+ * What nearly every run loads together is one file, since each file more costs a quarter of a millisecond at every start.
+ * A group holds what its first user loads anyway: nothing that only some runs need.
  */
-const together = [
-  {
-    name: 'flags',
-    test: /[\\/]src[\\/](config[\\/](numbers|setting-flags|names|nearest)|events[\\/](filter-flags|instant|query)|http[\\/]api-url|output[\\/](format-flags|field-path|summary-flags))\.ts$/,
-  },
-];
+const packages: Readonly<Record<string, string>> = {
+  program: 'node_modules/commander/.*|\0unused:node:child_process',
+  table: '(?<!cli-table3/)node_modules/(string-width|strip-ansi|ansi-regex|get-east-asian-width)/.*',
+};
+const together = Object.entries({
+  program: ['program', 'tree', 'output/(reporter|palette|terminal-safe)'],
+  flags: [
+    'config/(numbers|setting-flags|names|nearest)',
+    'events/(filter-flags|instant|query)',
+    'http/api-url',
+    'output/(format-flags|field-path|summary-flags)',
+  ],
+  service: [
+    'config/(file|folder|replace-file|settings|values)',
+    'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
+    'http/(direct-connections|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|redaction)',
+    'oauth/(connect|refresh-missing|session|token-answer)',
+  ],
+  'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],
+  reading: [
+    'events/(search-all|fetch-page|item-hash|page|json-scanner|links|ledger|read-ahead|read-pages|reading)',
+    'http/service-error',
+    'output/(item-format|progress)',
+  ],
+  table: [
+    'output/(cell-kind|cell-width|default-columns|fit-columns|item-cells|item-members|json-bytes|json-cursor)',
+    'output/(numbers-text|status-text|table-cell|table-items|table-layout|table-text|value-text)',
+  ],
+}).map(([name, modules]) => ({
+  name,
+  test: new RegExp(
+    `(/src/(${modules.join('|')})\\.ts|${packages[name] ?? '$.'})$`.replaceAll('/', '[\\\\/]'),
+  ),
+}));
 
 /** Two CommonJS files that need each other at once get half of each: such a cut of the chunks fails here, not at a user's. */
 const noCycles: Plugin = {

@@ -67,7 +67,8 @@ async function grow(
     const named = words === undefined || node.name === word;
     if ('children' in node) {
       command.helpCommand('help [command]', 'explain a command');
-      await grow(command, node.children, words && (named ? rest : []), action);
+      // What is below a command that nobody named is neither run nor shown.
+      if (named) await grow(command, node.children, words && rest, action);
     } else if (named || (node.isDefault && !nodes.some((sibling) => sibling.name === word))) {
       (await node.load()).declare(command, action);
     }

@@ -1,5 +1,6 @@
 import { enableCompileCache } from './compile-cache.ts';
 import { isForCompletion } from './completion/words.ts';
+import { main } from './main.ts';
 import { createSystem } from './system.ts';
 
 /** What `bin/` calls: the real program with the real machine around it. */
@@ -11,6 +12,5 @@ export async function start(): Promise<void> {
     await answer(system.argv, system.context, system.startAgain);
     return;
   }
-  const { main } = await import('./main.ts');
   system.exitWith(await main(system.argv, system.context));
 }

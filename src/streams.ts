@@ -8,10 +8,14 @@ type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | '
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
 /**
- * An output that waits for slow readers and knows when its reader is gone or the disk is full; `onFailure` is called once then. The stream
- * is opened when it is first used: that costs milliseconds, and many runs use only one of two.
+ * An output that waits for slow readers and knows when its reader is gone or the disk is full; `onFailure` is called once
+ * then. The stream is opened when it is first written to: that costs milliseconds, and many runs use only one of two.
  */
-export function outputOf(open: () => Writable, onFailure: (failure: HooktrailError) => void): Output {
+export function outputOf(
+  isTerminal: boolean,
+  open: () => Writable,
+  onFailure: (failure: HooktrailError) => void,
+): Output {
   let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
   const stream = () => {
@@ -22,14 +26,12 @@ export function outputOf(open: () => Writable, onFailure: (failure: HooktrailErr
     return opened;
   };
   return {
-    get isTerminal() {
-      return stream().isTTY === true;
-    },
+    isTerminal,
     get columns() {
-      return stream().columns || 80;
+      return (isTerminal && stream().columns) || 80;
     },
     get colorDepth() {
-      return stream().isTTY ? (stream().getColorDepth?.() ?? 1) : 1;
+      return isTerminal ? (stream().getColorDepth?.() ?? 1) : 1;
     },
     stream,
     write: (chunk) =>

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import os from 'node:os';
-import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
 import { type ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
 import { inputOf, outputOf } from './streams.ts';
@@ -32,9 +32,10 @@ export function createSystem(): System {
     argv: process.argv.slice(2),
     context: {
       stdin: inputOf(() => process.stdin),
-      stdout: outputOf(() => process.stdout, onFailure),
+      stdout: outputOf(isatty(1), () => process.stdout, onFailure),
       // A closed stderr loses notices, never results: the run goes on.
       stderr: outputOf(
+        isatty(2),
         () => process.stderr,
         () => undefined,
       ),

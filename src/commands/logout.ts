@@ -26,7 +26,7 @@ Examples:
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { changeConfig, readConfig } = await import('../config/file.ts');
   const { loadSettings } = await import('../config/settings.ts');
-  const { forgetEverything, forgetProfile } = await import('../credentials/open-vault.ts');
+  const { forgetEverything, forgetProfile } = await import('../credentials/stored-sign-ins.ts');
   const { forgetPending } = await import('../oauth/pending-sign-in.ts');
   const { profile } = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const saved = Object.keys((await readConfig(context)).profiles);

@@ -1,4 +1,4 @@
-import { promises as files } from 'node:fs';
+import { promises as files, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -26,7 +26,7 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
   const file = configPath(context);
   let text: string;
   try {
-    text = await files.readFile(file, 'utf8');
+    text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
     throw new UsageError(`the settings in ${file} cannot be read: ${(error as Error).message}`, {

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { promises as files } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 
@@ -16,7 +16,7 @@ export async function sessionBus({
   const folder = environment['XDG_RUNTIME_DIR'];
   if (!folder) return 'absent';
   const socket = path.join(folder, 'bus');
-  const found = await lstat(socket).catch(() => undefined);
+  const found = await files.lstat(socket).catch(() => undefined);
   return found?.isSocket() && found.uid === machine.userId ? { socket } : 'absent';
 }
 

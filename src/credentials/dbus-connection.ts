@@ -14,17 +14,23 @@ export class DBusError extends Error {
 /** The time for the whole conversation is over. */
 export class DBusTimeout extends Error {}
 
+interface Waiting {
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
 /**
- * As much of a D-Bus client as finding out about a service takes: connect, authenticate, call, wait for the answer.
+ * As much of a D-Bus client as finding out about a service takes: connect, authenticate, call, wait for the answers.
  * The npm libraries for it are unmaintained or bring an XML parser and a binding generator; a probe that every command
  * runs before it touches the keychain has to load in a millisecond.
  */
 export class DBusConnection {
   readonly #socket: Socket;
   readonly #timer: NodeJS.Timeout;
+  readonly #waiting = new Map<number, Waiting>();
   #received = Buffer.alloc(0);
+  #isAuthenticated = false;
   #failure: Error | undefined;
-  #wake: (() => void) | undefined;
   #serial = 0;
 
   private constructor(socket: Socket, limit: number) {
@@ -32,19 +38,33 @@ export class DBusConnection {
     this.#timer = setTimeout(() => this.#fail(new DBusTimeout('no answer in time')), limit);
     socket.on('data', (chunk) => {
       this.#received = Buffer.concat([this.#received, chunk]);
-      this.#wake?.();
+      try {
+        this.#read();
+      } catch (error) {
+        this.#fail(error as Error);
+      }
     });
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error('the bus closed the connection')));
   }
 
-  /** `limit`: milliseconds for the whole life of the connection. Throws what the socket throws, or `DBusTimeout`. */
-  static async open(socketPath: string, userId: number, limit: number): Promise<DBusConnection> {
+  /**
+   * Connects and greets the bus, and makes the `first` calls without waiting for it: one round trip for all. `limit`:
+   * milliseconds for the whole life of the connection. Throws what the socket throws, `DBusError` where the bus refuses
+   * us, or `DBusTimeout`; what the calls throw comes when their results are awaited.
+   */
+  static async open(socketPath: string, userId: number, limit: number, first: readonly MethodCall[] = []) {
     const bus = new DBusConnection(connect(socketPath), limit);
+    bus.#socket.cork();
+    // D-Bus specification, "Authentication Protocol": EXTERNAL, the kernel vouches for the user id.
+    bus.#socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId)).toString('hex')}\r\nBEGIN\r\n`);
+    const hello = bus.call({ ...BUS, member: 'Hello' });
+    const results = first.map((call) => bus.call(call));
+    bus.#socket.uncork();
+    for (const result of results) result.catch(() => undefined);
     try {
-      await bus.#authenticate(userId);
-      await bus.call({ ...BUS, member: 'Hello' });
-      return bus;
+      await hello;
+      return { bus, results };
     } catch (error) {
       bus.close();
       throw error;
@@ -53,9 +73,12 @@ export class DBusConnection {
 
   /** Throws `DBusError` with the peer's error. */
   async call(call: MethodCall): Promise<readonly unknown[]> {
+    if (this.#failure) throw this.#failure;
     const serial = ++this.#serial;
-    this.#socket.write(encodeCall(serial, call));
-    const reply = await this.#reply(serial);
+    const reply = await new Promise<Reply>((resolve, reject) => {
+      this.#waiting.set(serial, { resolve, reject });
+      this.#socket.write(encodeCall(serial, call));
+    });
     if (reply.type === 3) throw new DBusError(reply.errorName, String(reply.body[0] ?? reply.errorName));
     return reply.body;
   }
@@ -64,39 +87,22 @@ export class DBusConnection {
     this.#fail(new Error('closed'));
   }
 
-  /** D-Bus specification, "Authentication Protocol": EXTERNAL, the kernel vouches for the user id. */
-  async #authenticate(userId: number): Promise<void> {
-    this.#socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId)).toString('hex')}\r\n`);
-    const line = await this.#next(() => {
+  #read(): void {
+    if (!this.#isAuthenticated) {
       const end = this.#received.indexOf('\r\n');
-      return end < 0 ? undefined : { value: this.#received.toString('latin1', 0, end), size: end + 2 };
-    });
-    if (!line.startsWith('OK ')) throw new DBusError('org.freedesktop.DBus.Error.AuthFailed', line);
-    this.#socket.write('BEGIN\r\n');
-  }
-
-  async #reply(serial: number): Promise<Reply> {
-    for (;;) {
-      const message = await this.#next(() => {
-        const decoded = decodeMessage(this.#received);
-        return decoded && { value: decoded.message, size: decoded.size };
-      });
-      // Signals and answers to nothing of ours pass by.
-      if (message.replyTo === serial) return message;
+      if (end < 0) return;
+      const line = this.#received.toString('latin1', 0, end);
+      if (!line.startsWith('OK ')) throw new DBusError('org.freedesktop.DBus.Error.AuthFailed', line);
+      this.#isAuthenticated = true;
+      this.#received = this.#received.subarray(end + 2);
     }
-  }
-
-  async #next<T>(parse: () => { value: T; size: number } | undefined): Promise<T> {
     for (;;) {
-      const found = parse();
-      if (found) {
-        this.#received = this.#received.subarray(found.size);
-        return found.value;
-      }
-      if (this.#failure) throw this.#failure;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      const decoded = decodeMessage(this.#received);
+      if (!decoded) return;
+      this.#received = this.#received.subarray(decoded.size);
+      // Signals and answers to nothing of ours pass by.
+      this.#waiting.get(decoded.message.replyTo)?.resolve(decoded.message);
+      this.#waiting.delete(decoded.message.replyTo);
     }
   }
 
@@ -104,7 +110,8 @@ export class DBusConnection {
     this.#failure ??= error;
     clearTimeout(this.#timer);
     this.#socket.destroy();
-    this.#wake?.();
+    for (const { reject } of this.#waiting.values()) reject(this.#failure);
+    this.#waiting.clear();
   }
 }
 

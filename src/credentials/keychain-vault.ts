@@ -38,9 +38,10 @@ export class KeychainVault implements Vault {
   readonly #context: Surroundings;
   #keychain: Promise<Keychain> | undefined;
 
-  constructor(binding: Binding, context: Surroundings) {
+  constructor(binding: Binding, context: Surroundings, keychain?: Promise<Keychain>) {
     this.#binding = binding;
     this.#context = context;
+    this.#keychain = keychain;
     this.place = PLACES[context.machine.platform] ?? 'the Secret Service';
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Context, Keychain } from '../context.ts';
 import { KeychainError } from './keychain-error.ts';
 import { checkSecretService } from './secret-service.ts';
@@ -19,8 +20,15 @@ const DIALOG_LIMIT = 60_000;
 export async function openKeychain(context: Surroundings): Promise<Keychain> {
   const started = performance.now();
   const { platform } = context.machine;
-  if (platform === 'linux') await checkSecretService(context, { service: 'hooktrail' }, LIMIT - 500);
-  const keychain = await load(context);
+  const checked =
+    platform === 'linux'
+      ? checkSecretService(context, { service: 'hooktrail' }, LIMIT - 500)
+      : Promise.resolve();
+  // The library is loaded while the service answers: the question has to be out by then, since loading holds the thread.
+  const loaded = setImmediate().then(() => load(context));
+  for (const outcome of [checked, loaded]) outcome.catch(() => undefined);
+  await checked;
+  const keychain = await loaded;
   let spent = performance.now() - started;
   const bounded = async <T>(work: Promise<T>): Promise<T> => {
     const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.max(LIMIT - spent, 500);

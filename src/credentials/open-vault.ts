@@ -1,79 +1,20 @@
-import type { Context } from '../context.ts';
-import { FileVault } from './file-vault.ts';
-import { openKeychain } from './keychain.ts';
-import { KeychainError } from './keychain-error.ts';
-import { KeychainVault } from './keychain-vault.ts';
-import { bindingHash, deleteSecretFile, listSecretFiles } from './secret-files.ts';
+import type { Context, Keychain } from '../context.ts';
 import type { Binding, Vault } from './vault.ts';
 
-/** Opens the store of a binding's secrets; asks nothing of the user until something is read or written. */
+/**
+ * The store of a binding's secrets; asks nothing of the user until something is read or written. `keychain`: one that
+ * is being opened already.
+ */
 export async function openVault(
   kind: 'keychain' | 'file',
   binding: Binding,
   context: Context,
+  keychain?: Promise<Keychain>,
 ): Promise<Vault> {
-  return kind === 'file' ? new FileVault(binding, context) : new KeychainVault(binding, context);
-}
-
-/** Whether the profile has secrets in that store for another provider, client or service than the binding's. */
-export async function hasOtherSignIn(
-  kind: Vault['kind'],
-  binding: Binding,
-  context: Context,
-): Promise<boolean> {
-  const own = `${binding.profile}/${bindingHash(binding)}`;
-  const found =
-    kind === 'file'
-      ? (await listSecretFiles(context, binding.profile)).filter((entry) => entry.kind === 'vault')
-      : await keychainEntries(binding.profile, context);
-  return found.some(({ signIn }) => signIn !== own);
-}
-
-/**
- * Deletes every secret of a profile in both stores, whatever provider or service it belongs to; returns how many
- * sign-ins were removed. A store that is absent, or locked without anything of ours, holds nothing; one that is
- * locked or mute otherwise throws, after the other is empty.
- */
-export async function forgetProfile(profile: string, context: Context): Promise<number> {
-  return await forget(profile, context);
-}
-
-/** The same for every profile. */
-export async function forgetEverything(context: Context): Promise<number> {
-  return await forget(undefined, context);
-}
-
-async function forget(profile: string | undefined, context: Context): Promise<number> {
-  const removed = new Set<string>();
-  for (const { file, signIn } of await listSecretFiles(context, profile)) {
-    await deleteSecretFile(file);
-    removed.add(signIn);
+  if (kind === 'file') {
+    const { FileVault } = await import('./file-vault.ts');
+    return new FileVault(binding, context);
   }
-  const entries = await keychainEntries(profile, context);
-  if (entries.length > 0) {
-    const keychain = await openKeychain(context);
-    for (const { account, signIn } of entries) {
-      await keychain.delete(account);
-      removed.add(signIn);
-    }
-  }
-  return removed.size;
-}
-
-async function keychainEntries(
-  profile: string | undefined,
-  context: Context,
-): Promise<{ account: string; signIn: string }[]> {
-  let accounts: string[];
-  try {
-    accounts = await (await openKeychain(context)).accounts();
-  } catch (error) {
-    if (error instanceof KeychainError && error.holdsNothing) return [];
-    throw error;
-  }
-  return accounts.flatMap((account) => {
-    const [owner, hash] = account.split('/');
-    if (!owner || !hash || (profile !== undefined && owner !== profile)) return [];
-    return [{ account, signIn: `${owner}/${hash}` }];
-  });
+  const { KeychainVault } = await import('./keychain-vault.ts');
+  return new KeychainVault(binding, context, keychain);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { promises as files, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { configFolder } from '../config/folder.ts';
 import { replaceFile } from '../config/replace-file.ts';
@@ -27,7 +27,7 @@ export function secretFile(context: Place, binding: Binding, kind: string): stri
 /** What the file holds; undefined where there is none. */
 export async function readSecretFile(file: string): Promise<Buffer | undefined> {
   try {
-    return await readFile(file);
+    return readFileSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new UsageError(`the secrets in ${file} cannot be read: ${(error as Error).message}`);
@@ -38,8 +38,8 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
 export async function writeSecretFile(file: string, content: Uint8Array): Promise<void> {
   const folder = path.dirname(file);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await chmod(folder, 0o700);
+    await files.mkdir(folder, { recursive: true, mode: 0o700 });
+    await files.chmod(folder, 0o700);
     await replaceFile(file, content);
   } catch (error) {
     throw new UsageError(`secrets cannot be written to ${folder}: ${(error as Error).message}`, {
@@ -50,7 +50,7 @@ export async function writeSecretFile(file: string, content: Uint8Array): Promis
 
 export async function deleteSecretFile(file: string): Promise<void> {
   try {
-    await rm(file, { force: true });
+    await files.rm(file, { force: true });
   } catch (error) {
     throw new UsageError(`the secrets in ${file} cannot be deleted: ${(error as Error).message}`);
   }
@@ -69,7 +69,7 @@ export async function listSecretFiles(
   profile: string | undefined,
 ): Promise<{ file: string; signIn: string; kind: string }[]> {
   const folder = secretFolder(context);
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+  const names = await files.readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw new UsageError(`the folder ${folder} cannot be read: ${error.message}`);
   });

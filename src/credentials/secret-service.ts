@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { sessionBus } from './dbus-address.ts';
 import { DBusConnection, DBusError, DBusTimeout } from './dbus-connection.ts';
+import type { MethodCall } from './dbus-message.ts';
 import { KeychainError } from './keychain-error.ts';
 
 const SERVICE = {
@@ -22,21 +23,21 @@ export async function checkSecretService(
   const address = await sessionBus(context);
   if (address === 'absent') throw new KeychainError('no-bus');
   if (address === 'other') return;
-  const bus = await connected(address.socket, context.machine.userId, limit);
-  if (bus === undefined) return;
-  try {
+  const connection = await connected(address.socket, context.machine.userId, limit, [
     // The bus starts the service for this where it knows how to.
-    const [collection] = await bus.call({ ...SERVICE, member: 'ReadAlias', body: ['default'] });
-    if (collection === '/') throw new KeychainError('no-keyring');
-    const [isLocked] = await bus.call({
-      ...SERVICE,
-      path: String(collection),
-      interface: 'org.freedesktop.DBus.Properties',
-      member: 'Get',
-      body: ['org.freedesktop.Secret.Collection', 'Locked'],
-    });
+    { ...SERVICE, member: 'ReadAlias', body: ['default'] },
     // Items may lie in other collections too; and this is the first thing libsecret will ask. It works while locked.
-    const [open, locked] = await bus.call({ ...SERVICE, member: 'SearchItems', body: [attributes] });
+    { ...SERVICE, member: 'SearchItems', body: [attributes] },
+    isLockedOf('/org/freedesktop/secrets/aliases/default'),
+  ]);
+  if (connection === undefined) return;
+  const { bus, results } = connection;
+  try {
+    const [collection] = (await results[0]) ?? [];
+    if (collection === '/') throw new KeychainError('no-keyring');
+    // Not every service has its aliases as objects.
+    const [isLocked] = (await results[2]?.catch(() => bus.call(isLockedOf(String(collection))))) ?? [];
+    const [open, locked] = (await results[1]) ?? [];
     if (isLocked === true) throw new KeychainError('locked', undefined, count(open) + count(locked) === 0);
     if (count(locked) > 0) throw new KeychainError('locked');
   } catch (error) {
@@ -46,9 +47,19 @@ export async function checkSecretService(
   }
 }
 
-async function connected(socket: string, userId: number, limit: number): Promise<DBusConnection | undefined> {
+function isLockedOf(collection: string): MethodCall {
+  return {
+    ...SERVICE,
+    path: collection,
+    interface: 'org.freedesktop.DBus.Properties',
+    member: 'Get',
+    body: ['org.freedesktop.Secret.Collection', 'Locked'],
+  };
+}
+
+async function connected(socket: string, userId: number, limit: number, first: readonly MethodCall[]) {
   try {
-    return await DBusConnection.open(socket, userId, limit);
+    return await DBusConnection.open(socket, userId, limit, first);
   } catch (error) {
     if (error instanceof DBusTimeout)
       throw new KeychainError('mute', 'the D-Bus session bus does not answer');

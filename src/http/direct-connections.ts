@@ -14,13 +14,14 @@ interface Client {
  */
 export function directConnections(): Connections {
   const clients = new Map<string, Promise<Client>>();
+  const clientFor = ({ protocol }: URL) => {
+    const client = clients.get(protocol) ?? load(protocol);
+    clients.set(protocol, client);
+    return client;
+  };
   return {
-    async exchange(sent) {
-      const { protocol } = sent.url;
-      const client = clients.get(protocol) ?? load(protocol);
-      clients.set(protocol, client);
-      return await exchange(await client, sent);
-    },
+    exchange: async (sent) => await exchange(await clientFor(sent.url), sent),
+    prepare: (url) => void clientFor(url),
     async close() {
       for (const client of clients.values()) (await client).agent.destroy();
     },

@@ -14,11 +14,13 @@ export interface Proxies {
 /** Kept-alive connections through proxies, by undici, which knows tunnels, proxy credentials and `NO_PROXY`. */
 export function proxiedConnections(proxies: Proxies): Connections {
   let dispatcher: Promise<Dispatcher> | undefined;
+  const loaded = () => {
+    dispatcher ??= createDispatcher(proxies);
+    return dispatcher;
+  };
   return {
-    async exchange(request) {
-      dispatcher ??= createDispatcher(proxies);
-      return await dispatch(await dispatcher, request);
-    },
+    exchange: async (request) => await dispatch(await loaded(), request),
+    prepare: () => void loaded().catch(() => undefined),
     async close() {
       await (await dispatcher)?.destroy();
     },

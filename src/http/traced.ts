@@ -7,6 +7,7 @@ import type { Transport } from './transport.ts';
 export function traced(transport: Transport, reporter: Reporter, clock: Clock): Transport {
   if (!reporter.verbose) return transport;
   return {
+    prepare: (url) => transport.prepare(url),
     close: () => transport.close(),
     async send(request) {
       const began = clock.now();

@@ -23,6 +23,8 @@ export interface HttpResponse {
 export interface Transport {
   /** Throws `TransportError`, or the signal's reason when it aborts. */
   send(request: HttpRequest): Promise<HttpResponse>;
+  /** Loads what requests to such a URL will take, while there is something else to wait for. */
+  prepare(url: URL): void;
   /** Ends every connection at once. */
   close(): Promise<void>;
 }
@@ -30,17 +32,28 @@ export interface Transport {
 /** What a transport is made of; the body of its answers is as it came. */
 export interface Connections {
   exchange(request: HttpRequest): Promise<HttpResponse>;
+  prepare(url: URL): void;
   close(): Promise<void>;
 }
 
 export function createTransport(environment: Environment): Transport {
   let connections: Promise<Connections> | undefined;
+  const connected = () => {
+    connections ??= connect(environment);
+    return connections;
+  };
   return {
     async send(request) {
       request.signal?.throwIfAborted();
-      connections ??= connect(environment);
-      const response = await (await connections).exchange(request);
+      const response = await (await connected()).exchange(request);
       return { ...response, body: await decoded(response.body, response.headers['content-encoding']) };
+    },
+    prepare(url) {
+      // What goes wrong here goes wrong again when something is sent, and is told then.
+      connected().then(
+        (ready) => ready.prepare(url),
+        () => undefined,
+      );
     },
     async close() {
       await (await connections)?.close();

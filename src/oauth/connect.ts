@@ -4,6 +4,7 @@ import { createService, type Service } from '../http/service.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import { openSession } from './session.ts';
+import type { TokenSource } from './token-source.ts';
 
 /**
  * Runs `work` with the event service that the settings name, signed in; connections end with it.
@@ -20,12 +21,30 @@ export async function withService<Result>(
   );
   const transport = traced(createTransport(context.environment), reporter, context.clock);
   try {
-    const tokens = await openSession(settings, context, reporter);
+    const tokens = askedEarly(await openSession(settings, context, reporter));
+    transport.prepare(baseUrl);
     const { clock, signal } = context;
     return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
   } finally {
     await transport.close();
   }
+}
+
+/** The first token is asked for at once: a keychain takes its time, in which the rest of the command can be loaded. */
+function askedEarly(tokens: TokenSource): TokenSource {
+  let first: Promise<string> | undefined = tokens.accessToken();
+  // Told to whoever needs the token; a command that fails before has its own to say.
+  first.catch(() => undefined);
+  return {
+    async accessToken() {
+      try {
+        return await (first ?? tokens.accessToken());
+      } finally {
+        first = undefined;
+      }
+    },
+    replace: (rejected) => tokens.replace(rejected),
+  };
 }
 
 /** A ready token needs no identity provider; a stored one is found by the provider and the client it belongs to. */

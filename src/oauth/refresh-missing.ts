@@ -1,7 +1,6 @@
 import { settingNames } from '../config/names.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
-import { hasOtherSignIn } from '../credentials/open-vault.ts';
 import type { Binding, Vault } from '../credentials/vault.ts';
 import { NotSignedInError } from '../errors.ts';
 
@@ -19,6 +18,7 @@ export async function notSignedIn(
   const { profile } = settings;
   const named = profile === 'default' ? '' : ` with the profile '${profile}'`;
   const next = `run \`${loginCommand(profile)}\``;
+  const { hasOtherSignIn } = await import('../credentials/stored-sign-ins.ts');
   if (!(await hasOtherSignIn(vault.kind, binding, context).catch(() => false))) {
     return new NotSignedInError(`not signed in${named}`, { next });
   }

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
+import { openKeychain } from '../credentials/keychain.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { AccessToken, Binding, Vault } from '../credentials/vault.ts';
 import { UsageError } from '../errors.ts';
@@ -34,8 +36,20 @@ export async function openSession(
     return { accessToken: async () => given, replace: async () => undefined };
   }
   const binding = bindingOf(settings);
-  const vault = await openVault(settings.require('store').store, binding, context);
+  const vault = await openForReading(settings.require('store').store, binding, context);
   return new StoredSession(settings, binding, vault, context, reporter);
+}
+
+/** The keychain is asked first of all, and what reads it is loaded while it answers; it is open when this ends. */
+async function openForReading(store: Vault['kind'], binding: Binding, context: Context): Promise<Vault> {
+  if (store === 'file') return await openVault(store, binding, context);
+  const keychain = openKeychain(context);
+  keychain.catch(() => undefined);
+  // The question goes out with the next turn of the event loop, and loading would hold it up.
+  await setImmediate();
+  const vault = await openVault(store, binding, context, keychain);
+  await keychain;
+  return vault;
 }
 
 /** What the secrets of these settings are bound to. Throws `UsageError` naming every missing setting. */

@@ -29,7 +29,7 @@ export async function createTableWriter(
   const palette = await paletteOf(reporter.stdoutColor);
   let table: { read: (page: ItemPage) => string[][]; columns: Column[] } | undefined;
 
-  const open = (page: ItemPage) => {
+  const open = async (page: ItemPage) => {
     const fields = options.fields ?? tableColumns(membersOf(page), options.columns);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
@@ -41,14 +41,14 @@ export async function createTableWriter(
       ? terminalColumns(heads, measured, stdout.columns)
       : plainColumns(heads, measured);
     table = { read, columns };
-    return stdout.isTerminal ? terminalTable(columns, rows, palette) : plainRows(columns, rows, true);
+    return stdout.isTerminal ? await terminalTable(columns, rows, palette) : plainRows(columns, rows, true);
   };
   const more = (page: ItemPage, { read, columns }: NonNullable<typeof table>) =>
     stdout.isTerminal ? terminalRows(columns, read(page), palette) : plainRows(columns, read(page), false);
 
   return {
     write: async (page) => {
-      if (page.count > 0) await stdout.write(table ? more(page, table) : open(page));
+      if (page.count > 0) await stdout.write(table ? more(page, table) : await open(page));
     },
     end: async () => {
       if (!table) reporter.notice(nothingFound(options.columns));

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { padTo } from './cell-width.ts';
 import type { Palette } from './palette.ts';
 import { type Column, fittedCells, fittedTitles, GAP } from './table-layout.ts';
@@ -10,9 +9,14 @@ const MEASURED_ALIKE =
   /^(?:[\x20-\x7e\xa1-\xac\xae-\u024f\u0386-\u0481\u2010-\u2015\u2018-\u201f…]|\x1b\[[\d;]*m)*$/;
 
 /** A page of rows fitted to a terminal, with its titles. */
-export function terminalTable(columns: readonly Column[], rows: Rows, palette: Palette): string {
+export async function terminalTable(
+  columns: readonly Column[],
+  rows: Rows,
+  palette: Palette,
+): Promise<string> {
   const cells = [fittedTitles(columns, palette), ...rows.map((row) => fittedCells(row, columns, palette))];
   if (!cells.every((row) => row.every((cell) => MEASURED_ALIKE.test(cell)))) return lines(cells);
+  const { default: Table } = await import('cli-table3');
   const none = Object.fromEntries(BORDERS.map((name) => [name, '']));
   const table = new Table({
     chars: { ...none, middle: ' '.repeat(GAP) },

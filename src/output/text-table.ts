@@ -16,5 +16,5 @@ export async function renderTable(
   const cells = rows.map((row) => row.map((text) => oneLine(text, output.isTerminal)));
   if (!output.isTerminal) return plainRows(plainColumns(heads, cells), cells, true);
   const palette = await paletteOf(reporter.stdoutColor);
-  return terminalTable(terminalColumns(heads, cells, output.columns), cells, palette);
+  return await terminalTable(terminalColumns(heads, cells, output.columns), cells, palette);
 }

@@ -2,7 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetProfile, hasOtherSignIn, openVault } from '../../src/credentials/open-vault.ts';
+import { openVault } from '../../src/credentials/open-vault.ts';
+import { forgetProfile, hasOtherSignIn } from '../../src/credentials/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/credentials/vault.ts';
 import { createContext } from '../support/context.ts';
 

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetEverything, forgetProfile, openVault } from '../../src/credentials/open-vault.ts';
+import { openVault } from '../../src/credentials/open-vault.ts';
+import { forgetEverything, forgetProfile } from '../../src/credentials/stored-sign-ins.ts';
 import type { Binding } from '../../src/credentials/vault.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 

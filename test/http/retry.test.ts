@@ -13,6 +13,7 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
   const clock: Clock = { now: () => NOW, sleep: async (milliseconds) => void slept.push(milliseconds) };
   let sent = 0;
   const transport: Transport = {
+    prepare: () => undefined,
     close: async () => undefined,
     async send() {
       const next = script[sent++] ?? 200;

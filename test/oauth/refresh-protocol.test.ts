@@ -47,7 +47,10 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
         vault,
         context,
         reporter: { trace: () => undefined },
-        world: { transport: { send, close: async () => undefined }, clock: context.clock },
+        world: {
+          transport: { send, prepare: () => undefined, close: async () => undefined },
+          clock: context.clock,
+        },
         serves: (access) => access.token.startsWith('good'),
         loginCommand: 'hooktrail login',
       },

@@ -96,10 +96,10 @@ async function search(
   atGlance: boolean,
 ): Promise<Found> {
   const { withService } = await import('../../oauth/connect.ts');
-  const { searchAll } = await import('../../events/search-all.ts');
-  const hints = await hintsFor(call);
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
+    const { searchAll } = await import('../../events/search-all.ts');
+    const hints = await hintsFor(call);
     const options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { concurrency: number } = {
       baseUrl: service.baseUrl,
       pageSize: flags.pageSize ?? PAGE_SIZE,

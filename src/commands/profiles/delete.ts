@@ -16,7 +16,7 @@ Examples:
 async function run({ args, context, reporter }: Call): Promise<void> {
   const { changeConfig, readConfig } = await import('../../config/file.ts');
   const { unknownProfile } = await import('../../config/settings.ts');
-  const { forgetProfile } = await import('../../credentials/open-vault.ts');
+  const { forgetProfile } = await import('../../credentials/stored-sign-ins.ts');
   const name = args[0] as string;
   const config = await readConfig(context);
   if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
