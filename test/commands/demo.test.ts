@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
+import type { Clock } from '../../src/context.ts';
 import { main } from '../../src/main.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 
 test('the demo signs in and searches without waiting for anything to time out', async () => {
   const [stdout, stderr] = [fakeOutput(), fakeOutput()];
-  const never: Promise<void> = new Promise(() => undefined);
-  const clock = { now: () => Date.now(), sleep: () => never };
+  const clock: Clock = {
+    now: () => Date.now(),
+    // Time passes for nobody; who is called off is told.
+    sleep: (_, signal) =>
+      new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+  };
   expect(await main(['demo'], createContext({ stdout, stderr, clock }))).toBe(0);
   expect(stderr.text.match(/^\$ .*/gm)).toEqual([
     '$ hooktrail login',
