@@ -37,7 +37,7 @@ export async function compactJournal(file: JournalFile, oldest: number): Promise
     }
     await rename(temporary, file.path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   await syncFolder(path.dirname(file.path));

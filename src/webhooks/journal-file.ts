@@ -1,15 +1,12 @@
 import fs from 'node:fs';
 import { open } from 'node:fs/promises';
-import path from 'node:path';
 import { promisify } from 'node:util';
-import { UsageError } from '../errors.ts';
 import { pieces } from './file-pieces.ts';
 import { JournalError } from './journal-error.ts';
+import { NOT_A_FILE, unusable } from './journal-path.ts';
 
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
-
-const NOT_A_FILE = 'it is no regular file';
 
 /** The journal's file, open for appending, with an eye on whoever else lays hands on it. */
 export class JournalFile {
@@ -144,30 +141,6 @@ export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();
-}
-
-/** The same file by whatever path: processes have to meet at one place. Throws `UsageError`. */
-export function realJournalPath(file: string): string {
-  const whole = path.resolve(file);
-  try {
-    const real = fs.realpathSync(whole);
-    if (!fs.statSync(real).isFile()) throw new Error(NOT_A_FILE);
-    return real;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(whole, error);
-  }
-  try {
-    return path.join(fs.realpathSync(path.dirname(whole)), path.basename(whole));
-  } catch (error) {
-    throw unusable(whole, error);
-  }
-}
-
-export function unusable(file: string, error: unknown): UsageError {
-  return new UsageError(`--journal: ${file} cannot be used: ${(error as Error).message}`, {
-    cause: error,
-    next: 'name a file in a folder that exists and can be written',
-  });
 }
 
 function identityOf({ dev, ino }: fs.Stats): string {

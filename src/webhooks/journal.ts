@@ -1,7 +1,7 @@
-import type { Clock } from '../context.ts';
+import type { Context } from '../context.ts';
 import type { EventKey } from './event-key.ts';
 import { JournalError } from './journal-error.ts';
-import type { JournalLog, JournalParts } from './journal-log.ts';
+import type { JournalLog } from './journal-log.ts';
 import { Kind, keyRecord } from './journal-record.ts';
 
 /** `accepted`: handed over now. `duplicate`: somebody handed it over before. `refused`: the handler did not take it. */
@@ -24,15 +24,16 @@ const CLAIM_PATIENCE = 60_000;
  */
 export class Journal {
   readonly #log: JournalLog;
-  readonly #clock: Clock;
+  readonly #context: Pick<Context, 'clock' | 'signal'>;
   /** Deliveries under way in this process; a second copy waits for the first one's outcome. */
   readonly #running = new Map<string, Promise<Outcome>>();
   /** Events between "not journaled" and "journaled", with whether the claim on them lies in the file. */
   readonly #handing = new Map<string, { readonly key: EventKey; claimed: boolean }>();
 
-  constructor(log: JournalLog, { clock }: Pick<JournalParts, 'clock'>) {
+  /** The context's signal ends waits for other processes; what this one hands over is finished. */
+  constructor(log: JournalLog, context: Pick<Context, 'clock' | 'signal'>) {
     this.#log = log;
-    this.#clock = clock;
+    this.#context = context;
     log.publish = (firstOther) => this.#publish(firstOther);
   }
 
@@ -102,7 +103,7 @@ export class Journal {
         return 'duplicate';
       }
       if (!(await hand())) return 'refused';
-      const seconds = Math.floor(this.#clock.now() / 1000);
+      const seconds = Math.floor(this.#context.clock.now() / 1000);
       await this.#log.append(keyRecord(Kind.done, key, seconds), true);
       state.add(key, 0, seconds);
       taken = true;
@@ -117,7 +118,7 @@ export class Journal {
   /** Waits until the event is this process's to hand over, or has been handed over. */
   async #claim(key: EventKey, text: string): Promise<void> {
     const { state, self } = this.#log;
-    const deadline = this.#clock.now() + CLAIM_PATIENCE;
+    const deadline = this.#context.clock.now() + CLAIM_PATIENCE;
     for (;;) {
       // Noted before it is decided: who joins meanwhile has to learn of this claim as of any other.
       this.#handing.set(text, { key, claimed: true });
@@ -132,13 +133,14 @@ export class Journal {
 
   /** Waits until nobody has a claim on the event any more. */
   async #settled(text: string, deadline: number): Promise<void> {
+    const { clock, signal } = this.#context;
     while (this.#log.state.claims.has(text)) {
-      if (this.#clock.now() > deadline) {
+      if (clock.now() > deadline) {
         throw new JournalError('another process has been handing this event over for a minute', {
           isFatal: false,
         });
       }
-      await this.#clock.sleep(ASK_AGAIN);
+      await clock.sleep(ASK_AGAIN, signal);
       this.#log.look();
       await this.#log.lookAtOthers();
     }

@@ -41,7 +41,12 @@ export class KeptJournal {
   }
 
   async once(key: EventKey, hand: () => Promise<boolean>): Promise<Outcome> {
-    return await (await this.#current).once(key, hand);
+    for (;;) {
+      const current = this.#current;
+      const journal = await current;
+      // One that was opened anew meanwhile is closed by now.
+      if (current === this.#current) return await journal.once(key, hand);
+    }
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
-import { UsageError } from '../errors.ts';
 import type { JournalFile } from './journal-file.ts';
+import { foreign } from './journal-path.ts';
 import { HEADER, LONGEST_RECORD, RECORD_BYTES } from './journal-record.ts';
 import { JournalState } from './journal-state.ts';
 
@@ -60,9 +60,7 @@ async function begin(file: JournalFile): Promise<boolean> {
   const found = file.read(0, HEADER.length);
   if (found.equals(HEADER)) return false;
   if (!HEADER.subarray(0, found.length).equals(found)) {
-    throw new UsageError(`--journal: ${file.path} is not a journal of this version of hooktrail`, {
-      next: 'name another file; this one is left as it is',
-    });
+    throw foreign(file.path);
   }
   // Created by a process that did not get any further.
   file.cut(0);

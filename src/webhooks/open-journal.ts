@@ -7,8 +7,9 @@ import { conditionOf, describeSelf } from '../credentials/lock-holder.ts';
 import { compactJournal } from './compact-journal.ts';
 import { Journal } from './journal.ts';
 import { JournalError } from './journal-error.ts';
-import { JournalFile, realJournalPath, syncFolder, unusable } from './journal-file.ts';
+import { JournalFile, syncFolder } from './journal-file.ts';
 import { JournalLog } from './journal-log.ts';
+import { realJournalPath, refuseForeign, unusable } from './journal-path.ts';
 import type { Member } from './journal-record.ts';
 import { loadJournal } from './load-journal.ts';
 
@@ -47,13 +48,15 @@ export async function openJournal(
 ): Promise<OpenedJournal> {
   const real = realJournalPath(file);
   const folder = `${real}.lock`;
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw unusable(real, error);
-  }
   const lock = { folder, subject: `the journal ${real}` };
-  return await withLock('journal', context, () => openLocked(real, options, context), lock);
+  try {
+    refuseForeign(real);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return await withLock('journal', context, () => openLocked(real, options, context), lock);
+  } catch (error) {
+    // A folder that may not be written, a disk that is full.
+    throw isOfSystem(error) ? unusable(real, error) : error;
+  }
 }
 
 async function openLocked(
@@ -76,8 +79,8 @@ async function openLocked(
     if (present.length === 0) {
       if (loaded.size > loaded.end) file.cut(loaded.end);
       const waste = loaded.state.disposable + damaged;
-      if (waste > WORTH_COMPACTING && waste > loaded.size / 4) {
-        await compactJournal(file, oldest);
+      const isWorthIt = waste > WORTH_COMPACTING && waste > loaded.size / 4;
+      if (isWorthIt && (await isCompacted(file, oldest))) {
         file.close();
         file = JournalFile.open(real, machine.platform);
         loaded = await loadJournal(file, oldest);
@@ -86,7 +89,7 @@ async function openLocked(
     if (isNew) await syncFolder(path.dirname(real));
     const self = { number: randomInt(1, 0xffff_ffff), holder: await describeSelf(machine) };
     log = new JournalLog({ file, state: loaded.state, position: loaded.end, self, clock, machine });
-    const journal = new Journal(log, { clock });
+    const journal = new Journal(log, context);
     for (const member of dead) if (loaded.state.members.has(member.number)) await log.bury(member);
     for (const member of dead) loaded.state.members.delete(member.number);
     const joining = log;
@@ -97,6 +100,21 @@ async function openLocked(
     else file.close();
     throw error;
   }
+}
+
+/** Whether the journal was written anew: where there is no room for that, it is used as it is. */
+async function isCompacted(file: JournalFile, oldest: number): Promise<boolean> {
+  try {
+    await compactJournal(file, oldest);
+    return true;
+  } catch (error) {
+    if (isOfSystem(error)) return false;
+    throw error;
+  }
+}
+
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
 }
 
 /** Waits until every other member has welcomed this process, has left, or is dead. */

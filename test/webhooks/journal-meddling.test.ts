@@ -1,4 +1,4 @@
-import { appendFile, copyFile, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { HEADER } from '../../src/webhooks/journal-record.ts';
@@ -43,6 +43,7 @@ describe('another program', () => {
     });
     await expect(knownIds(place.file)).rejects.toMatchObject({ exitCode: 2 });
     expect(await readFile(place.file, 'utf8')).toBe('hooktrail-journal-2\n...');
+    expect(await readdir(place.folder)).toEqual(['events.journal']);
   });
 
   test.each(['/dev/null', os.tmpdir(), '/nowhere/at/all'])('cannot have %s for a journal', async (at) => {

@@ -1,4 +1,5 @@
-import { readFile, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, realpath, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -78,6 +79,17 @@ describe('a second process', () => {
     const { journal: second } = await place.openAs(link);
     expect(await first.once(key('y'), take)).toBe('accepted');
     expect(await second.once(key('y'), () => expect.fail('handed over twice'))).toBe('duplicate');
+  });
+
+  test('by a link that leads to no file yet meets the first at that file', async () => {
+    const link = path.join(place.folder, 'link');
+    await symlink('events.journal', link);
+    const { journal: first } = await place.openAs(link);
+    expect(await first.once(key('x'), take)).toBe('accepted');
+    expect(first.path).toBe(await realpath(place.file));
+    const second = await place.open();
+    expect(await second.once(key('x'), () => expect.fail('handed over twice'))).toBe('duplicate');
+    expect(existsSync(`${link}.lock`)).toBe(false);
   });
 
   test('that only looks leaves no trace', async () => {

@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { key, refuse, take, useJournalFolder } from '../support/journal.ts';
 
@@ -58,5 +59,17 @@ describe('keeping', () => {
     expect((await stat(place.file)).size).toBeLessThan(70_000);
     journal = await place.open();
     expect(journal.has(key('old'))).toBe(true);
+  });
+
+  test('a journal that cannot be written anew is used as it is', async () => {
+    const now = Date.now();
+    const journal = await place.open(DAY, () => now - 2 * DAY);
+    await Promise.all(Array.from({ length: 4000 }, (_, id) => journal.once(key(id), take)));
+    await place.close(journal);
+    // Where the new file would be written, something is in the way.
+    await mkdir(path.join(`${place.file}.compacting`, 'in the way'), { recursive: true });
+    const again = await place.open(DAY, () => now);
+    expect(again.size).toBe(0);
+    expect(await again.once(key('young'), take)).toBe('accepted');
   });
 });

@@ -91,6 +91,33 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
+test.skipIf(process.platform === 'win32')('a disk that is full at the start is named', async () => {
+  await using home = await createHome();
+  const journal = path.join(home.folder, 'events.journal');
+  const program = spawn(
+    'sh',
+    [
+      '-c',
+      'ulimit -f 0 && exec "$@"',
+      'sh',
+      process.execPath,
+      inject('program'),
+      ...['webhooks', 'listen', '--port', '0', '--journal', journal],
+    ],
+    {
+      env: { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN, NODE_DISABLE_COMPILE_CACHE: '1' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  let text = '';
+  program.stderr.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  const [code] = await once(program, 'close');
+  expect(text).toMatch(/^error: --journal: \S+events\.journal cannot be used: EFBIG: .*\nnext: /);
+  expect(code).toBe(2);
+});
+
 async function portOf(program: ChildProcess, errors: string[]): Promise<number> {
   const lines = createInterface(program.stderr as NodeJS.ReadableStream);
   return await new Promise((resolve, reject) => {
