@@ -18,6 +18,7 @@ const OBJECT_OPEN = 0x7b;
 const OBJECT_CLOSE = 0x7d;
 const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
+const EVENT_ID = Buffer.from('"eventId"');
 
 /**
  * Walks JSON text in a buffer and validates every byte it passes, without building values: the texts of items are
@@ -115,10 +116,16 @@ export class JsonScanner {
   #member(at: number): number {
     const index = this.key(at);
     const { bytes } = this;
-    if (bytes[at + 1] === 0x65 && bytes[at + 6] === 0x49 && bytes[at + 8] === QUOTE) {
-      if (bytes.toString('latin1', at, at + 9) === '"eventId"') this.eventIdAt = index;
-    }
+    let same = 0;
+    while (same < EVENT_ID.length && bytes[at + same] === EVENT_ID[same]) same++;
+    const isIt = same === EVENT_ID.length || (bytes[at + same] === BACKSLASH && this.#text(at) === 'eventId');
+    if (isIt) this.eventIdAt = index;
     return index;
+  }
+
+  /** What the string at `at` says, which may be written with escapes. */
+  #text(at: number): string {
+    return JSON.parse(this.bytes.toString('utf8', at, this.string(at)));
   }
 
   fault(wanted: string, at: number): JsonSyntaxError {

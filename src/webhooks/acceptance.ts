@@ -1,10 +1,11 @@
-import { ClosedPipeError } from '../errors.ts';
+import { ClosedPipeError, InterruptedError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 import { answerText, type Handler, isTaken } from './forward.ts';
 import type { Journal, Outcome } from './journal.ts';
 import type { LineWriter } from './line-writer.ts';
 import type { Accepted } from './receiver.ts';
 import type { Refusal } from './refusal.ts';
+import { shownId } from './shown-id.ts';
 
 export interface AcceptanceParts {
   readonly journal: Pick<Journal, 'once'>;
@@ -23,7 +24,7 @@ export function createAcceptance({ journal, handler, lines, onProblem }: Accepta
   const forward = async (delivery: Delivery, handler: Handler): Promise<boolean> => {
     const answer = await handler.hand(delivery);
     if (isTaken(answer)) return true;
-    onProblem(`${delivery.eventId}: ${answerText(answer)}`);
+    onProblem(`${shownId(delivery.eventId)}: ${answerText(answer)}`);
     return false;
   };
   const print = async (delivery: Delivery): Promise<boolean> => {
@@ -41,7 +42,9 @@ export function createAcceptance({ journal, handler, lines, onProblem }: Accepta
         await lines.hasRoom();
       }
     } catch (error) {
-      if (!(error instanceof ClosedPipeError)) onProblem(`${delivery.eventId}: ${messageOf(error)}`);
+      // The end of the program is no problem of the delivery.
+      const isEnd = error instanceof ClosedPipeError || error instanceof InterruptedError;
+      if (!isEnd) onProblem(`${shownId(delivery.eventId)}: ${messageOf(error)}`);
       return { status: 502, code: 'delivery.not_accepted', message: 'the delivery could not be accepted' };
     }
     if (outcome !== 'refused') return { status: 200, outcome };

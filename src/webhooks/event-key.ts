@@ -5,6 +5,8 @@ export type EventKey = Buffer;
 
 export const KEY_BYTES = 16;
 
+/** Half of a pair: UTF-8 has nothing for it but the same sign for all of them. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
@@ -13,5 +15,6 @@ const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
  */
 export function eventKey(id: string): EventKey {
   if (GUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
-  return createHash('sha256').update(id).digest().subarray(0, KEY_BYTES);
+  const encoding = LONE_SURROGATE.test(id) ? 'utf16le' : 'utf8';
+  return createHash('sha256').update(id, encoding).digest().subarray(0, KEY_BYTES);
 }

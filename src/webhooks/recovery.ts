@@ -3,6 +3,7 @@ import type { HandOver } from './hand-over.ts';
 import type { FoundEvent } from './items.ts';
 import type { Journal } from './journal.ts';
 import { JournalError } from './journal-error.ts';
+import { shownId } from './shown-id.ts';
 
 export interface Recovered {
   /** Events that the handler took. */
@@ -55,7 +56,8 @@ async function recoverOne(event: FoundEvent, parts: RecoveryParts): Promise<void
   const { journal, handOver, apiToken, result, reporter } = parts;
   const left = (reason: string) => {
     result.reasons.set(reason, (result.reasons.get(reason) ?? 0) + 1);
-    reporter.trace(`${event.eventId ?? 'an event without an eventId'}: ${reason}`);
+    const { eventId } = event;
+    reporter.trace(`${eventId === undefined ? 'an event without an eventId' : shownId(eventId)}: ${reason}`);
     parts.onLeft(event);
   };
   const { body, key } = event;
