@@ -5,7 +5,7 @@ import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../cred
 import { openKeychain } from '../credentials/keychain.ts';
 import { askPassphrase } from '../credentials/passphrase.ts';
 import { readSecretFile, writeSecretFile } from '../credentials/secret-files.ts';
-import { UsageError } from '../errors.ts';
+import { InterruptedError, UsageError } from '../errors.ts';
 
 /** The expected `Api-Token` belongs to a subscription, not to a sign-in: one a profile is kept. */
 export interface TokenPlace {
@@ -20,24 +20,28 @@ const VARIABLE = 'HOOKTRAIL_API_TOKEN';
  * `UsageError` where the store cannot be read.
  */
 export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
-  const given = context.environment[VARIABLE];
-  if (given) return checked(given, VARIABLE);
+  const token = given(context);
+  if (token !== undefined) return token;
   return place.store === 'file' ? await readFile(place, context) : await readKeychain(place, context);
 }
 
-/** The same, or what is typed at a hidden prompt. Throws `UsageError` where nothing can be asked. */
-export async function requireApiToken(place: TokenPlace, context: Context): Promise<string> {
+/**
+ * The same, or what is typed at a hidden prompt. `isNew`: one that is to be saved is asked for also where one is saved, if
+ * anybody can be asked. Throws `UsageError` where nothing is found.
+ */
+export async function requireApiToken(place: TokenPlace, context: Context, isNew = false): Promise<string> {
+  const { canPrompt, promptSecret } = await import('../output/prompt.ts');
+  const canAsk = canPrompt(context);
   let unusable: unknown;
   try {
-    const found = await findApiToken(place, context);
+    const found = isNew && canAsk ? given(context) : await findApiToken(place, context);
     if (found !== undefined) return found;
   } catch (error) {
-    // What is wrong with the store matters only where nobody can be asked.
-    if (context.environment[VARIABLE]) throw error;
+    // What is wrong with the store matters only where nobody can be asked; Ctrl+C at its passphrase is an answer.
+    if (context.environment[VARIABLE] || error instanceof InterruptedError) throw error;
     unusable = error;
   }
-  const { canPrompt, promptSecret } = await import('../output/prompt.ts');
-  if (canPrompt(context)) {
+  if (canAsk) {
     return checked((await promptSecret('Api-Token of the subscription', context)).trim(), 'Api-Token');
   }
   throw new UsageError('the Api-Token that deliveries must carry is not known', {
@@ -60,6 +64,11 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
     : await newFileKey(await askPassphrase(context, true));
   await writeSecretFile(file, encryptFile(key, token, account(place)));
   return file;
+}
+
+function given({ environment }: Context): string | undefined {
+  const token = environment[VARIABLE];
+  return token ? checked(token, VARIABLE) : undefined;
 }
 
 async function readKeychain(place: TokenPlace, context: Context): Promise<string | undefined> {

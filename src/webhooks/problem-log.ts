@@ -2,25 +2,49 @@ import type { Reporter } from '../output/reporter.ts';
 
 const INTERVAL = 1_000;
 
-/** Warnings that may come a thousand a second: one a second is printed, with how many there were in between. */
+/** Warnings that may come a thousand a second: one a second is printed, the latest, with how many there were besides. */
 export class ProblemLog {
   readonly #reporter: Pick<Reporter, 'warning'>;
-  #printedAt = Number.NEGATIVE_INFINITY;
+  /** The latest that was not printed. */
+  #latest = '';
   #left = 0;
+  /** Runs while nothing is printed. */
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(reporter: Pick<Reporter, 'warning'>) {
     this.#reporter = reporter;
   }
 
   report(text: string): void {
-    const now = performance.now();
-    if (now - this.#printedAt < INTERVAL) {
+    if (this.#timer) {
+      this.#latest = text;
       this.#left++;
-      return;
+    } else {
+      this.#print(text);
     }
-    const more = this.#left === 0 ? '' : ` (and ${this.#left} more since the last warning)`;
-    this.#reporter.warning(`${text}${more}`);
-    this.#printedAt = now;
+  }
+
+  /** Prints what is left. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#printLatest();
+    clearTimeout(this.#timer);
+  }
+
+  #print(text: string): void {
+    this.#reporter.warning(text);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#printLatest();
+    }, INTERVAL);
+    this.#timer.unref();
+  }
+
+  #printLatest(): void {
+    if (this.#left === 0) return;
+    const more = this.#left === 1 ? '' : ` (and ${this.#left - 1} more since the last warning)`;
     this.#left = 0;
+    this.#print(`${this.#latest}${more}`);
   }
 }

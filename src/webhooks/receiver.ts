@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Connections } from './connections.ts';
 import { BodyError, type Delivery, readDelivery } from './delivery.ts';
 import { type Refusal, refusals, refusalText, refuse } from './refusal.ts';
+import { readBody } from './request-body.ts';
 import { tokenCheck } from './token-check.ts';
 
 export interface ReceiverOptions {
@@ -16,6 +18,8 @@ export interface ReceiverOptions {
   readonly requestTimeout: number;
   /** What happens with a delivery; the answer is 200, or what it refuses with. Must not throw. */
   readonly accept: (delivery: Delivery) => Promise<Accepted | Refusal>;
+  /** Told of each request at the right path that `accept` did not get to see. */
+  readonly onRefusal: (refusal: Refusal) => void;
   /** Told of each answer. */
   readonly onAnswer?: (answer: { method: string; path: string; status: number; ms: number }) => void;
 }
@@ -27,6 +31,8 @@ export interface Accepted {
 
 export interface Receiver {
   readonly port: number;
+  /** Requests that wait for their answer. */
+  readonly underWay: number;
   /** Takes no more deliveries, gives those under way so many milliseconds, and frees the port. */
   stop(grace: number): Promise<void>;
 }
@@ -46,13 +52,14 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     keepAliveTimeout: KEEP_ALIVE,
     connectionsCheckingInterval: Math.min(CHECK_CONNECTIONS, requestTimeout),
   });
+  const connections = new Connections(server);
   const isExpected = tokenCheck(options.token);
   let stopping = false;
 
   const objection = (request: IncomingMessage): Refusal | undefined => {
     const { url = '', headers } = request;
     if (stopping) return refusals.stopping;
-    if (url !== options.path && url.split('?', 1)[0] !== options.path) return refusals.notFound;
+    if (url !== options.path && pathOf(url) !== options.path) return refusals.notFound;
     if (request.method !== 'POST') return refusals.method;
     if (!isExpected(headers['api-token'] as string | undefined)) return refusals.token;
     if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
@@ -60,17 +67,24 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 
   const handle = (request: IncomingMessage, response: ServerResponse, waits = false): void => {
+    connections.begin(response);
     if (options.onAnswer) observe(request, response, options.onAnswer);
     const refusal = objection(request);
     if (refusal) {
-      refuse(request, response, refusal);
+      turnAway(request, response, refusal);
       return;
     }
     if (waits) response.writeContinue();
     readBody(request, maxBody, (body) => {
-      if (body === undefined) refuse(request, response, refusals.tooLarge);
+      if (body === undefined) turnAway(request, response, refusals.tooLarge);
       else take(request, response, body).catch(() => response.destroy());
     });
+  };
+
+  const turnAway = (request: IncomingMessage, response: ServerResponse, refusal: Refusal): void => {
+    // Who asks for another path is no sender of deliveries.
+    if (refusal !== refusals.notFound) options.onRefusal(refusal);
+    refuse(request, response, refusal);
   };
 
   const take = async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {
@@ -82,6 +96,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       answer = { status: 400, code: 'body.invalid', message: error.message };
+      options.onRefusal(answer);
     }
     const text = 'outcome' in answer ? ACCEPTED[answer.outcome] : refusalText(answer);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
@@ -95,31 +110,17 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
+    get underWay() {
+      return connections.underWay;
+    },
     stop: async (grace) => {
       stopping = true;
-      await close(server, grace);
+      await connections.stop(grace);
     },
   };
 }
 
 const ACCEPTED = { accepted: '{"outcome":"accepted"}', duplicate: '{"outcome":"duplicate"}' } as const;
-
-/** Calls `done` with the whole body, or with nothing when it is too large; never when the sender goes away before its end. */
-function readBody(request: IncomingMessage, limit: number, done: (body: Buffer | undefined) => void): void {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const onData = (chunk: Buffer) => {
-    length += chunk.length;
-    if (length <= limit) {
-      chunks.push(chunk);
-      return;
-    }
-    request.off('data', onData).off('end', onEnd);
-    done(undefined);
-  };
-  const onEnd = () => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
-  request.on('data', onData).once('end', onEnd);
-}
 
 function observe(
   request: IncomingMessage,
@@ -143,10 +144,8 @@ function listen(server: Server, { port, host }: ReceiverOptions): Promise<void> 
   });
 }
 
-async function close(server: Server, grace: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), grace);
-  await closed;
-  clearTimeout(timer);
+/** The path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
+function pathOf(target: string): string {
+  if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
+  return target.split('?', 1)[0] as string;
 }

@@ -5,6 +5,7 @@ import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { byteSize } from '../../webhooks/byte-size.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
+import { journalFlag } from '../../webhooks/journal-flag.ts';
 import { span } from '../../webhooks/span.ts';
 
 interface Flags extends SettingFlags {
@@ -25,16 +26,21 @@ const HOST = '127.0.0.1';
 const MAX_BODY = 10 * 1024 * 1024;
 const FORWARD_TIMEOUT = 30;
 const REQUEST_TIMEOUT = 30;
-/** What is under way when the program is stopped gets so many milliseconds. */
+/** What is under way when the program is stopped gets so many milliseconds, and then to be told so. */
 const GRACE = 10_000;
+const FAREWELL = 1_000;
 
 export function declare(command: Command, action: Action): void {
   command
     .option('--port <number>', `the port to listen on (default: ${PORT})`, wholeNumber('--port', 0, 65_535))
-    .option('--host <address>', `the address to listen on (default: ${HOST})`)
+    .option('--host <address>', `the address to listen on (default: ${HOST})`, hostFlag)
     .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag)
     .option('--forward-to <url>', 'hand each event to this handler', handlerUrl('--forward-to'))
-    .option('--journal <file>', 'remembers what was accepted (default: one a profile, beside the settings)')
+    .option(
+      '--journal <file>',
+      'remembers what was accepted (default: one a profile, beside the settings)',
+      journalFlag,
+    )
     .option('--keep <time>', 'forget ids after this time, such as 30d (default: never)', span('--keep'))
     .option('--max-body <size>', 'the largest delivery taken (default: 10mb)', byteSize('--max-body'))
     .option('--save-token', 'save the Api-Token where secrets live, for the next time')
@@ -72,7 +78,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { defaultJournal } = await import('../../webhooks/default-journal.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
-  const token = await requireApiToken(place, context);
+  const token = await requireApiToken(place, context, flags.saveToken);
   if (flags.saveToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
   }
@@ -93,6 +99,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
   const lines = new LineWriter(context.stdout);
   const problems = new ProblemLog(reporter);
   const accept = createAcceptance({ journal, handler, lines, onProblem: (text) => problems.report(text) });
+  let giveUp: NodeJS.Timeout | undefined;
   try {
     if (opened.damaged > 0) {
       reporter.warning(`${opened.damaged} bytes of ${file} belong to no record and are passed over`);
@@ -105,6 +112,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
       maxBody: flags.maxBody ?? MAX_BODY,
       requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
       accept,
+      onRefusal: ({ status, message }) => problems.report(`refused with ${status}: ${message}`),
       ...(reporter.verbose ? { onAnswer: (answer) => reporter.trace(Object.values(answer).join(' ')) } : {}),
     }).catch((error) => {
       throw unusableAddress(error, port, host);
@@ -117,13 +125,32 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
     try {
       await Promise.race([aborted(context.signal), journal.failed]);
     } finally {
-      await receiver.stop(GRACE);
+      const { underWay } = receiver;
+      if (underWay > 0) {
+        const deliveries = `${underWay} ${underWay === 1 ? 'delivery' : 'deliveries'}`;
+        reporter.notice(`waiting up to ${GRACE / 1000} s for ${deliveries} under way`);
+      }
+      // A handler that still says nothing then has not taken what it was given.
+      giveUp = setTimeout(() => void handler?.close(), GRACE);
+      await receiver.stop(GRACE + FAREWELL);
     }
   } finally {
     await journal.close();
+    clearTimeout(giveUp);
+    problems.close();
     await handler?.close();
     await lines.flushed().catch(() => undefined);
   }
+}
+
+/** An empty one would be every address that the machine has. */
+function hostFlag(text: string): string {
+  // As in a URL (RFC 3986 section 3.2.2).
+  const host = text.replace(/^\[(.*)\]$/, '$1');
+  if (host.trim() !== '') return host;
+  throw new UsageError(
+    `--host: '${text}' is not accepted: a name or an address of this machine, such as 127.0.0.1`,
+  );
 }
 
 function pathFlag(text: string): string {

@@ -14,6 +14,7 @@ import {
   formatOptions,
 } from '../../output/format-flags.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
+import { journalFlag } from '../../webhooks/journal-flag.ts';
 import { span } from '../../webhooks/span.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
@@ -32,7 +33,11 @@ const FORWARD_TIMEOUT = 30;
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
-    .option('--journal <file>', 'the journal of webhooks listen (default: the one of the profile)')
+    .option(
+      '--journal <file>',
+      'the journal of webhooks listen (default: the one of the profile)',
+      journalFlag,
+    )
     .option(
       '--concurrency <number>',
       `events handed over at once, 1 to 64 (default: ${CONCURRENCY})`,

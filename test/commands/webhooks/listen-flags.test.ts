@@ -36,6 +36,12 @@ const usage: [string, string[], string][] = [
     ['--request-timeout', 'x'],
     "--request-timeout: 'x' is not accepted: a whole number from 1 to 3600",
   ],
+  [
+    '--host',
+    ['--host', ''],
+    "--host: '' is not accepted: a name or an address of this machine, such as 127.0.0.1",
+  ],
+  ['--journal', ['--journal', ''], "--journal: '' is not accepted: the name of a file"],
   ['--host', ['--host', '203.0.113.77'], "--host: '203.0.113.77' is no address of this machine"],
 ];
 test.each(usage)('a bad %s is named', async (_name, flags, message) => {
@@ -64,4 +70,9 @@ test('without --journal there is one a profile, beside the settings', async () =
   await program.printed('stderr', /0 known ids in \S+config\/webhooks\/staging\.journal/);
   program.kill('SIGTERM');
   expect((await program.finished).code).toBe(143);
+});
+
+test('an IPv6 address may stand in brackets, as in a URL', async () => {
+  await using listening = await startListening('--host', '[::1]');
+  expect(listening.program.stderr).toContain(`listening on http://[::1]:${listening.port}/`);
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -96,4 +97,35 @@ test('10,000 idle connections hold nobody up', { timeout: 120_000 }, async () =>
   }
   expect(idle).toHaveLength(10_000);
   expect((await listening.send('{"eventId":"after"}')).status).toBe(200);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'a body in chunks of one byte takes little more memory than its bytes',
+  { timeout: 60_000 },
+  async () => {
+    await using listening = await startListening();
+    const body = `{"eventId":"a","pad":"${'x'.repeat(4_000_000)}"}`;
+    const socket = await open(listening.port);
+    const answer = heard(socket);
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`,
+    );
+    for (let at = 0; at < body.length; at += 20_000) {
+      const chunks = Array.from(body.slice(at, at + 20_000), (byte) => `1\r\n${byte}\r\n`);
+      if (!socket.write(chunks.join(''))) await once(socket, 'drain');
+    }
+    socket.write('0\r\n\r\n');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+    const status = await readFile(`/proc/${listening.program.pid}/status`, 'utf8');
+    expect(Number(status.match(/VmHWM:\s+(\d+) kB/)?.[1])).toBeLessThan(400 * 1024);
+  },
+);
+
+test('a request target may be a whole URL (RFC 9112, section 3.2.2)', async () => {
+  await using listening = await startListening('--path', '/events');
+  const whole = `http://hooks.example.com/events?x=1`;
+  expect((await listening.send('{"eventId":"a"}', {}, { path: whole })).status).toBe(200);
+  expect((await listening.send('{"eventId":"b"}', {}, { path: 'http://hooks.example.com' })).status).toBe(
+    404,
+  );
 });

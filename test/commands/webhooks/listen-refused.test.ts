@@ -66,4 +66,16 @@ describe('what is refused, and never reaches the handler', () => {
     const answer = await listening.send(Buffer.alloc(30 * 1024 * 1024), { 'api-token': 'wrong' });
     expect(answer.status).toBe(401);
   });
+
+  test('is told on standard error, one warning a second', async () => {
+    await using listening = await startListening();
+    for (let count = 0; count < 3; count++) await listening.send('{}', { 'api-token': 'wrong' });
+    await listening.send('{}', {}, { path: '/favicon.ico' });
+    await listening.send('{}');
+    const text =
+      'warning: refused with 401: the Api-Token header is missing or is not the expected one\n' +
+      "warning: refused with 400: the body has no 'eventId' (and 2 more since the last warning)\n";
+    await listening.program.printed('stderr', /more since/);
+    expect(listening.program.stderr.split('\n').slice(1).join('\n')).toBe(text);
+  });
 });

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { accepted, duplicate, startListening } from '../../support/listening.ts';
+import { API_TOKEN, accepted, duplicate, post, startListening } from '../../support/listening.ts';
+import { start } from '../../support/program.ts';
 
 describe('stopping', () => {
   test.each([
@@ -37,5 +40,62 @@ describe('stopping', () => {
     const answer = await listening.send('{"eventId":"b"}').catch(() => ({ status: 0 }));
     expect([0, 502]).toContain(answer.status);
     expect((await listening.program.finished).code).toBe(0);
+  });
+
+  test('takes ten seconds at most when the handler never answers', { timeout: 25_000 }, async () => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '3600');
+    handler.answer = () => new Promise(() => undefined);
+    const sent = listening.send('{"eventId":"a"}');
+    await expect.poll(() => handler.received.length).toBe(1);
+    listening.program.kill('SIGINT');
+    await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery under way\n/);
+    expect((await sent).status).toBe(502);
+    expect((await listening.program.finished).code).toBe(130);
+  });
+
+  test.each([
+    ['sends nothing', ''],
+    ['has sent half of its headers', 'POST / HTTP/1.1\r\nHost: x\r\n'],
+    [
+      'has sent half of a body',
+      `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: 40\r\n\r\n{"eventId":`,
+    ],
+  ])('waits for nobody who %s', { timeout: 9_000 }, async (_name, text) => {
+    await using listening = await startListening();
+    const socket = connect(listening.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.on('error', () => undefined).write(text);
+    expect(await listening.send('{"eventId":"a"}')).toMatchObject(accepted);
+    listening.program.kill('SIGTERM');
+    expect((await listening.program.finished).code).toBe(143);
+  });
+
+  test('does not wait for what another process is handing over', { timeout: 20_000 }, async () => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url);
+    handler.answer = () => new Promise(() => undefined);
+    const first = listening.send('{"eventId":"a"}').catch(() => undefined);
+    await expect.poll(() => handler.received.length).toBe(1);
+    const { env, journal } = listening;
+    const other = start(
+      ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url],
+      { env },
+    );
+    try {
+      const [, port] = await other.printed('stderr', /listening on http:\/\/[^ ]+:(\d+)\//);
+      const copy = post(Number(port), '{"eventId":"a"}');
+      await setTimeout(300);
+      other.kill('SIGTERM');
+      expect((await copy).status).toBe(502);
+      const { code, stderr } = await other.finished;
+      expect(code).toBe(143);
+      expect(stderr).not.toContain('warning');
+      expect(handler.received).toHaveLength(1);
+    } finally {
+      other.kill('SIGKILL');
+      listening.program.kill('SIGKILL');
+      await first;
+    }
   });
 });

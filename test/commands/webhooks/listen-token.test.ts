@@ -1,8 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, post, startListening } from '../../support/listening.ts';
 import { run, start } from '../../support/program.ts';
+import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
 
 test('without a token it says where one can come from; a token is never an argument', async () => {
   await using home = await createHome();
@@ -32,4 +33,42 @@ test('--save-token keeps the token, encrypted, for the next time', async () => {
     other.kill('SIGKILL');
     await other.finished;
   }
+});
+
+describe.skipIf(!hasTerminal)('on a terminal', () => {
+  const args = ['webhooks', 'listen', '--port', '0'];
+
+  test('the token is asked for, and shown by marks alone', async () => {
+    await using home = await createHome();
+    const terminal = startOnTerminal(args, { env: home.env, columns: 200 });
+    await terminal.shows(/Api-Token of the subscription/);
+    terminal.type(`${API_TOKEN}\r`);
+    const [, port] = await terminal.shows(/listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    expect((await post(Number(port), '{"eventId":"a"}')).status).toBe(200);
+    await terminal.shows(/\{"eventId":"a"\}/);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+    expect(terminal.screen).not.toContain(API_TOKEN);
+  });
+
+  test('--save-token asks for a token also where one is saved: it may have changed', async () => {
+    await using listening = await startListening('--save-token');
+    const { HOOKTRAIL_API_TOKEN: _, ...env } = listening.env;
+    const terminal = startOnTerminal([...args, '--save-token'], { env, columns: 200 });
+    await terminal.shows(/Api-Token of the subscription/);
+    terminal.type('another-token\r');
+    const [, port] = await terminal.shows(/listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    expect((await post(Number(port), '{"eventId":"a"}', { 'api-token': 'another-token' })).status).toBe(200);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
+
+  test('Ctrl+C at the passphrase of the saved token ends the program', async () => {
+    await using listening = await startListening('--save-token');
+    const { HOOKTRAIL_API_TOKEN: _, HOOKTRAIL_PASSPHRASE: __, ...env } = listening.env;
+    const terminal = startOnTerminal(args, { env, columns: 200 });
+    await terminal.shows(/Passphrase of the encrypted file/);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
 });
