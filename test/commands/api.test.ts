@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { run } from '../support/program.ts';
@@ -28,7 +29,7 @@ describe('a request to any path', () => {
     const seen: unknown[] = [];
     const see = {
       kind: 'run',
-      run: (request: { method?: string; headers: object }) => seen.push(request.method, request.headers),
+      run: (request: IncomingMessage) => seen.push(request.method, request.headers),
     } as const;
     searching.sandbox.control.fault('service', see, { kind: 'status', status: 204 });
     const file = path.join(searching.env['HOME'] as string, 'body.json');
