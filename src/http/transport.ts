@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Environment } from '../context.ts';
 import { decoded } from './content-encoding.ts';
+import { proxyFor } from './proxy.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -37,37 +38,37 @@ export interface Connections {
 }
 
 export function createTransport(environment: Environment): Transport {
-  let connections: Promise<Connections> | undefined;
-  const connected = () => {
-    connections ??= connect(environment);
-    return connections;
+  const routes = new Map<string, Promise<Connections>>();
+  const connected = ({ protocol }: URL) => {
+    const route = routes.get(protocol) ?? connect(protocol, environment);
+    routes.set(protocol, route);
+    return route;
   };
   return {
     async send(request) {
       request.signal?.throwIfAborted();
-      const response = await (await connected()).exchange(request);
+      const response = await (await connected(request.url)).exchange(request);
       return { ...response, body: await decoded(response.body, response.headers['content-encoding']) };
     },
     prepare(url) {
       // What goes wrong here goes wrong again when something is sent, and is told then.
-      connected().then(
+      connected(url).then(
         (ready) => ready.prepare(url),
         () => undefined,
       );
     },
     async close() {
-      await (await connections)?.close();
+      for (const route of routes.values()) await (await route.catch(() => undefined))?.close();
     },
   };
 }
 
-async function connect(environment: Environment): Promise<Connections> {
-  const variable = (name: string) => environment[name.toLowerCase()] || environment[name] || '';
-  const proxies = { httpProxy: variable('HTTP_PROXY'), httpsProxy: variable('HTTPS_PROXY') };
-  if (!proxies.httpProxy && !proxies.httpsProxy) {
+async function connect(protocol: string, environment: Environment): Promise<Connections> {
+  const proxy = proxyFor(protocol, environment);
+  if (!proxy) {
     const { directConnections } = await import('./direct-connections.ts');
     return directConnections();
   }
   const { proxiedConnections } = await import('./proxied-connections.ts');
-  return proxiedConnections({ ...proxies, noProxy: variable('NO_PROXY') });
+  return proxiedConnections(proxy, environment['no_proxy'] || environment['NO_PROXY'] || '');
 }

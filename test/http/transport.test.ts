@@ -98,35 +98,3 @@ describe('a request without a proxy', () => {
     await expect(sent).rejects.toThrow('enough');
   });
 });
-
-test('a proxy is asked, but for the hosts of NO_PROXY', async () => {
-  const asked: (string | undefined)[] = [];
-  await using target = await serve((_, response) => void response.end('direct'));
-  const tunnel = http.createServer();
-  tunnel.on('connect', (request, client) => {
-    asked.push(request.url);
-    const upstream = net.connect(Number(target.url.port), '127.0.0.1', () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      upstream.pipe(client).pipe(upstream);
-    });
-  });
-  tunnel.on('request', (request, response) => {
-    asked.push(request.url);
-    response.end('by the proxy');
-  });
-  tunnel.listen(0, '127.0.0.1');
-  await once(tunnel, 'listening');
-  const proxy = `http://127.0.0.1:${(tunnel.address() as AddressInfo).port}`;
-  const bodyBy = async (environment: Record<string, string>) => {
-    const transport = createTransport(environment);
-    const { body } = await transport.send({ method: 'GET', url: target.url });
-    await transport.close();
-    return body.toString();
-  };
-  await bodyBy({ HTTP_PROXY: proxy });
-  expect(asked).toHaveLength(1);
-  expect(await bodyBy({ HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1' })).toBe('direct');
-  expect(asked).toHaveLength(1);
-  tunnel.closeAllConnections();
-  tunnel.close();
-});
