@@ -5,12 +5,23 @@ const SECRET_HEADERS =
 const SECRET_PARAMETERS =
   /^(code|state|code_verifier|client_secret|refresh_token|access_token|token|password)$/i;
 
-/** Header lines for `--debug`, with every secret's value replaced. */
-export function redactedHeaders(headers: Readonly<Record<string, string>> | IncomingHttpHeaders): string[] {
+/** A bearer token by its announcement (RFC 6750 section 2.1), or by the looks of a JWT (RFC 7519 section 3). */
+const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*/gi;
+
+/** Header lines for `--debug`, with every secret's value replaced; `token` is one that is known. */
+export function redactedHeaders(
+  headers: Readonly<Record<string, string>> | IncomingHttpHeaders,
+  token?: string,
+): string[] {
+  const safe = (text: string) =>
+    withoutSecrets(token ? text.replaceAll(token, '[redacted]') : text).replace(
+      TOKENS,
+      (_, announcement = '') => `${announcement}[redacted]`,
+    );
   return Object.entries(headers).flatMap(([name, value]) =>
     value === undefined
       ? []
-      : [`${name}: ${SECRET_HEADERS.test(name) ? redactedValue(name) : withoutSecrets(String(value))}`],
+      : [`${name}: ${SECRET_HEADERS.test(name) ? redactedValue(name) : safe(String(value))}`],
   );
 }
 

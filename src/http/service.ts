@@ -41,7 +41,10 @@ export function createService({ baseUrl, vendor, tokens, transport, clock, signa
       headers: { accept: mediaType(vendor), ...headers, authorization: `Bearer ${token}` },
     };
     const repeatable = method === 'GET' || method === 'HEAD';
-    return repeatable ? sendWithRetry(transport, complete, { clock, onRetry }) : transport.send(complete);
+    const response = await (repeatable
+      ? sendWithRetry(transport, complete, { clock, onRetry })
+      : transport.send(complete));
+    return response.status < 400 ? response : { ...response, body: without(token, response.body) };
   };
   return {
     baseUrl,
@@ -60,6 +63,12 @@ export function createService({ baseUrl, vendor, tokens, transport, clock, signa
       }
     },
   };
+}
+
+/** Errors are shown to people, in logs and tickets; some quote the token that they refuse. */
+function without(token: string, body: Buffer): Buffer {
+  if (!body.includes(token)) return body;
+  return Buffer.from(body.toString('latin1').replaceAll(token, '[redacted]'), 'latin1');
 }
 
 /** Another token after a 401. Where none can be had, the service's own answer says more than the failed refresh. */

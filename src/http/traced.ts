@@ -20,7 +20,7 @@ export function traced(transport: Transport, reporter: Reporter, clock: Clock): 
         const response = await transport.send(request);
         line(String(response.status));
         headers('>', redactedHeaders(request.headers ?? {}));
-        headers('<', redactedHeaders(response.headers));
+        headers('<', redactedHeaders(response.headers, bearer(request.headers?.['authorization'])));
         return response;
       } catch (error) {
         line(`failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -29,4 +29,9 @@ export function traced(transport: Transport, reporter: Reporter, clock: Clock): 
       }
     },
   };
+}
+
+/** Some services send back what they were sent. */
+function bearer(authorization: string | undefined): string | undefined {
+  return authorization?.replace(/^Bearer /, '');
 }

@@ -27,3 +27,18 @@ test('secret query parameters and user information lose their values', () => {
     'https://e.example.com/integrator-events?gt(createdOn,2026-11-01)&eq(eventType,a%26code%3Db)&limit(1,5)';
   expect(redactedUrl(new URL(search))).toBe(search);
 });
+
+test('tokens that come back in other headers and in redirects lose their values', () => {
+  expect(
+    redactedHeaders({
+      'x-echo': 'Bearer s3cret-token',
+      'www-authenticate':
+        'Bearer error="invalid_token", error_description="bearer eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln is bad"',
+      location: '/callback?code=s3cret#access_token=s3cret&x=1',
+    }),
+  ).toEqual([
+    'x-echo: Bearer [redacted]',
+    'www-authenticate: Bearer error="invalid_token", error_description="bearer [redacted] is bad"',
+    'location: /callback?code=[redacted]#access_token=[redacted]&x=1',
+  ]);
+});

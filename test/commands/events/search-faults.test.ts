@@ -97,6 +97,22 @@ describe('an answer that is no collection', () => {
   });
 });
 
+test('an error that quotes the access token is told without it', async () => {
+  await using searching = await startSearching({ events: 1 });
+  const token = searching.env['HOOKTRAIL_ACCESS_TOKEN'] as string;
+  const body = JSON.stringify({ code: 'token.bad', message: `"${token}" is not welcome` });
+  searching.sandbox.control.fault('events', {
+    kind: 'status',
+    status: 403,
+    body,
+    headers: { 'X-Echo': token },
+  });
+  const { code, stderr } = await searching.search('--debug');
+  expect(stderr).toContain('\n  message: "[redacted]" is not welcome\n');
+  expect(stderr).not.toContain(token);
+  expect(code).toBe(1);
+});
+
 describe('an answer in words with status 200', () => {
   test.each([
     ['text/plain', 'Down for maintenance', '  Down for maintenance\n'],
