@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry } from '../http/retry.ts';
@@ -13,8 +14,8 @@ export interface Answer {
   readonly serviceTime: number | undefined;
 }
 
-/** Asks for one collection at an address. */
-export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<Answer>;
+/** Asks for one collection at an address; `onAnswer` is called when the answer is there, before it is read. */
+export type FetchPage = (url: URL, signal?: AbortSignal, onAnswer?: () => void) => Promise<Answer>;
 
 const TRIES = 3;
 
@@ -23,10 +24,15 @@ const TRIES = 3;
  * again, up to 3 times in all, before it becomes a `ServiceError`.
  */
 export function pageFetcher(service: Service, clock: Clock, onRetry?: OnRetry): FetchPage {
-  return async (url, signal) => {
+  return async (url, signal, onAnswer) => {
     for (let attempt = 1; ; attempt++) {
       const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
       if (response.status !== 200) throw serviceError(response, 'the search failed');
+      if (onAnswer) {
+        // The next request goes out before this page takes the thread.
+        onAnswer();
+        await setImmediate();
+      }
       const date = Date.parse(response.headers.date ?? '');
       try {
         const page = readPage(response.body);

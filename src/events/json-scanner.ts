@@ -116,7 +116,9 @@ export class JsonScanner {
   #member(at: number): number {
     const index = this.key(at);
     const { bytes } = this;
-    let same = 0;
+    const initial = bytes[at + 1];
+    if (initial !== EVENT_ID[1] && initial !== BACKSLASH) return index;
+    let same = 1;
     while (same < EVENT_ID.length && bytes[at + same] === EVENT_ID[same]) same++;
     const isIt = same === EVENT_ID.length || (bytes[at + same] === BACKSLASH && this.#text(at) === 'eventId');
     if (isIt) this.eventIdAt = index;

@@ -3,11 +3,12 @@ import { setMaxListeners } from 'node:events';
 /**
  * Runs requests ahead of their reader, `width()` at a time, and hands their results out in the order of `jobs`. As many again
  * may lie finished until their turn comes, so that one slow answer does not idle the others' connections; that is all the
- * memory it takes. Ending the iteration early, or `signal`, aborts what is under way.
+ * memory it takes. A `run` that has more to do once its request is answered calls `answered`, and the next one starts then.
+ * Ending the iteration early, or `signal`, aborts what is under way.
  */
 export async function* readAhead<Job, Result>(
   jobs: Iterator<Job>,
-  run: (job: Job, signal: AbortSignal) => Promise<Result>,
+  run: (job: Job, signal: AbortSignal, answered: () => void) => Promise<Result>,
   width: () => number,
   signal: AbortSignal,
 ): AsyncGenerator<{ job: Job; result: Result }> {
@@ -28,10 +29,14 @@ export async function* readAhead<Job, Result>(
         return;
       }
       underWay++;
-      const result = run(job, abort.signal).finally(() => {
+      let isUnderWay = true;
+      const answered = () => {
+        if (!isUnderWay) return;
+        isUnderWay = false;
         underWay--;
         fill();
-      });
+      };
+      const result = run(job, abort.signal, answered).finally(answered);
       // Seen when its turn comes; until then a failure must not count as unhandled.
       result.catch(() => undefined);
       waiting.push({ job, result });

@@ -95,7 +95,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
     if (start > end() || reading.full) return;
     const pages = readAhead(
       windows(start, size, end),
-      (window, signal) => plan.fetchPage(plan.url(window), signal),
+      (window, signal, answered) => plan.fetchPage(plan.url(window), signal, answered),
       plan.concurrency,
       plan.signal,
     );

@@ -41,6 +41,27 @@ describe('reading ahead', () => {
     await reading.return(undefined);
   });
 
+  test('asks for the next one as soon as an answer is there, not when it has been worked through', async () => {
+    const asked: number[] = [];
+    let underWay = 0;
+    let most = 0;
+    const run = async (job: number, _signal: AbortSignal, answered: () => void) => {
+      asked.push(job);
+      most = Math.max(most, ++underWay);
+      await delay(1);
+      underWay--;
+      answered();
+      answered();
+      // What is left to do with it never ends.
+      return await new Promise<number>(() => undefined);
+    };
+    const reading = readAhead(Array(40).keys(), run, () => 2, forever);
+    void reading.next();
+    await delay(50);
+    expect(asked).toEqual([0, 1, 2, 3, 4]);
+    expect(most).toBe(2);
+  });
+
   test('a failure comes out in its turn, and what is under way is aborted', async () => {
     const aborted: number[] = [];
     const run = async (job: number, signal: AbortSignal) => {
