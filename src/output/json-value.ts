@@ -1,5 +1,6 @@
 import type { ItemContext } from './item-format.ts';
 import type { Reporter } from './reporter.ts';
+import { terminalSafe } from './terminal-safe.ts';
 
 /** Prints one value of our own making as JSON on lines of its own, or what a jq program makes of it. */
 export async function printJson(
@@ -9,7 +10,8 @@ export async function printJson(
   reporter: Reporter,
 ): Promise<void> {
   if (jq === undefined) {
-    await context.stdout.write(`${jsonText(value)}\n`);
+    const text = `${jsonText(value)}\n`;
+    await context.stdout.write(context.stdout.isTerminal ? terminalSafe(text) : text);
     return;
   }
   const { createJqWriter } = await import('./jq-items.ts');

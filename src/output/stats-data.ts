@@ -2,6 +2,7 @@ import { stringify } from 'csv-stringify/sync';
 import { failureRate, type Stats, type Tally } from '../events/stats.ts';
 import { csvText } from './csv-cell.ts';
 import { UNLISTED } from './stats-text.ts';
+import { terminalSafe } from './terminal-safe.ts';
 
 /** The statistics as a value for JSON. Times as they were sent to the service; null where a number was not asked for. */
 export function statsJson({ window, types, buckets, ...whole }: Stats) {
@@ -20,9 +21,10 @@ function tallyJson(tally: Tally) {
 }
 
 /** The table of types as CSV (RFC 4180). */
-export function statsCsv({ types }: Stats): string {
+export function statsCsv({ types }: Stats, forTerminal: boolean): string {
+  const safe = forTerminal ? terminalSafe : (text: string) => text;
   const rows = types.map((type) => [
-    csvText(type.eventType ?? UNLISTED, false),
+    safe(csvText(type.eventType ?? UNLISTED, false)),
     type.total,
     type.success,
     type.failed,

@@ -100,7 +100,7 @@ async function print(
     return;
   }
   const { statsCsv, statsJson } = await import('../../output/stats-data.ts');
-  if (format === 'csv') await stdout.write(statsCsv(stats));
+  if (format === 'csv') await stdout.write(statsCsv(stats, stdout.isTerminal));
   else {
     const { printJson } = await import('../../output/json-value.ts');
     await printJson(statsJson(stats), jq, context, reporter);

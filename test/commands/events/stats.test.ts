@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { run } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
+import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const stats = (searching: Started, ...args: string[]) =>
@@ -183,4 +184,18 @@ describe('events stats', () => {
     expect(code).toBe(2);
     expect(searching.sandbox.log.filter(({ url }) => url.startsWith('/events'))).toEqual([]);
   });
+});
+
+test.skipIf(!hasTerminal)('on a terminal names of types do nothing but show, in every format', async () => {
+  await using searching = await startSearching({ events: 1 });
+  const name = 'a\u001b]0;x\u0007\u009b\u202eb';
+  const body = JSON.stringify({ href: 'x', count: 1, items: [{ name }] });
+  for (const format of [[], ['--json'], ['--csv'], ['--jq', '.types[0].eventType']]) {
+    searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body });
+    const flags = ['--after', '2020-01-01', ...format];
+    const terminal = startOnTerminal(['events', 'stats', ...flags], { env: searching.env, columns: 80 });
+    expect(await terminal.finished).toBe(0);
+    expect(terminal.screen).not.toMatch(/\u001b\]|[\u0007\u0080-\u009f\u202e]/);
+    if (format.length > 0) expect(terminal.screen).toContain('a\\u001b]0;x\\u0007\\u009b\\u202eb');
+  }
 });
