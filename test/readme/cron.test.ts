@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { startSigningIn } from '../support/signing-in.ts';
+
+const readme = await readFile(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
+const [, script = ''] = /^```sh\n(#!\/bin\/sh\n[\s\S]*?)^```$/m.exec(readme) ?? [];
+
+/** The script of the README as cron runs it: next to no environment, and a `mail` that writes down what it gets. */
+async function asCron(folder: string): Promise<{ printed: string; mail: string }> {
+  const bin = path.join(folder, 'bin');
+  await mkdir(bin, { recursive: true });
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${inject('program')}' "$@"\n`;
+  await writeFile(path.join(bin, 'hooktrail'), program, { mode: 0o755 });
+  const mail = path.join(folder, 'mail.txt');
+  await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
+  await writeFile(mail, '');
+  const passphrase = "export HOOKTRAIL_PASSPHRASE='correct horse battery staple'\n";
+  await writeFile(path.join(folder, '.hooktrail-env'), passphrase, { mode: 0o600 });
+  const file = path.join(bin, 'failed-deliveries');
+  // Where the programs are is the reader's to fill in, and so is where this machine's user keeps settings.
+  const own = script.replace('/usr/local/bin:', `${bin}:`);
+  await writeFile(file, own, { mode: 0o755 });
+  const HOOKTRAIL_CONFIG_DIR = path.join(folder, 'config');
+  const env = { HOME: folder, PATH: '/usr/bin:/bin', SHELL: '/bin/sh', HOOKTRAIL_CONFIG_DIR };
+  const printed = await new Promise<string>((resolve) => {
+    execFile(file, { env, cwd: folder }, (_, stdout, stderr) => resolve(stdout + stderr));
+  });
+  return { printed, mail: await readFile(mail, 'utf8') };
+}
+
+test.skipIf(process.platform === 'win32')(
+  'the script for cron mails what failed, stays silent without failures, and tells when it cannot look',
+  { timeout: 60_000 },
+  async () => {
+    await using signingIn = await startSigningIn({ events: 0 });
+    const { sandbox, home } = signingIn;
+    await signingIn.run(['login', '--store', 'file'], {
+      env: {
+        ...signingIn.env,
+        HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+      },
+    });
+    expect(await asCron(home.folder)).toEqual({ printed: '', mail: '' });
+
+    const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
+    const createdOn = new Date(Date.now() - 60_000).toISOString();
+    const json = JSON.stringify({ eventId, createdOn, publishStatus: 'FAILED', eventType: 'a' });
+    sandbox.control.addEvent({ eventId, createdOn, publishStatus: 'FAILED', json });
+    const failed = await asCron(home.folder);
+    expect(failed.printed).toBe('');
+    expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\ncreatedOn .*\n.* FAILED .*\n$/);
+    expect(failed.mail).toContain(eventId);
+
+    await sandbox.close();
+    const blind = await asCron(home.folder);
+    expect(blind.mail).toBe('');
+    expect(blind.printed).toMatch(/^the check itself failed\nerror: the service could not be reached/);
+  },
+);
