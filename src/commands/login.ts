@@ -61,7 +61,7 @@ async function run({ flags, context: real, reporter }: Call<Flags>): Promise<voi
   }
   const { signIn, startSignIn, finishSignIn } = await import('../oauth/authorization-flow.ts');
   if (flags.start) return await startSignIn(flags, context, reporter);
-  if (flags.complete) return await finishSignIn(flags, context, reporter);
   const { browser, paste = false, timeout: timeoutSeconds } = flags;
+  if (flags.complete) return await finishSignIn(flags, timeoutSeconds, context, reporter);
   await signIn(flags, { browser, paste, timeoutSeconds }, context, reporter);
 }

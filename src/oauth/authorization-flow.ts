@@ -12,6 +12,7 @@ import { withLines } from './pasted-lines.ts';
 import { receivePasted } from './pasted-redirect.ts';
 import { readPending, savePending } from './pending-sign-in.ts';
 import { bindingOf } from './session.ts';
+import { withinTime } from './sign-in-deadline.ts';
 
 interface Manner {
   readonly browser: boolean;
@@ -35,7 +36,10 @@ export async function signIn(
     const request = await createAuthorizationRequest(identityOf(setup));
     await announce(request, manner, context, reporter);
     const expected = { ...request, ...issuerOf(setup) };
-    await finish(request, await receivePasted(request.redirectUri.url, expected, context, lines));
+    const answer = await withinTime(manner.timeoutSeconds, context, (signal) =>
+      receivePasted(request.redirectUri.url, expected, { ...context, signal }, lines, reporter),
+    );
+    await finish(request, answer);
   });
 }
 
@@ -54,7 +58,12 @@ export async function startSignIn(flags: SignInFlags, context: Context, reporter
 }
 
 /** Finishes a started sign-in with the redirected URL on standard input. */
-export async function finishSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
+export async function finishSignIn(
+  flags: SignInFlags,
+  timeoutSeconds: number,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
   const { profile } = await loadSettings({ ...(flags.profile ? { profile: flags.profile } : {}) }, context);
   const pending = await readPending(profile, context);
   const { settings, state } = pending;
@@ -63,7 +72,9 @@ export async function finishSignIn(flags: SignInFlags, context: Context, reporte
   await vault.probe();
   const expected = { state, ...issuerOf(pending) };
   const answer = await withLines(context, (lines) =>
-    receivePasted(redirectUri.url, expected, context, lines),
+    withinTime(timeoutSeconds, context, (signal) =>
+      receivePasted(redirectUri.url, expected, { ...context, signal }, lines, reporter),
+    ),
   );
   await pending.consume();
   await finishWith({ ...pending, answer, redirectUri, vault }, context, reporter);

@@ -21,9 +21,14 @@ export function reportSignIn(
 }
 
 function lifetime({ expiresAt, refreshToken }: TokenGrant, now: number): string {
-  const end =
-    expiresAt === undefined ? '' : `for ${Math.max(0, Math.round((expiresAt - now) / 60_000))} minutes`;
+  const end = expiresAt === undefined ? '' : `for ${lengthText(Math.max(0, expiresAt - now))}`;
   if (refreshToken === undefined)
     return `${end || 'of unknown lifetime'}, then sign in again (no refresh token was granted)`;
   return `${end}${end ? ', ' : ''}renewed when needed`;
+}
+
+function lengthText(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000);
+  const [number, unit] = seconds < 120 ? [seconds, 'second'] : [Math.round(seconds / 60), 'minute'];
+  return `${number} ${unit}${number === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts';
-import { NotSignedInError } from '../errors.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { announce } from './authorization-announcement.ts';
 import { type AuthorizationRequest, createAuthorizationRequest } from './authorization-request.ts';
@@ -8,6 +7,7 @@ import type { SignInSetup } from './authorization-setup.ts';
 import { type Answer, receiveRedirect } from './loopback-listener.ts';
 import type { PageName } from './loopback-page.ts';
 import { openLoopbackPort } from './loopback-port.ts';
+import { withinTime } from './sign-in-deadline.ts';
 
 interface Wait {
   readonly browser: boolean;
@@ -30,19 +30,12 @@ export async function signInByLoopback(
   const identity = settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
   const { issuer } = settings.require('issuer');
   const port = await openLoopbackPort(identity.redirectUri);
-  const waiting = new AbortController();
   try {
     const request = await createAuthorizationRequest({ ...identity, redirectUri: port.redirectUri });
     const expected = { state: request.state, issuer, clientId: identity.clientId };
     const reception = receiveRedirect(port, expected, strays(issuer, reporter), context.clock);
     await announce(request, { browser, paste: false }, context, reporter);
-    const signal = AbortSignal.any([waiting.signal, context.signal]);
-    const answer = await Promise.race([
-      reception.answer,
-      context.clock.sleep(timeoutSeconds * 1000, signal).then(() => {
-        throw tooLate(timeoutSeconds);
-      }),
-    ]);
+    const answer = await withinTime(timeoutSeconds, context, () => reception.answer);
     let page: PageName = answer.kind === 'refused' ? 'refused' : 'failed';
     try {
       await finish(request, answer);
@@ -51,7 +44,6 @@ export async function signInByLoopback(
       await reception.conclude(page);
     }
   } finally {
-    waiting.abort(new Error('over'));
     port.close();
   }
 }
@@ -70,10 +62,4 @@ function strays(expected: string, reporter: Reporter) {
       );
     },
   };
-}
-
-function tooLate(seconds: number): NotSignedInError {
-  return new NotSignedInError(`nobody signed in within ${seconds} s`, {
-    next: 'run `hooktrail login` again (--timeout SECONDS waits longer; --paste needs no way back to this machine)',
-  });
 }

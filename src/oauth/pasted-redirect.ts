@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { canPrompt, promptText } from '../output/prompt.ts';
+import type { Reporter } from '../output/reporter.ts';
 import { checkResponse, type Expected, issuerText } from './authorization-response.ts';
 import type { Answer } from './loopback-listener.ts';
 import type { Lines } from './pasted-lines.ts';
@@ -8,22 +9,17 @@ import type { Lines } from './pasted-lines.ts';
 const QUESTION = 'Paste the URL the browser ended up at';
 
 /**
- * Reads the redirected URL from standard input, and on a terminal asks again until one is right.
- * Throws `NotSignedInError` for a URL that is no answer to the request.
+ * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal: what is forged, foreign or
+ * mistyped does not end the wait. Throws `NotSignedInError` when the input ends first.
  */
 export async function receivePasted(
   redirectUri: URL,
   expected: Expected,
   context: Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>,
   lines: Lines,
+  reporter: Reporter,
 ): Promise<Answer> {
-  if (!canPrompt(context)) {
-    const checked = await readPasted((await lines.next()) ?? '', redirectUri, expected);
-    if (typeof checked !== 'string') return checked;
-    throw new NotSignedInError(`the pasted URL is not taken: ${checked}`, {
-      next: 'sign in again, and paste the whole URL of that very sign-in',
-    });
-  }
+  if (!canPrompt(context)) return await receiveLine(redirectUri, expected, lines, reporter);
   let problem: string | undefined;
   for (;;) {
     const text = await promptText(problem ? `${problem}. ${QUESTION}` : QUESTION, context);
@@ -31,6 +27,20 @@ export async function receivePasted(
     if (typeof checked !== 'string') return checked;
     problem = `That URL is not taken: ${checked}`;
   }
+}
+
+async function receiveLine(redirectUri: URL, expected: Expected, lines: Lines, reporter: Reporter) {
+  let problem: string | undefined;
+  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+    if (line.trim() === '') continue;
+    const checked = await readPasted(line, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = checked;
+    reporter.warning(`the pasted URL is not taken: ${problem}`);
+  }
+  throw new NotSignedInError(`the pasted URL is not taken: ${problem ?? 'there was none'}`, {
+    next: 'sign in again, and paste the whole URL of that very sign-in',
+  });
 }
 
 /** The answer in a pasted URL, or what is wrong with it; the text itself holds the code and is never shown. */

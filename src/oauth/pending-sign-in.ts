@@ -1,4 +1,5 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { configFolder } from '../config/folder.ts';
 import { replaceFile } from '../config/replace-file.ts';
@@ -30,7 +31,8 @@ interface SavedPending {
   readonly version: 1;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  readonly state: string;
+  /** Tells whether the secrets are of this start. */
+  readonly stateHash: string;
   /** Every setting as text, so that completing needs neither the flags nor the variables of the start. */
   readonly settings: SettingFlags;
 }
@@ -46,7 +48,7 @@ export async function savePending(
   const saved: SavedPending = {
     version: 1,
     expiresAt: context.clock.now() + LIFETIME,
-    state,
+    stateHash: hashOf(state),
     settings: texts,
   };
   const file = pendingFile(settings.profile, context);
@@ -58,20 +60,19 @@ export async function savePending(
 export async function readPending(profile: string, context: Context): Promise<ReadPending> {
   const file = pendingFile(profile, context);
   const saved = await readSaved(file);
-  if (!saved) {
-    throw new NotSignedInError(`no sign-in of the profile '${profile}' waits to be completed`, {
-      next: 'run `hooktrail login --start` first; each start is completed once',
-    });
-  }
+  if (!saved) throw noneWaits(profile);
   const settings = resolveSettings({ ...saved.settings, profile }, {}, { version: 1, profiles: {} });
   const vault = await pendingVault(settings, context);
   const consume = async () => {
-    await rm(file, { force: true });
+    // A file is removed once: of two that complete the same start, one exchanges the code.
+    await unlink(file).catch((error) => {
+      throw error.code === 'ENOENT' ? noneWaits(profile) : error;
+    });
     await vault.delete();
   };
   const sealed = (await vault.read())?.clientSecret;
   const secret = sealed === undefined ? undefined : JSON.parse(sealed);
-  if (saved.expiresAt <= context.clock.now() || secret?.state !== saved.state) {
+  if (saved.expiresAt <= context.clock.now() || !secret || hashOf(secret.state) !== saved.stateHash) {
     await consume();
     throw new NotSignedInError('the sign-in that was started is too old', {
       next: 'run `hooktrail login --start` again and complete it within 10 minutes',
@@ -80,6 +81,14 @@ export async function readPending(profile: string, context: Context): Promise<Re
   const { state, codeVerifier, clientSecret } = secret;
   return { settings, state, codeVerifier, clientSecret, consume };
 }
+
+function noneWaits(profile: string): NotSignedInError {
+  return new NotSignedInError(`no sign-in of the profile '${profile}' waits to be completed`, {
+    next: 'run `hooktrail login --start` first; each start is completed once',
+  });
+}
+
+const hashOf = (state: string) => createHash('sha256').update(state).digest('base64url');
 
 /** Forgets started sign-ins with their secrets, of one profile or of all; returns how many there were. */
 export async function forgetPending(profile: string | undefined, context: Context): Promise<number> {

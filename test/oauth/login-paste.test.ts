@@ -69,12 +69,39 @@ test.each<[string, (redirect: URL) => string, string]>([
 ])('%s is refused with its reason and without the code', async (_name, change, reason) => {
   const login = await at.login(['--paste'], { stdin: null });
   const redirect = await redirectOf(login.authorizeUrl);
-  login.program.stdin.write(`${change(redirect)}\n`);
+  login.program.stdin.end(`${change(redirect)}\n`);
   const { code, stdout, stderr } = await login.program.finished;
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
   expect(stderr).toContain(`error: the pasted URL is not taken: ${reason}`);
   expect(stderr).not.toContain(redirect.searchParams.get('code'));
   expect(at.exchanges()).toBe(0);
+});
+
+test('lines that are no answer do not end the wait for the one that is', async () => {
+  const login = await at.login(['--paste'], { stdin: null });
+  const redirect = await redirectOf(login.authorizeUrl);
+  const forged = changed(redirect, { state: 'x', error: 'access_denied', code: undefined });
+  const foreign = changed(redirect, { iss: 'https://evil.example' });
+  login.program.stdin.write(`\nnot a URL\n${forged}\n${foreign}\n`);
+  await login.program.printed('stderr', /evil\.example/);
+  login.program.stdin.write(`${redirect}\n`);
+  const { code, stdout, stderr } = await login.program.finished;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(stderr.match(/^warning: .*$/gm)).toEqual([
+    'warning: the pasted URL is not taken: it is not a whole URL',
+    'warning: the pasted URL is not taken: its state is not the one of this sign-in',
+    expect.stringMatching(
+      /^warning: the pasted URL is not taken: it names the issuer https:\/\/evil\.example, not /,
+    ),
+  ]);
+  expect(stderr).not.toContain(redirect.searchParams.get('code'));
+});
+
+test('nobody who pastes ends the wait with 4', async () => {
+  const { program } = await at.login(['--paste', '--timeout', '1'], { stdin: null });
+  const { code, stderr } = await program.finished;
+  expect(code).toBe(4);
+  expect(stderr).toContain('error: nobody signed in within 1 s\n');
 });
 
 test('a refusal in the pasted URL is told as one', async () => {

@@ -62,6 +62,31 @@ test('a wrong URL does not use the started sign-in up', async () => {
   expect((await complete(redirect)).code).toBe(0);
 });
 
+test('the URL may come after lines that are no answer', async () => {
+  const { authorizeUrl } = await begin();
+  const redirect = await redirectOf(authorizeUrl);
+  const { code, stderr } = await complete(`\n${changed(redirect, { state: 'x' })}\n${redirect}`);
+  expect(code).toBe(0);
+  expect(stderr).toContain(
+    'warning: the pasted URL is not taken: its state is not the one of this sign-in\n',
+  );
+});
+
+test('two completions at once exchange the code once', async () => {
+  const { authorizeUrl } = await begin();
+  const redirect = await redirectOf(authorizeUrl);
+  const ends = await Promise.all([1, 2, 3, 4].map(() => complete(redirect)));
+  expect(ends.map(({ code }) => code).sort()).toEqual([0, 4, 4, 4]);
+  expect(at.exchanges()).toBe(1);
+  expect((await at.run(['token'])).code).toBe(0);
+});
+
+test('the state of a started sign-in lies in no file', async () => {
+  const { authorizeUrl } = await begin();
+  const saved = await readFile(path.join(at.home.folder, 'config', 'pending', 'default.json'), 'utf8');
+  expect(saved).not.toContain(authorizeUrl.searchParams.get('state'));
+});
+
 test('a second start replaces the first', async () => {
   const first = await begin();
   const second = await begin();
