@@ -1,16 +1,31 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { addConnectionFlags } from '../config/setting-flags.ts';
-import type { SettingFlags } from '../config/settings.ts';
-import { ExitCode, NotSignedInError, UnreachableError } from '../errors.ts';
+import type { SettingFlags, Settings } from '../config/settings.ts';
+import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 
 interface Flags extends SettingFlags {
   readonly json?: true;
   readonly check?: true;
 }
 
-/** What `--check` found; null where it was not asked for or there was nothing to ask with. */
-export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | null;
+/**
+ * What `--check` found; null where it was not asked for or there was nothing to ask with. `refused` and `not-renewed` come from
+ * the identity provider, the others from the service.
+ */
+export type CheckResult =
+  | 'accepted'
+  | 'rejected'
+  | 'unreachable'
+  | 'failed'
+  | 'refused'
+  | 'not-renewed'
+  | null;
+
+interface Failure {
+  readonly result: CheckResult;
+  readonly error: unknown;
+}
 
 export function declare(command: Command, action: Action): void {
   command
@@ -21,7 +36,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Exits with 4 when nobody is signed in. With --check: 4 when the service rejects
-the token, 5 when it cannot be reached, 1 when it answers with another error.
+the token or the identity provider refuses to renew it, 5 when either cannot be
+reached, 1 when it answers with another error.
 
 Examples:
   $ hooktrail status
@@ -37,8 +53,8 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const { readSignInState } = await import('../oauth/sign-in-state.ts');
   const settings = await loadSettings(flags, context);
   const before = await readSignInState(settings, context);
-  const failure = flags.check && before.signedIn ? await check(call) : undefined;
-  const result = flags.check && before.signedIn ? resultOf(failure) : null;
+  const failure = flags.check && before.signedIn ? await check(call, settings) : undefined;
+  const result = flags.check && before.signedIn ? (failure?.result ?? 'accepted') : null;
   // The question may have renewed the token.
   const state = flags.check ? await readSignInState(settings, context) : before;
 
@@ -51,31 +67,41 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
       : (text: string) => text;
     await context.stdout.write(statusText(state, result, context.clock.now(), safe));
   }
-  if (failure) throw failure;
+  if (failure) throw failure.error;
   if (state.signedIn) return ExitCode.done;
   reporter.notice('next: run `hooktrail login`');
   return ExitCode.notSignedIn;
 }
 
-/** Asks for the event types, the service's cheapest answer; returns what went wrong. */
-async function check(call: Call<Flags>): Promise<Error | undefined> {
+/** Asks for the event types, the service's cheapest answer, with a token that is good; returns what went wrong. */
+async function check(call: Call<Flags>, settings: Settings): Promise<Failure | undefined> {
+  const { openSession } = await import('../oauth/session.ts');
   const { withService } = await import('../oauth/connect.ts');
   const { apiUrl } = await import('../http/api-url.ts');
   const { serviceError } = await import('../http/service-error.ts');
+  const { context, reporter } = call;
+  let hasToken = false;
   try {
+    await (await openSession(settings, context, reporter)).accessToken();
+    hasToken = true;
     await withService(call, async (service) => {
       const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });
       if (response.status !== 200) throw serviceError(response, 'GET event-types');
     });
     return undefined;
   } catch (error) {
-    call.context.signal.throwIfAborted();
-    return error as Error;
+    context.signal.throwIfAborted();
+    // Nobody was asked.
+    if (error instanceof UsageError) throw error;
+    return { result: hasToken ? serviceResult(error) : providerResult(error), error };
   }
 }
 
-function resultOf(failure: Error | undefined): CheckResult {
-  if (failure === undefined) return 'accepted';
-  if (failure instanceof NotSignedInError) return 'rejected';
-  return failure instanceof UnreachableError ? 'unreachable' : 'failed';
+function serviceResult(error: unknown): CheckResult {
+  if (error instanceof NotSignedInError) return 'rejected';
+  return error instanceof UnreachableError ? 'unreachable' : 'failed';
+}
+
+function providerResult(error: unknown): CheckResult {
+  return error instanceof NotSignedInError ? 'refused' : 'not-renewed';
 }

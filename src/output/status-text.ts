@@ -5,6 +5,8 @@ const checks: Readonly<Record<string, string>> = {
   rejected: 'the service rejects the token',
   unreachable: 'the service cannot be reached',
   failed: 'the service answers with an error',
+  refused: 'the identity provider refuses to renew the sign-in',
+  'not-renewed': 'the service was not asked: the token could not be renewed',
 };
 
 /** The lines of `status`, each ended; `now` in milliseconds since the epoch, `safe` makes a value fit for the stream. */

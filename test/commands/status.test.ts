@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { accessTokenOf } from '../support/access-token.ts';
+import { startRefreshing } from '../support/refreshing.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -114,6 +115,28 @@ test('--check tells a service that answers with an error', async () => {
   const { code, state } = await json('--check', '--vendor', 'another');
   expect(code).toBe(1);
   expect(state.check).toBe('failed');
+});
+
+test('--check tells a refused refresh apart from a service that rejects the token', async () => {
+  await using due = await startRefreshing();
+  due.sandbox.control.revokeGrants();
+  const { code, stdout, stderr } = await due.run(['status', '--check']);
+  expect(code).toBe(4);
+  expect(stdout).toContain('check      the identity provider refuses to renew the sign-in\n');
+  expect(stderr).toContain(
+    'error: the sign-in has ended: the identity provider does not accept the refresh token\n',
+  );
+  expect(stderr).toContain('next: run `hooktrail login`\n');
+  expect(JSON.parse((await due.run(['status', '--check', '--json'])).stdout).check).toBe('refused');
+});
+
+test('--check tells an identity provider that fails from a service that does', async () => {
+  await using due = await startRefreshing();
+  due.sandbox.control.fault('token', { kind: 'status', status: 503 });
+  const { code, stdout, stderr } = await due.run(['status', '--check']);
+  expect(code).toBe(1);
+  expect(stdout).toContain('check      the service was not asked: the token could not be renewed\n');
+  expect(stderr).toContain('the identity provider answered 503');
 });
 
 test('an override of the service finds no stored token', async () => {
