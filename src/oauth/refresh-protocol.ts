@@ -47,7 +47,11 @@ export async function refreshUnderLock(
     try {
       reporter.trace('refreshing the access token');
       const granted = await refresh(parts.settings, { refreshToken, clientSecret }, parts.world);
-      const access = { token: granted.accessToken, expiresAt: granted.expiresAt, scope: granted.scope };
+      const access = {
+        token: granted.accessToken,
+        expiresAt: granted.expiresAt,
+        scope: granted.scope ?? stored.access?.scope,
+      };
       // No new refresh token in the answer (RFC 6749 section 6 lets it be left out): the old one stays.
       await vault.write({ refreshToken: granted.refreshToken, access });
       return access;

@@ -166,7 +166,10 @@ class StoredSession implements TokenSource {
   #use({ token, expiresAt }: AccessToken): string {
     const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - this.#now();
     // A provider that grants two minutes or less must not make every request of this run a refresh.
-    this.#current = { token, until: this.#now() + (left > 2 * MARGIN ? left - MARGIN : left / 2) };
+    this.#current = {
+      token,
+      until: this.#now() + (left > 2 * MARGIN ? left - MARGIN : Math.max(left / 2, SHORT_MARGIN)),
+    };
     return token;
   }
 

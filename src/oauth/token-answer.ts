@@ -29,26 +29,35 @@ export interface Granted {
   readonly response: Response;
 }
 
+/** Seconds that the service description, part 8, states, for an answer that says none and a token that can be renewed. */
+const STATED_LIFETIME = 1800;
+/** A hundred years in seconds: past it dates end. */
+const LONGEST_LIFETIME = 3_155_760_000;
+
 export function grantedIn({ body }: Pick<HttpResponse, 'body'>): Granted {
   const answer = parsed(body.toString('utf8'));
   const { access_token, token_type, refresh_token, scope, expires_in } = answer;
-  const lifetime =
-    typeof expires_in === 'string' && /^\d+(\.\d+)?$/.test(expires_in) ? Number(expires_in) : expires_in;
   const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
   const kept = {
     access_token,
     token_type: token_type ?? 'Bearer',
     refresh_token: refreshToken,
     ...(typeof scope === 'string' ? { scope } : {}),
-    ...(typeof lifetime === 'number' && lifetime >= 0 ? { expires_in: lifetime } : {}),
+    expires_in: lifetimeOf(expires_in) ?? (refreshToken === undefined ? undefined : STATED_LIFETIME),
   };
   const response = new Response(JSON.stringify(kept), { headers: { 'content-type': 'application/json' } });
   return { refreshToken, response };
 }
 
+function lifetimeOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  return typeof seconds === 'number' ? Math.min(Math.max(seconds, 0), LONGEST_LIFETIME) : undefined;
+}
+
 function parsed(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text);
+    // RFC 8259 section 8.1 lets a reader pass over a byte order mark.
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     if (value !== null && typeof value === 'object' && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {}

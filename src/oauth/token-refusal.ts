@@ -27,10 +27,17 @@ export function tokenRefusal(answer: HttpResponse, what: string, secrets: readon
       next: 'run `hooktrail login`',
     });
   }
-  if (error && REFUSALS.has(error)) {
+  if (REFUSALS.has(error ?? '') || status === 401) {
     return new NotSignedInError(`${what} was refused by the identity provider`, {
       details,
       next: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
+    });
+  }
+  // The description shows no error answers, so their form proves nothing: these mean no, whatever they say beside it.
+  if (status === 400 || status === 403) {
+    return new NotSignedInError(`${what} was refused by the identity provider (${status})`, {
+      details,
+      next: 'check the client settings, and run `hooktrail login`',
     });
   }
   return new ServiceError(`${what} failed: the identity provider answered ${status}`, {

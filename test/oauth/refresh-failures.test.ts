@@ -124,7 +124,7 @@ test('what a provider repeats of the request is not shown, not with --debug eith
     },
   });
   const { code, stderr } = await token(at, '--debug');
-  expect(code).toBe(1);
+  expect(code).toBe(4);
   expect(stderr).toContain('invalid_request');
   for (const name of ['refresh_token', 'client_secret']) {
     expect(sent.get(name)?.length).toBeGreaterThan(20);
@@ -143,6 +143,61 @@ test.each([
   const { code, stderr } = await token(at);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('identity provider') });
   expect((await token(at)).code).toBe(0);
+});
+
+test.each([
+  [400, 'no'],
+  [400, '{"error":"unsupported_grant_type"}'],
+  [401, ''],
+  [403, '<title>Forbidden</title>'],
+])('%i with the body %j is a refusal, which keeps what is stored', async (status, body) => {
+  await using at = await startRefreshing();
+  const before = await at.stored();
+  at.sandbox.control.fault('token', { kind: 'status', status, body });
+  const { code, stderr } = await token(at);
+  expect({ code, stderr }).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/^error: refreshing the sign-in was refused by the identity provider/),
+  });
+  expect(await at.stored()).toEqual(before);
+  expect((await token(at)).code).toBe(0);
+});
+
+test('a byte order mark before the answer does no harm', async () => {
+  await using at = await startRefreshing();
+  const body = `\ufeff${JSON.stringify({ access_token: 'new', token_type: 'Bearer', refresh_token: 'r', expires_in: 1800 })}`;
+  at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
+  expect(await token(at)).toEqual({ code: 0, stdout: 'new\n', stderr: '' });
+});
+
+test.each([
+  ['none', undefined, 1800],
+  ['no number', 'soon', 1800],
+  ['a number as text', '600', 600],
+  ['less than nothing', -5, 0],
+  ['more than dates can hold', 1e300, 3_155_760_000],
+])('a lifetime of %s is taken for what can be made of it', async (_name, expires_in, seconds) => {
+  await using at = await startRefreshing();
+  const grant = { access_token: 'new', token_type: 'Bearer', refresh_token: 'r', expires_in };
+  at.sandbox.control.fault('token', { kind: 'status', status: 200, body: JSON.stringify(grant) });
+  const began = Date.now();
+  expect(await token(at)).toMatchObject({ code: 0, stdout: 'new\n' });
+  const { code, stdout } = await at.run(['status', '--json']);
+  expect(code).toBe(0);
+  const left = Date.parse(JSON.parse(stdout).expiresAt) - began - seconds * 1000;
+  expect(left).toBeGreaterThanOrEqual(0);
+  expect(left).toBeLessThan(60_000);
+});
+
+test('a refresh that names no scopes leaves those granted before', async () => {
+  await using at = await startRefreshing();
+  const grant = { access_token: 'new', token_type: 'Bearer', refresh_token: 'r', expires_in: 1 };
+  const scopes = ['event_api', undefined].map((scope) => JSON.stringify({ ...grant, scope }));
+  for (const body of scopes) {
+    at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
+    await token(at);
+    expect(JSON.parse((await at.run(['status', '--json'])).stdout).scope).toBe('event_api');
+  }
 });
 
 test.each([
