@@ -49,7 +49,9 @@ Examples:
       getOutHelpWidth: () => (context.stdout.isTerminal ? Math.min(context.stdout.columns, 120) : 100),
     })
     .exitOverride();
-  await grow(program, tree, everything ? undefined : wordsOf(argv), actionFor(context, invoke, outcome));
+  const words = everything ? undefined : wordsOf(argv);
+  const isForHelp = words?.[0] === 'help' || argv.includes('--help') || argv.includes('-h');
+  await grow(program, tree, words, isForHelp, actionFor(context, invoke, outcome));
   return { program, outcome };
 }
 
@@ -57,10 +59,13 @@ async function grow(
   parent: Command,
   nodes: readonly (Branch | Leaf)[],
   words: string[] | undefined,
+  isForHelp: boolean,
   action: Action,
 ) {
   const [word, ...rest] = words ?? [];
-  for (const node of nodes) {
+  const meant = nodes.find(({ name }) => name === word);
+  // The others are there to be shown by help and suggested for what is none of them.
+  for (const node of meant && !isForHelp ? [meant] : nodes) {
     const command = parent.command(node.name, node.isDefault ? { isDefault: true } : {});
     command.description(node.summary);
     if (node.group) command.helpGroup(node.group);
@@ -68,8 +73,8 @@ async function grow(
     if ('children' in node) {
       command.helpCommand('help [command]', 'explain a command');
       // What is below a command that nobody named is neither run nor shown.
-      if (named) await grow(command, node.children, words && rest, action);
-    } else if (named || (node.isDefault && !nodes.some((sibling) => sibling.name === word))) {
+      if (named) await grow(command, node.children, words && rest, isForHelp, action);
+    } else if (named || (node.isDefault && !meant)) {
       (await node.load()).declare(command, action);
     }
   }

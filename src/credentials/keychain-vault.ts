@@ -16,7 +16,7 @@ import {
 } from './secret-files.ts';
 import type { AccessToken, Binding, Secrets, Vault } from './vault.ts';
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
+type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 type Kept = 'refresh-token' | 'client-secret';
 
 /**

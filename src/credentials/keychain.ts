@@ -3,7 +3,7 @@ import type { Context, Keychain } from '../context.ts';
 import { KeychainError } from './keychain-error.ts';
 import { checkSecretService } from './secret-service.ts';
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
+type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
  * Every answer, good or bad, comes within 5 s. A service that falls silent after it was asked still holds the process, though
@@ -18,8 +18,9 @@ const DIALOG_LIMIT = 60_000;
  * On Linux its service is asked first, so that the native library is not called where it would hang.
  */
 export async function openKeychain(context: Surroundings): Promise<Keychain> {
-  const started = performance.now();
+  const { clock } = context;
   const { platform } = context.machine;
+  const started = clock.now();
   const checked =
     platform === 'linux'
       ? checkSecretService(context, { service: 'hooktrail' }, LIMIT - 500)
@@ -29,9 +30,9 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
   for (const outcome of [checked, loaded]) outcome.catch(() => undefined);
   await checked;
   const keychain = await loaded;
-  let spent = performance.now() - started;
+  let spent = clock.now() - started;
   const bounded = async <T>(work: Promise<T>): Promise<T> => {
-    const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.max(LIMIT - spent, 500);
+    const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.min(Math.max(LIMIT - spent, 500), LIMIT);
     spent = 0;
     return await inTime(work, limit);
   };
