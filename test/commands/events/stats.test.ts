@@ -131,7 +131,7 @@ describe('events stats', () => {
       'document.signed,4,3,1,0.25',
       'document.viewed,9,9,0,0',
     ]);
-    expect((await stats(searching, ...DAY, '--jq', '.types[].eventType')).stdout).toBe('envelope.sent\n');
+    expect((await stats(searching, ...DAY, '--jq', '.types[0].eventType')).stdout).toBe('envelope.sent\n');
   });
 
   test('without events it says so', async () => {
