@@ -2,17 +2,32 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { freePort } from '../support/ports.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 const readme = await readFile(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
-const [, script = ''] = /^```sh\n(#!\/bin\/sh\n[\s\S]*?)^```$/m.exec(readme) ?? [];
+const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const browser = path.resolve(import.meta.dirname, '../support/browser-command.mjs');
 
-/** The script of the README as cron runs it: next to no environment, and a `mail` that writes down what it gets. */
-async function asCron(folder: string): Promise<{ printed: string; mail: string }> {
+function blockWith(start: string): string {
+  const found = blocks.filter((text) => text.startsWith(start));
+  if (found.length !== 1) throw new Error(`${found.length} blocks of the README begin with ${start}`);
+  return found[0] as string;
+}
+
+/** A folder of programs for `PATH`, in which `hooktrail` is the built one. */
+async function binFolder(folder: string): Promise<string> {
   const bin = path.join(folder, 'bin');
   await mkdir(bin, { recursive: true });
   const program = `#!/bin/sh\nexec '${process.execPath}' '${inject('program')}' "$@"\n`;
   await writeFile(path.join(bin, 'hooktrail'), program, { mode: 0o755 });
+  return bin;
+}
+
+/** The script of the README as cron runs it: next to no environment, and a `mail` that writes down what it gets. */
+async function asCron(folder: string): Promise<{ printed: string; mail: string }> {
+  const bin = await binFolder(folder);
   const mail = path.join(folder, 'mail.txt');
   await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
   await writeFile(mail, '');
@@ -20,7 +35,7 @@ async function asCron(folder: string): Promise<{ printed: string; mail: string }
   await writeFile(path.join(folder, '.hooktrail-env'), passphrase, { mode: 0o600 });
   const file = path.join(bin, 'failed-deliveries');
   // Where the programs are is the reader's to fill in, and so is where this machine's user keeps settings.
-  const own = script.replace('/usr/local/bin:', `${bin}:`);
+  const own = blockWith('#!/bin/sh').replace('/usr/local/bin:', `${bin}:`);
   await writeFile(file, own, { mode: 0o755 });
   const HOOKTRAIL_CONFIG_DIR = path.join(folder, 'config');
   const env = { HOME: folder, PATH: '/usr/bin:/bin', SHELL: '/bin/sh', HOOKTRAIL_CONFIG_DIR };
@@ -30,17 +45,35 @@ async function asCron(folder: string): Promise<{ printed: string; mail: string }
   return { printed, mail: await readFile(mail, 'utf8') };
 }
 
-test.skipIf(process.platform === 'win32')(
+const isPosix = process.platform !== 'win32';
+
+test.skipIf(!isPosix)('the lines for the sandbox sign in to it and search', { timeout: 60_000 }, async () => {
+  await using home = await createHome();
+  const port = await freePort();
+  // The port that is asked for by default may be in use here; the sandbox takes any of loopback.
+  const lines = blockWith('hooktrail sandbox --auto-approve > ').replace(
+    '. ./sandbox.env',
+    `. ./sandbox.env; export HOOKTRAIL_REDIRECT_URI=http://127.0.0.1:${port}/callback`,
+  );
+  const env = {
+    ...home.env,
+    PATH: `${await binFolder(home.folder)}:${home.env['PATH']}`,
+    HOOKTRAIL_BROWSER: browser,
+  };
+  const printed = await new Promise<string>((resolve) => {
+    execFile('sh', ['-c', `${lines}\nkill $!`], { env, cwd: home.folder }, (_, stdout) => resolve(stdout));
+  });
+  expect(printed).toMatch(/^createdOn .*\n(.* FAILED .*\n)+$/);
+});
+
+test.skipIf(!isPosix)(
   'the script for cron mails what failed, stays silent without failures, and tells when it cannot look',
   { timeout: 60_000 },
   async () => {
     await using signingIn = await startSigningIn({ events: 0 });
     const { sandbox, home } = signingIn;
     await signingIn.run(['login', '--store', 'file'], {
-      env: {
-        ...signingIn.env,
-        HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
-      },
+      env: { ...signingIn.env, HOOKTRAIL_BROWSER: browser },
     });
     expect(await asCron(home.folder)).toEqual({ printed: '', mail: '' });
 
