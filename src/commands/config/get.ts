@@ -10,7 +10,7 @@ export function declare(command: Command, action: Action): void {
       `
 Examples:
   $ hooktrail config get base-url
-  $ hooktrail config get scope --profile staging`,
+  $ hooktrail config get vendor --profile staging`,
     )
     .action(action(run));
 }
