@@ -14,6 +14,13 @@ export interface System {
   startAgain(argv: readonly string[]): Promise<void>;
 }
 
+const SECRETS = [
+  'HOOKTRAIL_CLIENT_SECRET',
+  'HOOKTRAIL_PASSPHRASE',
+  'HOOKTRAIL_ACCESS_TOKEN',
+  'HOOKTRAIL_API_TOKEN',
+] as const;
+
 /** The only place that knows `process`, the real clock and the native keychain. */
 export function createSystem(): System {
   const abort = new AbortController();
@@ -26,6 +33,9 @@ export function createSystem(): System {
   stopOn('SIGTERM');
   // A terminal that was closed: left alone, it would end the process between a new refresh token and its storing.
   process.on('SIGHUP', () => abort.abort(new InterruptedError('SIGTERM')));
+  const environment = { ...process.env };
+  // A browser or any other program that is started gets what is left.
+  for (const name of SECRETS) delete process.env[name];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
 
   return {
@@ -39,7 +49,7 @@ export function createSystem(): System {
         () => process.stderr,
         () => undefined,
       ),
-      environment: process.env,
+      environment,
       clock,
       machine: machine(),
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
@@ -56,7 +66,12 @@ export function createSystem(): System {
     async startAgain(argv) {
       const { spawn } = await import('node:child_process');
       const args = [process.argv[1] as string, ...argv];
-      const child = spawn(process.execPath, args, { detached: true, stdio: 'ignore', windowsHide: true });
+      const child = spawn(process.execPath, args, {
+        detached: true,
+        stdio: 'ignore',
+        windowsHide: true,
+        env: environment,
+      });
       child.on('error', () => undefined).unref();
     },
   };

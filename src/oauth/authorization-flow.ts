@@ -5,6 +5,7 @@ import type { Reporter } from '../output/reporter.ts';
 import { announce } from './authorization-announcement.ts';
 import { type Completion, completeSignIn, settingTexts } from './authorization-completion.ts';
 import { createAuthorizationRequest } from './authorization-request.ts';
+import { expectedOf } from './authorization-response.ts';
 import { prepareSignIn, type SignInFlags } from './authorization-setup.ts';
 import { reportSignIn } from './authorization-summary.ts';
 import { type Finish, signInByLoopback } from './authorization-wait.ts';
@@ -35,7 +36,7 @@ export async function signIn(
     if (!manner.paste) return await signInByLoopback(setup, manner, context, reporter, finish);
     const request = await createAuthorizationRequest(identityOf(setup));
     await announce(request, manner, context, reporter);
-    const expected = { ...request, ...issuerOf(setup) };
+    const expected = { ...request, ...expectedOf(setup.settings) };
     const answer = await withinTime(manner.timeoutSeconds, context, (signal) =>
       receivePasted(request.redirectUri.url, expected, { ...context, signal }, lines, reporter),
     );
@@ -70,7 +71,7 @@ export async function finishSignIn(
   const { redirectUri, store } = settings.require('redirectUri', 'store');
   const vault = await openVault(store, bindingOf(settings), context);
   await vault.probe();
-  const expected = { state, ...issuerOf(pending) };
+  const expected = { state, ...expectedOf(settings) };
   const answer = await withLines(context, (lines) =>
     withinTime(timeoutSeconds, context, (signal) =>
       receivePasted(redirectUri.url, expected, { ...context, signal }, lines, reporter),
@@ -87,8 +88,4 @@ async function finishWith(completion: Completion, context: Context, reporter: Re
 
 function identityOf({ settings }: Pick<Completion, 'settings'>) {
   return settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
-}
-
-function issuerOf({ settings }: Pick<Completion, 'settings'>) {
-  return settings.require('issuer', 'clientId');
 }

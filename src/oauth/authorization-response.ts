@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Settings } from '../config/settings.ts';
 import { terminalSafeLine } from '../output/terminal-safe.ts';
 
 /** What a redirect has to name to be an answer to our request. */
@@ -6,7 +7,16 @@ export interface Expected {
   readonly state: string;
   /** RFC 9207; `none`: not checked. */
   readonly issuer: string;
+  /** The auth URL as it was typed, where that is what the issuer defaults to: a slash may belong to the provider's own name. */
+  readonly issuerAsTyped?: string | undefined;
   readonly clientId: string;
+}
+
+/** What the settings have a redirect name. */
+export function expectedOf(settings: Settings): Omit<Expected, 'state'> {
+  const { issuer, clientId } = settings.require('issuer', 'clientId');
+  const isDefault = settings.sourceOf('issuer') === undefined;
+  return { issuer, clientId, issuerAsTyped: isDefault ? settings.textOf('authUrl')?.trim() : undefined };
 }
 
 export type AuthorizationResponse =
@@ -35,13 +45,20 @@ export async function checkResponse(
     return { kind: 'stray', reason: 'its state is not the one of this sign-in' };
   }
   const issuer = parameters.get('iss') ?? undefined;
-  if (expected.issuer !== 'none' && issuer !== expected.issuer) return { kind: 'foreign', issuer };
+  if (expected.issuer !== 'none' && (issuer === undefined || !isExpected(issuer, expected))) {
+    return { kind: 'foreign', issuer };
+  }
   const error = parameters.get('error');
   if (error !== null) {
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
   }
   if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
   return await vouched(parameters, expected, issuer);
+}
+
+/** RFC 9207 section 2.4: compared as texts. */
+function isExpected(named: string, { issuer, issuerAsTyped }: Expected): boolean {
+  return named === issuer || named === issuerAsTyped;
 }
 
 /** The library's own check: its token request takes only parameters that passed it. */
@@ -52,7 +69,7 @@ async function vouched(
 ): Promise<AuthorizationResponse> {
   const { validateAuthResponse } = await import('oauth4webapi');
   const server = {
-    issuer: wanted === 'none' ? (named ?? 'none') : wanted,
+    issuer: named ?? 'none',
     authorization_response_iss_parameter_supported: wanted !== 'none',
   };
   try {

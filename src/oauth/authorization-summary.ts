@@ -11,9 +11,9 @@ export function reportSignIn(
   reporter: Reporter,
 ): void {
   const { authUrl, baseUrl, scope } = settings.require('authUrl', 'baseUrl', 'scope');
-  reporter.success(`Signed in at ${authUrl.href}`);
+  reporter.success(`Signed in at ${authUrl.href.replace(/\/$/, '')}`);
   reporter.notice(`  profile   ${settings.profile}`);
-  reporter.notice(`  service   ${baseUrl.href}`);
+  reporter.notice(`  service   ${baseUrl.href.replace(/\/$/, '')}`);
   reporter.notice(`  token     ${lifetime(grant, clock.now())}`);
   reporter.notice(`  secrets   ${vault.place}`);
   const withheld = scope.split(' ').filter((name) => !(grant.scope ?? scope).split(' ').includes(name));

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { announce } from './authorization-announcement.ts';
 import { type AuthorizationRequest, createAuthorizationRequest } from './authorization-request.ts';
-import { issuerText } from './authorization-response.ts';
+import { expectedOf, issuerText } from './authorization-response.ts';
 import type { SignInSetup } from './authorization-setup.ts';
 import { type Answer, receiveRedirect } from './loopback-listener.ts';
 import type { PageName } from './loopback-page.ts';
@@ -28,12 +28,11 @@ export async function signInByLoopback(
   finish: Finish,
 ): Promise<void> {
   const identity = settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
-  const { issuer } = settings.require('issuer');
   const port = await openLoopbackPort(identity.redirectUri);
   try {
     const request = await createAuthorizationRequest({ ...identity, redirectUri: port.redirectUri });
-    const expected = { state: request.state, issuer, clientId: identity.clientId };
-    const reception = receiveRedirect(port, expected, strays(issuer, reporter), context.clock);
+    const expected = { state: request.state, ...expectedOf(settings) };
+    const reception = receiveRedirect(port, expected, strays(expected.issuer, reporter), context.clock);
     await announce(request, { browser, paste: false }, context, reporter);
     const answer = await withinTime(timeoutSeconds, context, () => reception.answer);
     let page: PageName = answer.kind === 'refused' ? 'refused' : 'failed';

@@ -3,6 +3,7 @@ import { loadSettings, type SettingFlags, type Settings } from '../config/settin
 import { createService, type Service } from '../http/service.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
+import { givenToken } from './given-token.ts';
 import { openSession } from './session.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -15,10 +16,7 @@ export async function withService<Result>(
   work: (service: Service, settings: Settings) => Promise<Result>,
 ): Promise<Result> {
   const settings = await loadSettings(flags, context);
-  const { baseUrl, vendor } = requiredSettings(
-    settings,
-    Boolean(context.environment['HOOKTRAIL_ACCESS_TOKEN']),
-  );
+  const { baseUrl, vendor } = requiredSettings(settings, givenToken(context.environment) !== undefined);
   const transport = traced(createTransport(context.environment), reporter, context.clock);
   try {
     const tokens = askedEarly(await openSession(settings, context, reporter));

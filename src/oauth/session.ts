@@ -4,12 +4,11 @@ import type { Context } from '../context.ts';
 import { openKeychain } from '../credentials/keychain.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { AccessToken, Binding, Vault } from '../credentials/vault.ts';
-import { UsageError } from '../errors.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { givenToken } from './given-token.ts';
 import { loginCommand, notSignedIn } from './refresh-missing.ts';
-import { isHeaderSafe } from './token-answer.ts';
 import type { TokenSource } from './token-source.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
@@ -26,15 +25,8 @@ export async function openSession(
   context: Context,
   reporter: Reporter,
 ): Promise<TokenSource> {
-  const given = context.environment['HOOKTRAIL_ACCESS_TOKEN']?.trim();
-  if (given) {
-    if (!isHeaderSafe(given)) {
-      throw new UsageError(
-        'HOOKTRAIL_ACCESS_TOKEN is not a token: it holds spaces, line ends or other characters',
-      );
-    }
-    return { accessToken: async () => given, replace: async () => undefined };
-  }
+  const given = givenToken(context.environment);
+  if (given) return { accessToken: async () => given, replace: async () => undefined };
   const binding = bindingOf(settings);
   const vault = await openForReading(settings.require('store').store, binding, context);
   return new StoredSession(settings, binding, vault, context, reporter);

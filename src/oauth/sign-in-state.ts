@@ -2,6 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { Secrets, Vault } from '../credentials/vault.ts';
+import { givenToken } from './given-token.ts';
 import { bindingOf } from './session.ts';
 
 /** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
@@ -26,7 +27,7 @@ export interface SignInState {
 
 /** Reads what is there without asking any server. Throws where the store is unusable. */
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
-  const fromEnvironment = Boolean(context.environment['HOOKTRAIL_ACCESS_TOKEN']);
+  const fromEnvironment = givenToken(context.environment) !== undefined;
   const vault = fromEnvironment ? undefined : await vaultOf(settings, context);
   const secrets: Secrets = (await vault?.read()) ?? {};
   const { access, refreshToken } = secrets;
@@ -38,8 +39,8 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     profile: settings.profile,
     signedIn: fromEnvironment || stored,
     source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
-    authUrl: settings.get('authUrl')?.href ?? null,
-    baseUrl: settings.get('baseUrl')?.href ?? null,
+    authUrl: shown(settings.get('authUrl')),
+    baseUrl: shown(settings.get('baseUrl')),
     clientId: settings.get('clientId') ?? null,
     vendor: settings.get('vendor') ?? null,
     scope: fromEnvironment ? null : (access?.scope ?? settings.get('scope') ?? null),
@@ -48,6 +49,11 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     store: vault?.kind ?? null,
     place: vault?.place ?? null,
   };
+}
+
+/** `URL` ends an origin with a slash that nobody typed. */
+function shown(url: URL | undefined): string | null {
+  return url?.href.replace(/\/$/, '') ?? null;
 }
 
 /** Without all of them, nothing can have been stored. */

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { changed, redirectOf, visit } from '../support/browser.ts';
@@ -73,6 +73,47 @@ test('HOOKTRAIL_BROWSER is run with the URL, and --quiet prints that URL alone',
   const { code, stdout, stderr } = await at.run(['login', '--quiet'], { env });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/identity\/connect\/authorize\?\S+\n$/);
+});
+
+test.runIf(process.platform !== 'win32')('a browser is given no secret in its environment', async () => {
+  const [browser, seen] = ['browser', 'seen'].map((name) => path.join(at.home.folder, name)) as [
+    string,
+    string,
+  ];
+  const script = `#!/usr/bin/env node
+require('node:fs').writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env));
+fetch(process.argv[2]);
+`;
+  await writeFile(browser, script, { mode: 0o755 });
+  const env = {
+    ...at.env,
+    HOOKTRAIL_BROWSER: browser,
+    HOOKTRAIL_ACCESS_TOKEN: 'a-token',
+    HOOKTRAIL_API_TOKEN: 'api',
+  };
+  expect((await at.run(['login'], { env })).code).toBe(0);
+  const given = JSON.parse(await readFile(seen, 'utf8'));
+  expect(given['HOOKTRAIL_AUTH_URL']).toBe(at.sandbox.settings.authUrl);
+  for (const name of ['CLIENT_SECRET', 'PASSPHRASE', 'ACCESS_TOKEN', 'API_TOKEN']) {
+    expect(given).not.toHaveProperty(`HOOKTRAIL_${name}`);
+  }
+});
+
+test.each([
+  ['https://id.example/', 'https://id.example/'],
+  ['https://id.example/', 'https://id.example'],
+  ['https://id.example:443', 'https://id.example:443'],
+  ['https://id.example/tenant/', 'https://id.example/tenant/'],
+])('with the auth URL %s the issuer may be %s', async (authUrl, iss) => {
+  const { stdout } = await at.run(['login', '--start', '--auth-url', authUrl]);
+  const { searchParams } = new URL(JSON.parse(stdout).authorizeUrl);
+  const redirect = changed(new URL(at.redirectUri), {
+    state: searchParams.get('state') as string,
+    iss,
+    error: 'access_denied',
+  });
+  const { stderr } = await at.run(['login', '--complete', '-'], { stdin: `${redirect}\n` });
+  expect(stderr).toContain('error: the sign-in was refused: access_denied\n');
 });
 
 test('a browser that cannot be started is a warning, and the wait goes on', async () => {

@@ -85,6 +85,36 @@ test('a token in the environment is told apart from a stored one', async () => {
   );
 });
 
+test('URLs are told without a slash that nobody typed', async () => {
+  const env = {
+    ...at.env,
+    HOOKTRAIL_AUTH_URL: 'https://id.example',
+    HOOKTRAIL_BASE_URL: 'https://events.example',
+  };
+  const { stdout } = await at.run(['status', '--json'], { env });
+  expect(JSON.parse(stdout)).toMatchObject({
+    authUrl: 'https://id.example',
+    baseUrl: 'https://events.example',
+  });
+});
+
+test.each(['two words', 'a\nb'])('%j in the environment is no token', async (token) => {
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: token };
+  expect(await at.run(['status'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('error: HOOKTRAIL_ACCESS_TOKEN is not a token'),
+  });
+});
+
+test('white space in the environment is not even a bad token', async () => {
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: ' \n' };
+  const { code, stdout } = await at.run(['status', '--json'], { env });
+  expect({ code, state: JSON.parse(stdout) }).toMatchObject({
+    code: 4,
+    state: { signedIn: false, source: null },
+  });
+});
+
 test('--check tells a token that the service takes', async () => {
   await at.signIn();
   expect(await json('--check')).toMatchObject({ code: 0, stderr: '', state: { check: 'accepted' } });
