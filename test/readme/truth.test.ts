@@ -1,6 +1,8 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { environmentText } from '../../src/help/environment.ts';
+import { exitCodesText } from '../../src/help/exit-codes.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -53,6 +55,14 @@ describe('the README', () => {
     const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
     const named = [...readme.matchAll(/npm run (\w+)/g)].map(([, name = '']) => name);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test('lists the variables and exit codes that the help lists', () => {
+    const names = (text: string) => new Set(text.match(/\bHOOKTRAIL_[A-Z_]+/g));
+    expect(names(readme)).toEqual(names(environmentText()));
+    const codes = (text: string, row: RegExp) =>
+      [...text.matchAll(row)].flatMap(([, code = '']) => code.split(', '));
+    expect(codes(readme, /^\| (\d[\d, ]*) \|/gm)).toEqual(codes(exitCodesText(), /^ {2}(\d+) {2}/gm));
   });
 
   test('shows commands that the command tree takes', async () => {
