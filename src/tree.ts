@@ -64,14 +64,9 @@ export const tree: readonly (Branch | Leaf)[] = [
         load: () => import('./commands/events/search.ts'),
       },
       {
-        name: 'export',
-        summary: 'download a large result into files, resumable and verified',
-        load: () => import('./commands/events/export.ts'),
-      },
-      {
-        name: 'report',
-        summary: 'write a page about failed deliveries, to look at and to send on',
-        load: () => import('./commands/events/report.ts'),
+        name: 'browse',
+        summary: 'an interactive list on the terminal',
+        load: () => import('./commands/events/browse.ts'),
       },
       {
         name: 'get',
@@ -94,9 +89,14 @@ export const tree: readonly (Branch | Leaf)[] = [
         load: () => import('./commands/events/watch.ts'),
       },
       {
-        name: 'browse',
-        summary: 'an interactive list on the terminal',
-        load: () => import('./commands/events/browse.ts'),
+        name: 'report',
+        summary: 'write a page about failed deliveries, to look at and to send on',
+        load: () => import('./commands/events/report.ts'),
+      },
+      {
+        name: 'export',
+        summary: 'download a large result into files, resumable and verified',
+        load: () => import('./commands/events/export.ts'),
       },
     ],
   },
