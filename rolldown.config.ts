@@ -131,7 +131,7 @@ const together = Object.entries({
   program: ['program', 'tree', 'output/(reporter|palette|terminal-safe)'],
   flags: [
     'config/(numbers|setting-flags|names|nearest)',
-    'events/(filter-flags|instant|query)',
+    'events/(count-flags|filter-flags|instant|page-flags|query)',
     'http/api-url',
     'output/(format-flags|field-path|summary-flags)',
   ],
@@ -139,7 +139,7 @@ const together = Object.entries({
     'config/(file|folder|replace-file|settings|values)',
     'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
     'http/(direct-connections|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|redaction)',
-    'oauth/(connect|refresh-missing|session|token-answer)',
+    'oauth/(connect|given-token|refresh-missing|session|token-answer)',
   ],
   'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],
   reading: [
@@ -163,7 +163,8 @@ const noCycles: Plugin = {
   name: 'no-cycles-of-chunks',
   generateBundle(_options, bundle) {
     const visit = (file: string, above: readonly string[]) => {
-      if (above.includes(file)) this.error(`chunks in a circle: ${[...above, file].join(' → ')}`);
+      if (above.includes(file))
+        this.error(`chunks in a circle, see "together": ${[...above, file].join(' → ')}`);
       const chunk = bundle[file];
       if (chunk?.type === 'chunk') for (const next of chunk.imports) visit(next, [...above, file]);
     };

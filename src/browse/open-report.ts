@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Call } from '../command.ts';
+import { flagWords } from '../config/flag-words.ts';
 import type { SettingFlags } from '../config/settings.ts';
 import { temporaryFolder } from '../config/temporary-folder.ts';
 import type { Context, Output } from '../context.ts';
@@ -7,19 +8,9 @@ import { ExitCode } from '../errors.ts';
 import type { FilterFlags } from '../events/filter-flags.ts';
 
 const FLAGS = [
-  ['after', '--after'],
-  ['since', '--since'],
-  ['before', '--before'],
-  ['until', '--until'],
-  ['subscription', '--subscription'],
-  ['id', '--id'],
-  ['type', '--type'],
-  ['profile', '--profile'],
-  ['authUrl', '--auth-url'],
-  ['baseUrl', '--base-url'],
-  ['clientId', '--client-id'],
-  ['vendor', '--vendor'],
-] as const;
+  ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type'],
+  ...['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
+];
 
 /** Makes and shows the report of the same events, by the command of that name; tells in a line what came of it. */
 export async function openReport({
@@ -30,12 +21,9 @@ export async function openReport({
   // It stays: the browser reads it when it likes, and people send it on.
   const folder = await temporaryFolder('hooktrail-report-');
   const file = path.join(folder.path, 'report.html');
-  const filters = FLAGS.flatMap(([name, flag]) =>
-    [flags[name] ?? []].flat().flatMap((value) => [flag, value]),
-  );
   const said: string[] = [];
   const code = await invoke(
-    ['events', 'report', file, '--open', '--quiet', ...filters],
+    ['events', 'report', file, '--open', '--quiet', ...flagWords(flags, FLAGS)],
     offScreen(context, said),
   );
   if (code === ExitCode.done) return `the report is ${file}`;

@@ -1,10 +1,10 @@
+import { flagWords, shellWord } from '../config/flag-words.ts';
 import { nearest } from '../config/nearest.ts';
 import { memberPath } from '../output/field-path.ts';
 import { createCursor, MISSING } from '../output/json-cursor.ts';
 import { stringText } from '../output/value-text.ts';
 import type { FilterFlags } from './filter-flags.ts';
 import type { ItemTexts } from './page.ts';
-import { shellWord } from './watch-resume.ts';
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -27,11 +27,9 @@ export function firstFailedId({ bytes, spans, count }: ItemTexts): string | unde
 
 /** What to type next after a search that showed a failed event, as command lines with a comment each. */
 export function failureHints(id: string, flags: FilterFlags): string[] {
-  const words = ['hooktrail events stats'];
-  for (const name of ['after', 'since', 'before', 'until', 'subscription', 'type'] as const) {
-    for (const value of [flags[name] ?? []].flat()) words.push(`--${name}`, shellWord(value));
-  }
-  return [`hooktrail events get ${id}  # in full`, `${words.join(' ')}  # what fails, since when`];
+  const kept = flagWords(flags, ['after', 'since', 'before', 'until', 'subscription', 'type']);
+  const stats = ['hooktrail events stats', ...kept.map(shellWord)].join(' ');
+  return [`hooktrail events get ${id}  # in full`, `${stats}  # what fails, since when`];
 }
 
 /** What to say of types that the service does not list; it may have events of them all the same. */

@@ -1,37 +1,22 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../config/settings.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Identity } from '../../events/export-identity.ts';
 import type { Manifest } from '../../events/export-manifest.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addPageFlags, type PageFlags, pageOptions } from '../../events/page-flags.ts';
 import type { Query } from '../../events/query.ts';
 
-interface Flags extends FilterFlags, SettingFlags {
+interface Flags extends FilterFlags, PageFlags, SettingFlags {
   readonly gzip?: true;
-  readonly pageSize?: number;
-  readonly concurrency?: number;
 }
-
-const PAGE_SIZE = 500;
-const CONCURRENCY = 4;
 
 export function declare(command: Command, action: Action): void {
   command.argument('<directory>', 'where the files go; made if it does not exist');
-  addFilterFlags(command)
-    .option('--gzip', 'compress the files: .ndjson.gz')
-    .option(
-      '--page-size <number>',
-      'events a request, 1 to 500 (default: 500)',
-      wholeNumber('--page-size', 1, 500),
-    )
-    .option(
-      '--concurrency <number>',
-      'pages asked for at once, 1 to 16 (default: 4)',
-      wholeNumber('--concurrency', 1, 16),
-    );
+  addFilterFlags(command).option('--gzip', 'compress the files: .ndjson.gz');
+  addPageFlags(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',
@@ -111,8 +96,7 @@ async function exportInto(
       identity,
       queries,
       earlier: verified,
-      pageSize: flags.pageSize ?? PAGE_SIZE,
-      concurrency: flags.concurrency ?? CONCURRENCY,
+      ...pageOptions(flags),
       context,
       reporter,
     }),

@@ -4,36 +4,24 @@ import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
+import { addCountFlags, type CountFlags, countOptions } from '../../events/count-flags.ts';
 import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
 
-interface Flags extends FilterFlags, SettingFlags {
+interface Flags extends FilterFlags, CountFlags, SettingFlags {
   readonly limit?: number;
-  readonly buckets?: number;
-  readonly concurrency?: number;
   readonly open?: true;
 }
 
 const LIMIT = 200;
-const BUCKETS = 24;
-const CONCURRENCY = 8;
 
 export function declare(command: Command, action: Action): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
-  addFilterFlags(command)
+  addFilterFlags(command);
+  addCountFlags(command)
     .option(
       '-n, --limit <number>',
       'failures in the table, 1 to 5000 (default: 200)',
       wholeNumber('--limit', 1, 5000),
-    )
-    .option(
-      '--buckets <number>',
-      'parts of the time line, 1 to 500 (default: 24)',
-      wholeNumber('--buckets', 1, 500),
-    )
-    .option(
-      '--concurrency <number>',
-      'requests at once, 1 to 16 (default: 8)',
-      wholeNumber('--concurrency', 1, 16),
     )
     .option('--open', 'show the page in the browser');
   addConnectionFlags(command)
@@ -86,8 +74,7 @@ async function makePage(call: Call<Flags>): Promise<{ text: string; summary: str
   const { status: _status, failed: _failed, ...others } = flags;
   const options = {
     limit,
-    buckets: flags.buckets ?? BUCKETS,
-    concurrency: flags.concurrency ?? CONCURRENCY,
+    ...countOptions(flags),
   };
   return withService(call, async (service) => {
     const data = await gatherReport(service, others, options, context, reporter);

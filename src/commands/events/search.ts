@@ -5,6 +5,7 @@ import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addPageFlags, PAGE_SIZE, type PageFlags, pageOptions } from '../../events/page-flags.ts';
 import type { Query } from '../../events/query.ts';
 import type { ReadOptions } from '../../events/read-pages.ts';
 import {
@@ -14,10 +15,8 @@ import {
   formatOptions,
 } from '../../output/format-flags.ts';
 
-interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+interface Flags extends FilterFlags, PageFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
-  readonly pageSize?: number;
-  readonly concurrency?: number;
   readonly all?: true;
   readonly dryRun?: true;
   readonly curl?: true;
@@ -26,23 +25,12 @@ interface Flags extends FilterFlags, FormatFlags, SettingFlags {
 
 /** A table on a terminal is for reading: more rows than this want a filter, a pipe or `--all`. */
 const TERMINAL_ROWS = 500;
-const PAGE_SIZE = 500;
-const CONCURRENCY = 4;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
-    .option('--all', 'print every match on a terminal too')
-    .option(
-      '--page-size <number>',
-      'events a request, 1 to 500 (default: 500)',
-      wholeNumber('--page-size', 1, 500),
-    )
-    .option(
-      '--concurrency <number>',
-      'pages asked for at once, 1 to 16 (default: 4)',
-      wholeNumber('--concurrency', 1, 16),
-    )
+    .option('--all', 'print every match on a terminal too');
+  addPageFlags(command)
     .option('--exit-code', 'exit with 10 when anything matches')
     .option('--dry-run', 'print the request URLs and send nothing')
     .option('--curl', 'print curl commands for the requests and send nothing');
@@ -69,7 +57,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const format = formatOptions(flags, 'events');
   if (flags.dryRun || flags.curl) {
     const { previewRequests } = await import('../../events/preview.ts');
-    const size = Math.min(flags.pageSize ?? PAGE_SIZE, flags.limit ?? PAGE_SIZE);
+    const size = Math.min(pageOptions(flags).pageSize, flags.limit ?? PAGE_SIZE);
     await previewRequests(call, queries, size, flags.curl === true);
     return ExitCode.done;
   }
@@ -102,9 +90,8 @@ async function search(
     const hints = await hintsFor(call);
     const options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { concurrency: number } = {
       baseUrl: service.baseUrl,
-      pageSize: flags.pageSize ?? PAGE_SIZE,
       limit,
-      concurrency: flags.concurrency ?? CONCURRENCY,
+      ...pageOptions(flags),
     };
     const onItems = hints?.see;
     const found = await searchAll({ service, queries, options, format, context, reporter, onItems });

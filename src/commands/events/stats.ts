@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
+import { addCountFlags, type CountFlags, countOptions } from '../../events/count-flags.ts';
 import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
 import type { Stats } from '../../events/stats.ts';
 import {
@@ -12,27 +12,11 @@ import {
   summaryFormat,
 } from '../../output/summary-flags.ts';
 
-interface Flags extends FilterFlags, SummaryFlags, SettingFlags {
-  readonly buckets?: number;
-  readonly concurrency?: number;
-}
-
-const BUCKETS = 24;
-/** Twice what reading pages takes: an answer to a count is a single event. */
-const CONCURRENCY = 8;
+interface Flags extends FilterFlags, CountFlags, SummaryFlags, SettingFlags {}
 
 export function declare(command: Command, action: Action): void {
-  addFilterFlags(command)
-    .option(
-      '--buckets <number>',
-      'parts of the time line, 1 to 500 (default: 24)',
-      wholeNumber('--buckets', 1, 500),
-    )
-    .option(
-      '--concurrency <number>',
-      'counts asked for at once, 1 to 16 (default: 8)',
-      wholeNumber('--concurrency', 1, 16),
-    );
+  addFilterFlags(command);
+  addCountFlags(command);
   addSummaryFlags(
     command,
     'the same numbers as one JSON object',
@@ -75,12 +59,13 @@ async function gather(call: Call<Flags>): Promise<Stats> {
   const { askEventTypes } = await import('../../events/event-types.ts');
   const { eventTypeNames } = await import('../../events/event-type-names.ts');
   const { flags, context, reporter } = call;
+  const { buckets, concurrency } = countOptions(flags);
   return withService(call, async (service) => {
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     const window = statsWindow(flags, serviceTime ?? context.clock.now());
     const types = flags.type ? null : eventTypeNames(page.items);
-    const count = countQueries(service, flags.concurrency ?? CONCURRENCY, context, reporter);
-    return gatherStats(window, types, flags.buckets ?? BUCKETS, count);
+    const count = countQueries(service, concurrency, context, reporter);
+    return gatherStats(window, types, buckets, count);
   });
 }
 
