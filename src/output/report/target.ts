@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { access, constants, realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { replaceFile } from '../../config/replace-file.ts';
@@ -15,6 +15,7 @@ export async function checkTarget(file: string, isOpened: boolean): Promise<void
     throw new UsageError(
       `--open: '${file}' does not end in .html, so the system would not show it as a page`,
     );
+  if (await isDevice(file)) return;
   const folder = path.dirname(path.resolve(file));
   const found = await stat(folder).catch(() => undefined);
   if (!found)
@@ -33,16 +34,23 @@ export async function checkTarget(file: string, isOpened: boolean): Promise<void
   }
 }
 
-/** Writes the page; a file of that name is replaced at once or not at all. */
+/** Writes the page; a file of that name is replaced at once or not at all, a pipe or a device takes it as it comes. */
 export async function writeReport(file: string, text: string): Promise<void> {
   try {
-    await replaceFile(path.resolve(file), text);
+    if (await isDevice(file)) await writeFile(file, text);
+    else await replaceFile(await realpath(file).catch(() => path.resolve(file)), text);
   } catch (error) {
     throw new ServiceError(`${file} could not be written: ${(error as Error).message}`, {
       next: 'free some space, or name another file',
       cause: error,
     });
   }
+}
+
+/** Whether something is there that a file must not take the place of. */
+async function isDevice(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && !found.isFile() && !found.isDirectory();
 }
 
 /** The address under which a browser finds the file, whatever characters its path has. */
