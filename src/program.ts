@@ -27,10 +27,10 @@ export async function buildProgram(
     )
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'explain the command')
-    .option('--profile <name>', 'the profile to use')
+    .option('--profile <name>', 'the profile to use [HOOKTRAIL_PROFILE]')
     .option('--verbose', 'one line a request on standard error, without secrets')
     .option('--debug', 'headers too, without secrets')
-    .option('--no-color', 'no colour')
+    .option('--no-color', 'no colour [NO_COLOR]')
     .option('--quiet', 'no progress and no notices; warnings and errors stay')
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .addHelpText(
