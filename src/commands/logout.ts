@@ -25,16 +25,24 @@ Examples:
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { changeConfig, readConfig } = await import('../config/file.ts');
-  const { loadSettings } = await import('../config/settings.ts');
-  const { forgetEverything, forgetProfile } = await import('../credentials/stored-sign-ins.ts');
+  const { resolveSettings } = await import('../config/settings.ts');
   const { forgetPending } = await import('../oauth/pending-sign-in.ts');
-  const { profile } = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
-  const saved = Object.keys((await readConfig(context)).profiles);
+  const { signOut } = await import('../oauth/sign-out.ts');
+  const config = await readConfig(context);
+  // No other setting matters here, and a bad one must not keep anybody signed in.
+  const { profile } = resolveSettings(
+    flags.profile ? { profile: flags.profile } : {},
+    context.environment,
+    config,
+  );
+  const saved = Object.keys(config.profiles);
   const ending = flags.all ? saved : saved.filter((name) => name === profile);
 
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
-  const signedIn = flags.all ? await forgetEverything(context) : await forgetProfile(profile, context);
-  const started = await forgetPending(flags.all ? undefined : profile, context);
+  let removed = 0;
+  for (const name of flags.all ? saved : [profile]) removed += await signOut(name, context);
+  // Those too that belong to no saved profile.
+  if (flags.all) removed += await forgetPending(undefined, context);
   if (ending.length > 0) {
     await changeConfig(context, (config) => {
       for (const name of ending) {
@@ -44,7 +52,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     });
   }
 
-  if (signedIn + started === 0 && ending.length === 0) {
+  if (removed === 0 && ending.length === 0) {
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
   } else {
     const names = flags.all ? 'every profile' : `the profile '${profile}'`;

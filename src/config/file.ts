@@ -36,13 +36,24 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
   return checked(text, file);
 }
 
-/** Applies a change to the saved settings and writes them, whole or not at all. */
-export async function changeConfig(context: Place, change: (config: SavedConfig) => void): Promise<void> {
-  const config = await readConfig(context);
-  change(config);
-  const file = configPath(context);
-  await files.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
+/**
+ * Applies a change to the saved settings and writes them, whole or not at all, one process after the other. An interrupt waits:
+ * what a sign-in stored has to be found again.
+ */
+export async function changeConfig(
+  { environment, machine, clock }: Place & Pick<Context, 'clock'>,
+  change: (config: SavedConfig) => void,
+): Promise<void> {
+  const { withLock } = await import('../credentials/lock.ts');
+  const file = configPath({ environment, machine });
+  const surroundings = { machine, clock, signal: new AbortController().signal };
+  const work = async () => {
+    const config = await readConfig({ environment, machine });
+    change(config);
+    await files.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
+  };
+  await withLock(`settings ${file}`, surroundings, work, { patience: 10_000, subject: 'the saved settings' });
 }
 
 function checked(text: string, file: string): SavedConfig {

@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
+import type { Result } from '../support/program.ts';
+import { startRefreshing } from '../support/refreshing.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -28,6 +31,29 @@ test('logout deletes the profile and its secrets, and says that nothing is revok
       "signed out of the profile 'default' on this machine; the service shows no way to revoke tokens\n",
   });
   expect(await profiles()).toEqual({ version: 1, profiles: {} });
+  expect((await at.run(['token'])).code).toBe(4);
+});
+
+test('logout waits for a refresh under way, so that nothing is stored after it', async () => {
+  await using due = await startRefreshing();
+  let logout: Promise<Result> | undefined;
+  due.sandbox.control.fault('token', {
+    kind: 'run',
+    run: async () => {
+      logout = due.run(['logout']);
+      await delay(1500);
+    },
+  });
+  expect((await due.run(['token'])).code).toBe(0);
+  expect(await logout).toMatchObject({ code: 0 });
+  expect(await due.stored()).toEqual(new Map());
+  expect((await due.run(['token'])).code).toBe(4);
+});
+
+test('a bad setting in the environment does not stand in the way of logout', async () => {
+  await signInAs('default');
+  const env = { ...at.env, HOOKTRAIL_AUTH_URL: 'http://id.example', HOOKTRAIL_STORE: 'nowhere' };
+  expect((await at.run(['logout'], { env })).code).toBe(0);
   expect((await at.run(['token'])).code).toBe(4);
 });
 

@@ -16,12 +16,12 @@ Examples:
 async function run({ args, context, reporter }: Call): Promise<void> {
   const { changeConfig, readConfig } = await import('../../config/file.ts');
   const { unknownProfile } = await import('../../config/settings.ts');
-  const { forgetProfile } = await import('../../credentials/stored-sign-ins.ts');
+  const { signOut } = await import('../../oauth/sign-out.ts');
   const name = args[0] as string;
   const config = await readConfig(context);
   if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
-  await forgetProfile(name, context);
+  await signOut(name, context);
   await changeConfig(context, (saved) => {
     delete saved.profiles[name];
     if (saved.profile === name) delete saved.profile;

@@ -24,6 +24,17 @@ describe('config', () => {
     expect(gone.stderr).toContain("error: base-url is not saved in the profile 'default'\n");
   });
 
+  test('changes at once are all kept', async () => {
+    await using home = await createHome();
+    const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);
+    const ends = await Promise.all(
+      names.map((name) => config(home, 'set', 'vendor', name, '--profile', name)),
+    );
+    expect(ends.map(({ code }) => code)).toEqual(names.map(() => 0));
+    const listed = JSON.parse((await run(['profiles', '--json'], { env: home.env })).stdout);
+    expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(names);
+  });
+
   test('the file is private, and where `config path` says', async () => {
     await using home = await createHome();
     await config(home, 'set', 'vendor', 'acme');

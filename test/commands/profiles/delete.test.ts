@@ -1,0 +1,17 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { startSigningIn } from '../../support/signing-in.ts';
+
+test('deleting a profile forgets a sign-in that was only started as well', async () => {
+  await using at = await startSigningIn();
+  await at.signIn();
+  expect((await at.run(['login', '--start'])).code).toBe(0);
+  expect(await at.run(['profiles', 'delete', 'default'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: "the profile 'default' is deleted, with what was stored for it on this machine\n",
+  });
+  const left = await readdir(path.join(at.home.folder, 'config'), { recursive: true });
+  expect(left.sort()).toEqual(['config.json', 'pending', 'secrets']);
+});
