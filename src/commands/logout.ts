@@ -31,7 +31,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const config = await readConfig(context);
   // No other setting matters here, and a bad one must not keep anybody signed in.
   const { profile } = resolveSettings(
-    flags.profile ? { profile: flags.profile } : {},
+    flags.profile === undefined ? {} : { profile: flags.profile },
     context.environment,
     config,
   );

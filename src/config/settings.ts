@@ -84,11 +84,12 @@ export function resolveSettings(
 }
 
 function profileName(flags: SettingFlags, environment: Environment, config: SavedConfig): string {
-  const [name, source] = flags.profile
-    ? [flags.profile, '--profile']
-    : environment['HOOKTRAIL_PROFILE']
-      ? [environment['HOOKTRAIL_PROFILE'], 'HOOKTRAIL_PROFILE']
-      : [config.profile ?? 'default', 'the saved settings'];
+  const [name, source] =
+    flags.profile !== undefined
+      ? [flags.profile, '--profile']
+      : environment['HOOKTRAIL_PROFILE']
+        ? [environment['HOOKTRAIL_PROFILE'], 'HOOKTRAIL_PROFILE']
+        : [config.profile ?? 'default', 'the saved settings'];
   return checkProfileName(name, source);
 }
 

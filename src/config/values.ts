@@ -69,7 +69,7 @@ export function parseSetting(name: SettingName, text: string, source: string): S
   }
 }
 
-/** RFC 8252 section 8.3 and the URL standard: names and addresses that never leave the machine. */
+/** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */
 export function isLoopback(url: URL): boolean {
   const host = url.hostname;
   return (
@@ -83,7 +83,9 @@ export function isLoopback(url: URL): boolean {
 function serviceUrl(text: string, refuse: (accepted: string) => never): URL {
   if (!URL.canParse(text)) return refuse('an https: URL');
   const url = new URL(text);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+  // Below `localhost` other programs than browsers ask a name server, which may send the client secret anywhere.
+  const isHere = isLoopback(url) && !url.hostname.endsWith('.localhost');
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere)) {
     return refuse('an https: URL (http: for loopback hosts alone)');
   }
   if (url.username || url.password) return refuse('a URL without user name and password');
@@ -98,6 +100,7 @@ function redirectUri(text: string, refuse: (accepted: string) => never): Redirec
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
     return refuse('an https: URL (http: for loopback hosts alone)');
   }
+  if (url.username || url.password) return refuse('a URL without user name and password');
   // RFC 6749 section 3.1.2.
   if (url.hash) return refuse('a URL without fragment');
   return { text, url };

@@ -65,7 +65,10 @@ export async function finishSignIn(
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
-  const { profile } = await loadSettings({ ...(flags.profile ? { profile: flags.profile } : {}) }, context);
+  const { profile } = await loadSettings(
+    flags.profile === undefined ? {} : { profile: flags.profile },
+    context,
+  );
   const pending = await readPending(profile, context);
   const { settings, state } = pending;
   const { redirectUri, store } = settings.require('redirectUri', 'store');

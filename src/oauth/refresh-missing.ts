@@ -1,11 +1,25 @@
 import { settingNames } from '../config/names.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
+import { KeychainError } from '../credentials/keychain-error.ts';
 import type { Binding, Vault } from '../credentials/vault.ts';
 import { NotSignedInError } from '../errors.ts';
 
 export function loginCommand(profile: string): string {
   return profile === 'default' ? 'hooktrail login' : `hooktrail login --profile ${profile}`;
+}
+
+/**
+ * What a failure to read the store means where nobody ever signed in: a keychain that is not there holds no sign-in. Any other
+ * failure is returned as it is.
+ */
+export function withoutSignIn(error: unknown, { profile, profileExists }: Settings): unknown {
+  if (profileExists || !(error instanceof KeychainError) || !error.holdsNothing) return error;
+  const login = loginCommand(profile);
+  return new NotSignedInError('not signed in', {
+    details: [error.message],
+    next: `run \`${login}\`, or \`${login} --store file\` where there is no keychain`,
+  });
 }
 
 /** Says why nothing is stored: never signed in, or signed in somewhere else than these settings point to. */

@@ -8,7 +8,7 @@ import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { givenToken } from './given-token.ts';
-import { loginCommand, notSignedIn } from './refresh-missing.ts';
+import { loginCommand, notSignedIn, withoutSignIn } from './refresh-missing.ts';
 import type { TokenSource } from './token-source.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
@@ -28,7 +28,10 @@ export async function openSession(
   const given = givenToken(context.environment);
   if (given) return { accessToken: async () => given, replace: async () => undefined };
   const binding = bindingOf(settings);
-  const vault = await openForReading(settings.require('store').store, binding, context);
+  const { store } = settings.require('store');
+  const vault = await openForReading(store, binding, context).catch((error) => {
+    throw withoutSignIn(error, settings);
+  });
   return new StoredSession(settings, binding, vault, context, reporter);
 }
 

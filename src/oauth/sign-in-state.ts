@@ -2,7 +2,9 @@ import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { Secrets, Vault } from '../credentials/vault.ts';
+import { NotSignedInError } from '../errors.ts';
 import { givenToken } from './given-token.ts';
+import { withoutSignIn } from './refresh-missing.ts';
 import { bindingOf } from './session.ts';
 
 /** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
@@ -29,7 +31,7 @@ export interface SignInState {
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
   const fromEnvironment = givenToken(context.environment) !== undefined;
   const vault = fromEnvironment ? undefined : await vaultOf(settings, context);
-  const secrets: Secrets = (await vault?.read()) ?? {};
+  const secrets = await secretsIn(vault, settings);
   const { access, refreshToken } = secrets;
   const renewable = refreshToken !== undefined;
   const alive =
@@ -49,6 +51,16 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     store: vault?.kind ?? null,
     place: vault?.place ?? null,
   };
+}
+
+async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<Secrets> {
+  try {
+    return (await vault?.read()) ?? {};
+  } catch (error) {
+    const meaning = withoutSignIn(error, settings);
+    if (meaning instanceof NotSignedInError && meaning !== error) return {};
+    throw error;
+  }
 }
 
 /** `URL` ends an origin with a slash that nobody typed. */

@@ -85,6 +85,29 @@ test('a token in the environment is told apart from a stored one', async () => {
   );
 });
 
+test.runIf(process.platform === 'linux')(
+  'where nobody ever signed in, a keychain that is not there is no more than that',
+  async () => {
+    const { HOOKTRAIL_STORE: _store, ...env } = at.env;
+    expect(await at.run(['status'], { env })).toMatchObject({
+      code: 4,
+      stdout: expect.stringContaining('signed in  no\n'),
+    });
+    const { code, stdout, stderr } = await at.run(['event-types'], { env });
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+    expect(stderr).toBe(
+      'error: not signed in\n  the OS keychain cannot be reached: there is no D-Bus session bus\n' +
+        'next: run `hooktrail login`, or `hooktrail login --store file` where there is no keychain\n',
+    );
+    await at.signIn();
+    const signedIn = { ...env, HOOKTRAIL_STORE: 'keychain' };
+    expect(await at.run(['event-types'], { env: signedIn })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: the OS keychain cannot be reached/),
+    });
+  },
+);
+
 test('URLs are told without a slash that nobody typed', async () => {
   const env = {
     ...at.env,

@@ -59,6 +59,15 @@ describe('config', () => {
       ['set', 'store', 'keychian'],
       "store: 'keychian' is not accepted: keychain or file (did you mean keychain?)",
     ],
+    // A name server may send such a name anywhere.
+    [
+      ['set', 'auth-url', 'http://id.localhost:8080'],
+      "auth-url: 'http://id.localhost:8080' is not accepted: an https: URL (http: for loopback hosts alone)",
+    ],
+    [
+      ['set', 'redirect-uri', 'http://me:secret@127.0.0.1:8976/callback'],
+      "redirect-uri: 'http://me:secret@127.0.0.1:8976/callback' is not accepted: a URL without user name and password",
+    ],
     [['set', 'issuer', 'nobody'], "issuer: 'nobody' is not accepted"],
     [['set', 'vendor', 'a b'], "vendor: 'a b' is not accepted"],
     [['set', 'scope', ''], "scope: '' is not accepted"],
@@ -106,6 +115,14 @@ describe('profiles', () => {
       ['two', false],
       ['three', false],
     ]);
+  });
+
+  test('an empty name is no name', async () => {
+    await using home = await createHome();
+    expect(await run(['status', '--profile', ''], { env: home.env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: --profile: '' is not accepted/),
+    });
   });
 
   test('an unknown one is named with the nearest', async () => {
