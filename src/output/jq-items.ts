@@ -17,6 +17,8 @@ export interface JqOptions {
 
 /** What the library's WebAssembly memory grows to, in bytes. An array of some 50 MB is what jq can hold in it. */
 const MEMORY = 256 * 2 ** 20;
+/** Failures told beside the first: a program that fails on one item of a page may fail on all. */
+const SHOWN = 3;
 /** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
 
@@ -41,7 +43,8 @@ export async function createJqWriter(
       const raw = withRawStrings(text);
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
     }
-    if (exitCode !== 0) throw failed(stderr);
+    // Its exit code is that of the last item alone.
+    if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failed(stderr);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
   if (options.perItem) {
@@ -123,9 +126,13 @@ function notCompiled(program: string, stderr: string): UsageError {
 }
 
 function failed(stderr: string): ServiceError {
-  const [first = '', ...rest] = stderr.trim().split('\n');
-  return new ServiceError(`--jq: ${first.replace(/^jq: error( \(at [^)]*\))?: /, '')}`, {
-    details: rest,
+  const [first = '', ...rest] = stderr
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^jq: error( \(at [^)]*\))?: /, ''));
+  const more = rest.length > SHOWN ? [`and ${rest.length - SHOWN} more`] : [];
+  return new ServiceError(`--jq: ${first}`, {
+    details: [...rest.slice(0, SHOWN), ...more],
     next: 'look at one item with --json --limit 1',
   });
 }

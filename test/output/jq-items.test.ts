@@ -87,6 +87,30 @@ describe('--jq', () => {
     expect(stdout.text).toBe('1\n2\n');
   });
 
+  test('an item that fails is no success with --ndjson, also where the one behind it is fine', async () => {
+    const stdout = fakeOutput();
+    const reporter = fakeReporter();
+    const options = { format: 'ndjson', jq: '.a.b', columns: 'events' } as const;
+    const writer = await createItemWriter(options, itemContext(stdout), reporter);
+    const items = [
+      '{"a":{"b":1}}',
+      '{"a":2}',
+      '{"a":{"b":3}}',
+      ...Array(5).fill('{"a":[]}'),
+      '{"a":{"b":9}}',
+    ];
+    const failure = await writer.write(pageOf(items)).then(
+      () => undefined,
+      (error) => error,
+    );
+    expect(stdout.text).toBe('1\n3\n9\n');
+    expect(failure).toBeInstanceOf(ServiceError);
+    expect(failure).toMatchObject({
+      message: '--jq: Cannot index number with string ("b")',
+      details: [...Array(3).fill('Cannot index array with string ("b")'), 'and 2 more'],
+    });
+  });
+
   test('prints nothing about a part of the array when the read fails', async () => {
     const stdout = fakeOutput();
     const options = { format: 'json', jq: 'length', columns: 'events' } as const;
