@@ -15,6 +15,8 @@ import type { TokenSource } from './token-source.ts';
 const MARGIN = 60_000;
 /** What a sibling has just stored serves although the provider grants less than the margin; this much is needed to use it. */
 const SHORT_MARGIN = 5_000;
+/** Milliseconds to wait for another process's refresh: twice as long as a token request may take, and some. */
+const REFRESH_PATIENCE = 150_000;
 
 /**
  * Where this run's requests get their token: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the stored sign-in, refreshed
@@ -145,6 +147,7 @@ class StoredSession implements TokenSource {
             lock,
           ),
         {
+          patience: REFRESH_PATIENCE,
           meanwhile: async () => {
             const stored = await this.#vault.readAccess();
             return stored && serves(stored) ? stored : undefined;

@@ -39,8 +39,10 @@ export interface TokenRequestWorld {
 
 const LATER = { next: 'run the command again later: the sign-in is kept' };
 
-/** Milliseconds for a token request as a whole, beginning when it has a connection. */
-const LIMIT = 15_000;
+/** Milliseconds without any progress. One that is given up too early may have spent the refresh token. */
+const IDLE_LIMIT = 30_000;
+/** Milliseconds for a token request as a whole: others wait for its lock. */
+const LIMIT = 60_000;
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).
@@ -156,7 +158,7 @@ async function post(
       // Without the `charset` that the library adds: the media type takes no parameter.
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
       body,
-      idleTimeout: LIMIT,
+      idleTimeout: IDLE_LIMIT,
       signal,
     });
   } catch (error) {

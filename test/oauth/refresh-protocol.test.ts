@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { resolveSettings } from '../../src/config/settings.ts';
 import type { Secrets, Vault } from '../../src/credentials/vault.ts';
-import type { HttpResponse } from '../../src/http/transport.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport-error.ts';
 import { refreshUnderLock } from '../../src/oauth/refresh-protocol.ts';
 import { createContext } from '../support/context.ts';
@@ -28,7 +28,9 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
     },
     delete: async () => void events.push('delete'),
   };
-  const send = async ({ body }: { body?: unknown }): Promise<HttpResponse> => {
+  const patience: unknown[] = [];
+  const send = async ({ body, idleTimeout }: HttpRequest): Promise<HttpResponse> => {
+    patience.push(idleTimeout);
     events.push(`post ${new URLSearchParams(String(body)).get('refresh_token')}`);
     const answer = answers.shift();
     if (answer instanceof Error) throw answer;
@@ -59,7 +61,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
   const store = (secrets: Secrets) => {
     stored = secrets;
   };
-  return { events, vault, run, store };
+  return { events, patience, vault, run, store };
 }
 
 const lost = () => new TransportError('broken', 'the connection broke');
@@ -99,6 +101,12 @@ test('two lost answers are the end', async () => {
   const { events, run } = scene([lost(), lost(), granted]);
   await expect(run()).rejects.toMatchObject({ exitCode: 5 });
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'read']);
+});
+
+test('a token request may take as long as any other', async () => {
+  const { patience, run } = scene([granted]);
+  await run();
+  expect(patience).toEqual([30_000]);
 });
 
 test('a request that never left is not repeated', async () => {
