@@ -21,7 +21,7 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
   const state = generateRandomState();
   const codeVerifier = generateRandomCodeVerifier();
   const url = new URL(`${identity.authUrl.href.replace(/\/$/, '')}/connect/authorize`);
-  url.search = new URLSearchParams({
+  const parameters = new URLSearchParams({
     client_id: identity.clientId,
     // Not of RFC 6749: this provider requires it.
     grant_type: 'authorization_code',
@@ -31,6 +31,8 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
     state,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
-  }).toString();
+  });
+  // The same to a form decoder, and right for one that knows URLs alone.
+  url.search = parameters.toString().replaceAll('+', '%20');
   return { url, redirectUri: identity.redirectUri, state, codeVerifier };
 }

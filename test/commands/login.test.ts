@@ -28,6 +28,8 @@ test('the authorization request carries what the service and the standards ask f
     ['code_challenge', expect.stringMatching(/^[\w-]{43}$/)],
     ['code_challenge_method', 'S256'],
   ]);
+  // A provider that decodes by RFC 3986 alone would read a plus sign.
+  expect(authorizeUrl.search).toContain('&scope=event_api%20offline_access&');
   program.kill('SIGTERM');
   await program.finished;
 });
