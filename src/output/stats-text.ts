@@ -73,7 +73,8 @@ function typeLines(stats: Stats, look: StatsLook): string[] {
       ...numberWidths.map((width, index) => (row[index + 1] ?? '').padStart(width)),
     ].join('  ');
 
-  const legend = barWidth >= 8 && rates ? `  0 to ${percent(scale)}` : '';
+  const scaleText = `0 to ${percent(scale)}`;
+  const legend = rates && barWidth >= scaleText.length ? `  ${scaleText}` : '';
   const lines = [palette.bold(line(heads)) + palette.dim(legend)];
   for (const [index, type] of shown.entries()) {
     const value = rates ? (failureRate(type) ?? 0) : type.total;
