@@ -38,6 +38,16 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
   });
 
+  test('the passphrase of the encrypted file is asked for once a command', async () => {
+    await at.signIn();
+    const { HOOKTRAIL_PASSPHRASE: passphrase, ...env } = at.env;
+    const terminal = startOnTerminal(['status', '--check'], { env });
+    await terminal.shows(/Passphrase of the encrypted file/);
+    terminal.type(`${passphrase}${enter}`);
+    await terminal.shows(/the service takes the token/);
+    expect(await terminal.finished).toBe(0);
+  });
+
   test('Ctrl+C at a question ends with 130', async () => {
     const terminal = startOnTerminal(['login'], { env: at.home.env });
     await terminal.shows(/Identity provider/);
