@@ -4,7 +4,7 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
 import { ClosedPipeError, type HooktrailError, OutputError } from './errors.ts';
 
-type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'getColorDepth'>>;
+type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows' | 'getColorDepth'>>;
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
 /**
@@ -19,7 +19,7 @@ export function outputOf(
   let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
   const stream = () => {
-    opened ??= open().on('error', (error: NodeJS.ErrnoException) => {
+    opened ??= sized(open()).on('error', (error: NodeJS.ErrnoException) => {
       if (!failure) onFailure(failureOf(error));
       failure ??= failureOf(error);
     });
@@ -41,6 +41,13 @@ export function outputOf(
         stream().write(chunk as string, (error) => (error ? reject(failureOf(error)) : resolve()));
       }),
   };
+}
+
+/** A terminal nobody gave a size has 0 columns (`script`, containers): libraries divide by them, and never end. */
+function sized(stream: Writable): Writable {
+  if (stream.isTTY && !stream.columns) stream.columns = 80;
+  if (stream.isTTY && !stream.rows) stream.rows = 24;
+  return stream;
 }
 
 /** EPIPE, or the terminal hung up: nobody reads any more, which is no failure. Anything else lost output. */

@@ -73,6 +73,16 @@ describe('the formats of a search', () => {
     });
   });
 
+  test.skipIf(!hasTerminal)('a terminal that tells no size has 80 columns', async () => {
+    await using slow = await startSearching({ events: 3, latencyMs: 500 });
+    const terminal = startOnTerminal(['events', 'search', '--no-color'], { env: slow.env, columns: 0 });
+    expect(await terminal.finished).toBe(0);
+    expect(terminal.screen).toContain('searching');
+    const rows = shownLines(terminal.screen).slice(0, 4);
+    expect(rows[0]).toMatch(/^createdOn/);
+    expect(rows.every((row) => row.length <= 80)).toBe(true);
+  });
+
   test.skipIf(!hasTerminal)('progress leaves nothing between the rows on one terminal', async () => {
     await using slow = await startSearching({ events: 130, latencyMs: 300 });
     const args = ['events', 'search', '--all', '--page-size', '50', '--concurrency', '1', '--no-color'];
