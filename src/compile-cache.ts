@@ -1,5 +1,6 @@
 import module from 'node:module';
 import path from 'node:path';
+import { keepCompiledCode } from './code-cache.ts';
 import { cacheFolder } from './config/cache-folder.ts';
 import type { Context } from './context.ts';
 
@@ -9,13 +10,18 @@ const { enableCompileCache: enable } = module as typeof module & {
 };
 
 /**
- * Has Node keep compiled code in the user's cache folder, which halves what a start spends on reading our modules.
- * A folder that cannot be written is no failure: Node goes on without. `demo` touches nothing of the user's.
+ * Keeps compiled code in the user's cache folder, which halves what a start spends on reading our modules: by Node
+ * where it can, else by ourselves. A folder that cannot be written is no failure. `demo` touches nothing of the user's.
  */
 export function enableCompileCache(
   argv: readonly string[],
-  context: Pick<Context, 'environment' | 'machine'>,
+  context: Pick<Context, 'environment' | 'machine' | 'atExit'>,
 ): void {
-  if (!enable || context.environment['NODE_COMPILE_CACHE'] || argv.includes('demo')) return;
-  enable(path.join(cacheFolder(context), 'compiled'));
+  const { environment, machine, atExit } = context;
+  if (environment['NODE_COMPILE_CACHE'] || environment['NODE_DISABLE_COMPILE_CACHE']) return;
+  if (argv.includes('demo')) return;
+  const folder = path.join(cacheFolder(context), 'compiled');
+  if (enable) enable(folder);
+  // V8 takes code of its own version alone; two of them must not replace each other's.
+  else keepCompiledCode(path.join(folder, machine.runtime), atExit);
 }

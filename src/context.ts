@@ -54,6 +54,8 @@ export interface Clock {
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly pid: number;
+  /** The Node that runs us: version and architecture. */
+  readonly runtime: string;
   readonly hostname: string;
   readonly userId: number;
   readonly userName: string;

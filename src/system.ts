@@ -98,6 +98,7 @@ function machine(): Machine {
   return {
     platform: process.platform,
     pid: process.pid,
+    runtime: `${process.version}-${process.arch}`,
     get hostname() {
       return os.hostname();
     },

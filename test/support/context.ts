@@ -47,6 +47,7 @@ export function createContext(parts: Partial<Context> = {}): Context {
     machine: {
       platform: process.platform,
       pid: process.pid,
+      runtime: process.version,
       hostname: os.hostname(),
       userId: user.uid,
       userName: user.username,
