@@ -51,7 +51,13 @@ Examples:
     .exitOverride();
   const words = everything ? undefined : wordsOf(argv);
   const isForHelp = words?.[0] === 'help' || argv.includes('--help') || argv.includes('-h');
-  await grow(program, tree, words, isForHelp, actionFor(context, invoke, outcome));
+  const action = actionFor(context, invoke, outcome);
+  await grow(program, tree, words, isForHelp, action);
+  const explained = words?.[0] === 'help' ? tree.find(({ name }) => name === words[1]) : undefined;
+  const group = program.commands.find((command) => command.name() === explained?.name);
+  // For `help` to know the names below the one it explains.
+  if (group && explained && 'children' in explained)
+    await grow(group, explained.children, [], isForHelp, action);
   return { program, outcome };
 }
 

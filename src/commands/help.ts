@@ -18,21 +18,29 @@ Examples:
   $ hooktrail help exit-codes
   $ hooktrail help filters`,
     )
-    .action(action((call) => run(call, () => command.parent?.commands.map((one) => one.name()) ?? [])));
+    .action(action((call) => run(call, command.parent)));
 }
 
-async function run(
-  { args, context, invoke }: Call,
-  commands: () => readonly string[],
-): Promise<ExitCode | void> {
-  const [first] = args;
-  const topic = args.length === 1 ? topics.find(({ name }) => name === first) : undefined;
+async function run(call: Call, program: Command | null): Promise<ExitCode | void> {
+  const { args, context, invoke } = call;
+  const topic = args.length === 1 ? topics.find(({ name }) => name === args[0]) : undefined;
   if (topic) return await context.stdout.write(await topic.text());
-  if (first !== undefined && !commands().includes(first)) {
-    const meant = nearest(first, [...commands(), ...topics.map(({ name }) => name)]);
-    throw new UsageError(`there is no command or topic '${first}'`, {
-      next: meant ? `did you mean ${meant}?` : 'run hooktrail --help to see them all',
-    });
+  let group = program;
+  for (const [index, word] of args.entries()) {
+    const names = group?.commands.map((command) => command.name()) ?? [];
+    // What stands behind a whole command is left to that.
+    if (names.length === 0) break;
+    if (!names.includes(word)) throw unknown(args.slice(0, index + 1), names);
+    group = group?.commands.find((command) => command.name() === word) ?? null;
   }
   return await invoke([...args, '--help'], context);
+}
+
+function unknown(words: readonly string[], commands: readonly string[]): UsageError {
+  const isTop = words.length === 1;
+  const names = isTop ? [...commands, ...topics.map(({ name }) => name)] : commands;
+  const meant = nearest(words.at(-1) as string, names);
+  return new UsageError(`there is no command ${isTop ? 'or topic ' : ''}'${words.join(' ')}'`, {
+    next: meant ? `did you mean ${meant}?` : 'run hooktrail --help to see them all',
+  });
 }

@@ -16,6 +16,19 @@ test.each([
   });
 });
 
+test.each([
+  ['help', 'evnts', "there is no command or topic 'evnts'", 'events'],
+  ['help', 'events serach', "there is no command 'events serach'", 'search'],
+  ['help', 'config ste', "there is no command 'config ste'", 'set'],
+])('%s %s is no help on what is none', async (help, words, message, meant) => {
+  await using home = await createHome();
+  expect(await run([help, ...words.split(' ')], { env: home.env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: ${message}\nnext: did you mean ${meant}?\n`,
+  });
+});
+
 test('a word too many after a command that is named is that', async () => {
   await using home = await createHome();
   const { code, stderr } = await run(['profiles', 'list', 'delet'], { env: home.env });
