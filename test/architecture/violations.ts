@@ -6,7 +6,7 @@ import type { Source } from './sources.ts';
  * the tool can do. What stands on one line may import each other.
  */
 const layers: readonly (readonly string[])[] = [
-  ['start', 'compile-cache'],
+  ['start', 'compile-cache', 'code-cache'],
   ['main', 'manual'],
   ['completion'],
   ['program'],
