@@ -26,9 +26,9 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'event-types');
   const { withService } = await import('../oauth/connect.ts');
-  const { fetchEventTypes } = await import('../events/event-types.ts');
-  const { createItemWriter } = await import('../output/item-format.ts');
   await withService(call, async (service) => {
+    const { fetchEventTypes } = await import('../events/event-types.ts');
+    const { createItemWriter } = await import('../output/item-format.ts');
     const items = await fetchEventTypes(service, context.clock, flags.match);
     const writer = await createItemWriter(format, context, reporter);
     if (items.count > 0) await writer.write(items);

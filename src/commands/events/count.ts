@@ -66,9 +66,9 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
 
 async function total(call: Call<Flags>, queries: readonly Query[]): Promise<number> {
   const { withService } = await import('../../oauth/connect.ts');
-  const { countAll } = await import('../../events/count-all.ts');
   const { flags, context, reporter } = call;
-  return withService(call, (service) =>
-    countAll(service, queries, flags.concurrency ?? CONCURRENCY, context, reporter),
-  );
+  return withService(call, async (service) => {
+    const { countAll } = await import('../../events/count-all.ts');
+    return countAll(service, queries, flags.concurrency ?? CONCURRENCY, context, reporter);
+  });
 }

@@ -49,12 +49,12 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const fromInput = args.length === 1 && args[0] === '-';
   const ids = fromInput ? [] : idsOfArguments(args);
   const { withService } = await import('../../oauth/connect.ts');
-  const { getAll } = await import('../../events/get-all.ts');
-  const { createItemWriter } = await import('../../output/item-format.ts');
   if (fromInput && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one a line');
 
   const missing = await withService(call, async (service) => {
+    const { getAll } = await import('../../events/get-all.ts');
+    const { createItemWriter } = await import('../../output/item-format.ts');
     const writer =
       ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)
         ? await prettyWriter(call)

@@ -53,14 +53,14 @@ async function run(call: Call<Flags>): Promise<void> {
 
 async function gather(call: Call<Flags>): Promise<Stats> {
   const { withService } = await import('../../oauth/connect.ts');
-  const { statsWindow } = await import('../../events/stats-window.ts');
-  const { gatherStats } = await import('../../events/stats.ts');
-  const { countQueries } = await import('../../events/stats-counts.ts');
-  const { askEventTypes } = await import('../../events/event-types.ts');
-  const { eventTypeNames } = await import('../../events/event-type-names.ts');
   const { flags, context, reporter } = call;
   const { buckets, concurrency } = countOptions(flags);
   return withService(call, async (service) => {
+    const { statsWindow } = await import('../../events/stats-window.ts');
+    const { gatherStats } = await import('../../events/stats.ts');
+    const { countQueries } = await import('../../events/stats-counts.ts');
+    const { askEventTypes } = await import('../../events/event-types.ts');
+    const { eventTypeNames } = await import('../../events/event-type-names.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     const window = statsWindow(flags, serviceTime ?? context.clock.now());
     const types = flags.type ? null : eventTypeNames(page.items);
