@@ -20,7 +20,7 @@ const LONGEST_RETRY_AFTER = 60_000;
 
 /**
  * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on every failure of
- * the connection. Waits twice as long each time, with full jitter, or as long as `Retry-After` says (RFC 9110
+ * the connection. Waits twice as long each time, with jitter, and as long as `Retry-After` says at least (RFC 9110
  * section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is thrown.
  */
 export async function sendWithRetry(
@@ -41,7 +41,7 @@ export async function sendWithRetry(
       const asked = retryAfter(header, Date.parse(date ?? '') || clock.now());
       // Told to come back later than we are ready to wait: the answer itself is the more useful result.
       if (asked !== undefined && asked > LONGEST_RETRY_AFTER) return response;
-      delay = asked ?? delay;
+      delay = Math.max(asked ?? 0, delay);
       reason = `status ${response.status}`;
     } catch (error) {
       // A certificate does not become good by asking again.

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Environment } from '../context.ts';
+import { version } from '../version.ts';
 import { decoded } from './content-encoding.ts';
 import { proxyFor } from './proxy.ts';
 
@@ -47,7 +48,8 @@ export function createTransport(environment: Environment): Transport {
   return {
     async send(request) {
       request.signal?.throwIfAborted();
-      const response = await (await connected(request.url)).exchange(request);
+      const headers = { 'user-agent': `hooktrail/${version}`, ...request.headers };
+      const response = await (await connected(request.url)).exchange({ ...request, headers });
       return { ...response, body: await decoded(response.body, response.headers['content-encoding']) };
     },
     prepare(url) {

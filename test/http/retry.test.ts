@@ -56,6 +56,12 @@ describe('a GET that fails in passing', () => {
     expect(slept).toEqual([7000, 30_000, 60_000]);
   });
 
+  test('waits no shorter than without Retry-After, and longer each time: many may have been told the same', async () => {
+    const { answer, slept } = scripted([429, '0'], [429, '0'], [429, '1'], 200);
+    expect((await answer()).status).toBe(200);
+    expect(slept).toEqual([500, 1000, 2000]);
+  });
+
   test("waits until a date of the service's clock, which may be hours off ours", async () => {
     const { answer, slept } = scripted(
       [429, 'Sat, 21 Nov 2026 13:00:05 GMT', 'Sat, 21 Nov 2026 13:00:00 GMT'],

@@ -56,6 +56,16 @@ describe('a request without a proxy', () => {
     await transport.close();
   });
 
+  test('says who asks: some guards in front of services refuse what does not', async () => {
+    await using server = await serve((request, response) => void response.end(request.headers['user-agent']));
+    const transport = createTransport({});
+    const sent = async (headers: Record<string, string>) =>
+      (await transport.send({ method: 'GET', url: server.url, headers })).body.toString();
+    expect(await sent({})).toMatch(/^hooktrail\/\d+\.\d+\.\d+$/);
+    expect(await sent({ 'user-agent': 'mine' })).toBe('mine');
+    await transport.close();
+  });
+
   test('uses a connection again, and closing ends it at once', async () => {
     const ports = new Set<number | undefined>();
     await using server = await serve((request, response) => {
