@@ -12,7 +12,8 @@ export async function fetchEventTypes(service: Service, clock: Clock, match?: st
 
 /** The event types on offer, and the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<Answer> {
-  return pageFetcher(service, clock)(endpoint(service.baseUrl, 'event-types'));
+  const fetchPage = pageFetcher(service, clock, undefined, 'the event types cannot be listed');
+  return fetchPage(endpoint(service.baseUrl, 'event-types'));
 }
 
 function matching({ bytes, spans, count }: ItemTexts, text: string): ItemTexts {

@@ -21,13 +21,19 @@ const TRIES = 3;
 
 /**
  * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
- * again, up to 3 times in all, before it becomes a `ServiceError`.
+ * again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says
+ * what did not work where the service answers with an error.
  */
-export function pageFetcher(service: Service, clock: Clock, onRetry?: OnRetry): FetchPage {
+export function pageFetcher(
+  service: Service,
+  clock: Clock,
+  onRetry?: OnRetry,
+  failure = 'the search failed',
+): FetchPage {
   return async (url, signal, onAnswer) => {
     for (let attempt = 1; ; attempt++) {
       const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
-      if (response.status !== 200) throw serviceError(response, 'the search failed');
+      if (response.status !== 200) throw serviceError(response, failure);
       if (onAnswer) {
         // The next request goes out before this page takes the thread.
         onAnswer();

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { run } from '../support/program.ts';
+import { startSearching } from '../support/searching.ts';
+
+const body = (items: string) => `{"href":"x","count":2,"items":${items}}`;
+
+test('event types are listed as they came, in one request without a query', async () => {
+  await using searching = await startSearching({ events: 1 });
+  const items = '[{"name":"b","n":1.10,"n":9007199254740993},"a"]';
+  searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body: body(items) });
+  expect(await run(['event-types', '--ndjson'], { env: searching.env })).toEqual({
+    code: 0,
+    stdout: '{"name":"b","n":1.10,"n":9007199254740993}\n"a"\n',
+    stderr: '',
+  });
+  const { url } = searching.sandbox.log.at(-1) as { url: string };
+  expect(url).toMatch(/\/event-types$/);
+});
+
+test('--match keeps those with the text in a value, in any case', async () => {
+  await using searching = await startSearching({ events: 1 });
+  const items = '[{"name":"a","text":{"deep":["Signed"]}},{"signed":"b"},"SIGNED"]';
+  searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body: body(items) });
+  const { stdout } = await run(['event-types', '--match', 'sIgned', '--ndjson'], { env: searching.env });
+  expect(stdout).toBe('{"name":"a","text":{"deep":["Signed"]}}\n"SIGNED"\n');
+});
+
+test('what the service answers instead is told, and of what', async () => {
+  await using searching = await startSearching({ events: 1 });
+  const answer = '{"code":"types.closed","message":"Not today"}';
+  searching.sandbox.control.fault('event-types', { kind: 'status', status: 400, body: answer });
+  expect(await run(['event-types', '--json'], { env: searching.env })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: the event types cannot be listed: the service answered 400 Bad Request\n' +
+      '  code: types.closed\n  message: Not today\n',
+  });
+});
