@@ -15,6 +15,9 @@ export interface Described {
 export function manualPage(program: Command, commands: readonly Described[], version: string): string {
   return [
     `.TH HOOKTRAIL 1 "" "hooktrail ${version}" "User Commands"`,
+    // A variable or a URL that is hyphenated, or a line that is stretched, is hard to copy.
+    '.nh',
+    '.ad l',
     '.SH NAME',
     `hooktrail \\- ${escaped(lowerFirst(program.description()).replace(/\.$/, ''))}`,
     '.SH SYNOPSIS',
@@ -47,7 +50,7 @@ function commandText({ command, notes }: Described): string[] {
     `.SS ${escaped(`${words.join(' ')} ${usage}`.trim())}`,
     line(upperFirst(`${command.description()}.`)),
     ...optionsText(command),
-    ...(notes.trim() === '' ? [] : [literal(notes.replace(/^\n+/, ''))]),
+    ...(notes.trim() === '' ? [] : ['.PP', literal(notes.replace(/^\n+/, ''))]),
   ];
 }
 

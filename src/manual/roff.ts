@@ -19,5 +19,5 @@ export function line(text: string): string {
 /** Lines that stay as they are, in the typewriter's font. */
 export function literal(text: string): string {
   const lines = text.trimEnd().split('\n');
-  return ['.PP', '.EX', ...lines.map(line), '.EE'].join('\n');
+  return ['.EX', ...lines.map(line), '.EE'].join('\n');
 }
