@@ -57,6 +57,7 @@ async function run(call: Call<Flags>): Promise<void> {
     await withLock(`export ${directory}`, context, work, { patience: 0 });
   } catch (error) {
     if (!entered && error instanceof ServiceError) throw busy(given, error);
+    if (entered && context.signal.aborted) call.reporter.notice('to go on: run the same command again');
     throw await diskFault(error, directory);
   }
 }

@@ -217,7 +217,9 @@ describe('while it runs', () => {
     const program = exporting.begin(...small);
     await until(async () => (await complete(exporting)) >= 2);
     program.kill('SIGINT');
-    expect((await program.finished).code).toBe(130);
+    const { code, stderr } = await program.finished;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/to go on: run the same command again\n$/);
     expect((await exporting.parts()).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     expect((await exporting.export(...small)).code).toBe(0);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
