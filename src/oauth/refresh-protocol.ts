@@ -17,6 +17,8 @@ export interface RefreshParts {
   readonly world: TokenRequestWorld;
   /** Whether a stored access token serves, or a new one is needed. */
   readonly serves: (access: AccessToken) => boolean;
+  /** Whether it is good for now: enough where no other can be had. */
+  readonly lasts: (access: AccessToken) => boolean;
   readonly loginCommand: string;
 }
 
@@ -33,10 +35,11 @@ export async function refreshUnderLock(
   parts: RefreshParts,
   lock: HeldLock,
 ): Promise<AccessToken | undefined> {
-  const { vault, serves, reporter } = parts;
+  const { vault, serves, lasts, reporter } = parts;
   let stored = await vault.read();
   if (stored === undefined) return undefined;
   if (stored.access && serves(stored.access)) return stored.access;
+  if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
   await vault.probe();
   let lost = false;
   for (let attempt = 1; ; attempt++) {

@@ -142,6 +142,7 @@ class StoredSession implements TokenSource {
               reporter: this.#reporter,
               world: { transport, clock: this.#context.clock },
               serves,
+              lasts: (access) => access.token !== rejected && this.#hasTime(access, 0),
               loginCommand: loginCommand(this.#settings.profile),
             },
             lock,

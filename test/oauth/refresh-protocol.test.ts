@@ -54,6 +54,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
           clock: context.clock,
         },
         serves: (access) => access.token.startsWith('good'),
+        lasts: () => false,
         loginCommand: 'hooktrail login',
       },
       { isStillHeld: async () => parts.held ?? true },

@@ -1,7 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { visit } from '../support/browser.ts';
 import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
+import { startSigningIn } from '../support/signing-in.ts';
 
 const token = (at: Refreshing, extra: Record<string, string | undefined> = {}) =>
   at.run(['token'], { env: { ...at.env, ...extra } });
@@ -116,4 +118,14 @@ test('another service, provider or client gets no stored token', async () => {
     expect(stderr).toContain(`${value} (from ${name})`);
   }
   expect(at.refreshes()).toEqual([]);
+});
+
+test('a token that cannot be renewed is used to its end', async () => {
+  await using at = await startSigningIn({ tokenLifetimeSeconds: 30 });
+  const env = { ...at.env, HOOKTRAIL_SCOPE: 'event_api' };
+  const { program, authorizeUrl } = await at.login([], { env });
+  await visit(authorizeUrl);
+  expect((await program.finished).code).toBe(0);
+  expect(await at.run(['event-types', '--json'])).toMatchObject({ code: 0, stderr: '' });
+  expect((await at.run(['token'])).code).toBe(0);
 });
