@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 import { startSigningIn } from '../support/signing-in.ts';
+import { binFolder } from './bin-folder.ts';
 
 const readme = await readFile(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
 const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
@@ -16,18 +17,9 @@ function blockWith(start: string): string {
   return found[0] as string;
 }
 
-/** A folder of programs for `PATH`, in which `hooktrail` is the built one. */
-async function binFolder(folder: string): Promise<string> {
-  const bin = path.join(folder, 'bin');
-  await mkdir(bin, { recursive: true });
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${inject('program')}' "$@"\n`;
-  await writeFile(path.join(bin, 'hooktrail'), program, { mode: 0o755 });
-  return bin;
-}
-
 /** The script of the README as cron runs it: next to no environment, and a `mail` that writes down what it gets. */
 async function asCron(folder: string): Promise<{ printed: string; mail: string }> {
-  const bin = await binFolder(folder);
+  const bin = await binFolder(folder, inject('program'));
   const mail = path.join(folder, 'mail.txt');
   await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
   await writeFile(mail, '');
@@ -57,7 +49,7 @@ test.skipIf(!isPosix)('the lines for the sandbox sign in to it and search', { ti
   );
   const env = {
     ...home.env,
-    PATH: `${await binFolder(home.folder)}:${home.env['PATH']}`,
+    PATH: `${await binFolder(home.folder, inject('program'))}:${home.env['PATH']}`,
     HOOKTRAIL_BROWSER: browser,
   };
   const printed = await new Promise<string>((resolve) => {

@@ -4,15 +4,21 @@ import path from 'node:path';
 import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { drawTerminal, fingerprint, folder, photograph, terminals, writeReport } from './pictures.ts';
 import { openStage } from './stage.ts';
+import { liveStory, withoutCounts } from './story.ts';
 
 /** `npm run readme`: writes what the commands of the README print now, and draws its pictures. */
 const root = path.resolve(import.meta.dirname, '../..');
-await using stage = await openStage(path.join(root, 'bin/hooktrail.js'));
+const program = path.join(root, 'bin/hooktrail.js');
+await using stage = await openStage(program);
 
 const readme = path.join(root, 'README.md');
 const before = await readFile(readme, 'utf8');
 const fresh = await withFreshOutput(before, stage);
 if (withoutVolatile(fresh) !== withoutVolatile(before)) await writeFile(readme, fresh);
+
+const known = await readFile(readme, 'utf8');
+const lived = await liveStory(known, program);
+if (withoutCounts(lived.readme) !== withoutCounts(known)) await writeFile(readme, lived.readme);
 
 await mkdir(folder, { recursive: true });
 for (const [name, command] of Object.entries(terminals))
@@ -20,12 +26,12 @@ for (const [name, command] of Object.entries(terminals))
 
 // The photograph is taken anew only when the page has changed: no two machines make the same one.
 const page = await writeReport(stage);
-const known = path.join(folder, 'report.sha256');
-if (fingerprint(page) !== (await readFile(known, 'utf8').catch(() => ''))) {
+const print = path.join(folder, 'report.sha256');
+if (fingerprint(page) !== (await readFile(print, 'utf8').catch(() => ''))) {
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-readme-'));
   const file = path.join(temporary, 'failures.html');
   await writeFile(file, page);
   await writeFile(path.join(folder, 'report.png'), await photograph(file));
-  await writeFile(known, fingerprint(page));
+  await writeFile(print, fingerprint(page));
   await rm(temporary, { recursive: true });
 }

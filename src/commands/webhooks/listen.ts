@@ -29,6 +29,8 @@ const REQUEST_TIMEOUT = 30;
 /** What is under way when the program is stopped gets so many milliseconds, and then to be told so. */
 const GRACE = 10_000;
 const FAREWELL = 1_000;
+/** Who stops the program is told what it waits for when that takes longer than this. */
+const PATIENCE = 1_000;
 
 export function declare(command: Command, action: Action): void {
   command
@@ -99,6 +101,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
   const lines = new LineWriter(context.stdout);
   const problems = new ProblemLog(reporter);
   const accept = createAcceptance({ journal, handler, lines, onProblem: (text) => problems.report(text) });
+  let slow: NodeJS.Timeout | undefined;
   let giveUp: NodeJS.Timeout | undefined;
   try {
     if (opened.damaged > 0) {
@@ -125,17 +128,16 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
     try {
       await Promise.race([aborted(context.signal), journal.failed]);
     } finally {
-      const { underWay } = receiver;
-      if (underWay > 0) {
-        const deliveries = `${underWay} ${underWay === 1 ? 'delivery' : 'deliveries'}`;
-        reporter.notice(`waiting up to ${GRACE / 1000} s for ${deliveries} under way`);
-      }
+      slow = setTimeout(() => {
+        if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
+      }, PATIENCE);
       // A handler that still says nothing then has not taken what it was given.
       giveUp = setTimeout(() => void handler?.close(), GRACE);
       await receiver.stop(GRACE + FAREWELL);
     }
   } finally {
     await journal.close();
+    clearTimeout(slow);
     clearTimeout(giveUp);
     problems.close();
     await handler?.close();
@@ -167,6 +169,10 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
     return new UsageError(`--host: '${host}' is no address of this machine`, { details: [message] });
   }
   return error;
+}
+
+function waiting(count: number): string {
+  return `waiting up to ${GRACE / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} under way`;
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
