@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nearest } from './config/nearest.ts';
+import { suggestion } from './config/nearest.ts';
 import type { Context } from './context.ts';
 import { type ExitCode, UsageError } from './errors.ts';
 import type { Reporter } from './output/reporter.ts';
@@ -45,12 +45,9 @@ export function standsForGroup(command: Command): Command {
     const [word] = args;
     if (word === undefined || !parent) return;
     if (parent.args[0] === command.name()) throw new UsageError(`too many arguments for '${command.name()}'`);
-    const meant = nearest(
-      word,
-      parent.commands.map((sibling) => sibling.name()),
-    );
+    const names = parent.commands.map((sibling) => sibling.name());
     throw new UsageError(`unknown command '${word}'`, {
-      next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
+      next: suggestion(word, names) ?? 'run the command with --help to see what it takes',
     });
   });
 }

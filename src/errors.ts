@@ -16,7 +16,7 @@ export interface ErrorParts {
   /** Lines printed indented under the message. */
   readonly details?: readonly string[];
   /** What the user can do about it, printed as `next: …`. */
-  readonly next?: string;
+  readonly next?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -49,8 +49,8 @@ export class OutputError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
 
   constructor(cause: NodeJS.ErrnoException) {
-    const full = cause.code === 'ENOSPC' ? { next: 'make room where the output goes' } : {};
-    super(`the output cannot be written: ${cause.message}`, { cause, ...full });
+    const next = cause.code === 'ENOSPC' ? 'make room where the output goes' : undefined;
+    super(`the output cannot be written: ${cause.message}`, { cause, next });
   }
 }
 

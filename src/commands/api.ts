@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { nearest } from '../config/nearest.ts';
+import { suggestion } from '../config/nearest.ts';
 import { addConnectionFlags } from '../config/setting-flags.ts';
 import type { SettingFlags } from '../config/settings.ts';
 import type { Output } from '../context.ts';
@@ -77,11 +77,9 @@ async function inputBody(file: string, context: Call['context']): Promise<Buffer
 function parseMethod(text: string): string {
   const method = text.toUpperCase();
   if (METHODS.includes(method)) return method;
-  const meant = nearest(text, METHODS);
-  throw new UsageError(
-    `--method: '${text}' is not accepted: ${METHODS.join(', ')}`,
-    meant ? { next: `did you mean ${meant}?` } : {},
-  );
+  throw new UsageError(`--method: '${text}' is not accepted: ${METHODS.join(', ')}`, {
+    next: suggestion(text, METHODS),
+  });
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {

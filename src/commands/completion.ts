@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { nearest } from '../config/nearest.ts';
+import { suggestion } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
 import { type Shell, shells } from '../shells/shells.ts';
 
@@ -28,9 +28,8 @@ async function run({ args, context }: Call): Promise<void> {
   const [name = ''] = args;
   const shell = shells.find((one): one is Shell => one === name.toLowerCase());
   if (!shell) {
-    const meant = nearest(name, shells);
     throw new UsageError(`'${name}' is not a shell with completions: ${shells.join(', ')}`, {
-      ...(meant ? { next: `did you mean ${meant}?` } : {}),
+      next: suggestion(name, shells),
     });
   }
   const { completionScript } = await import('../shells/completion-script.ts');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { nearest } from '../config/nearest.ts';
+import { suggestion } from '../config/nearest.ts';
 import { type ExitCode, UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
 
@@ -39,8 +39,7 @@ async function run(call: Call, program: Command | null): Promise<ExitCode | void
 function unknown(words: readonly string[], commands: readonly string[]): UsageError {
   const isTop = words.length === 1;
   const names = isTop ? [...commands, ...topics.map(({ name }) => name)] : commands;
-  const meant = nearest(words.at(-1) as string, names);
   return new UsageError(`there is no command ${isTop ? 'or topic ' : ''}'${words.join(' ')}'`, {
-    next: meant ? `did you mean ${meant}?` : 'run hooktrail --help to see them all',
+    next: suggestion(words.at(-1) as string, names) ?? 'run `hooktrail --help` to see them all',
   });
 }

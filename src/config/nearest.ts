@@ -16,6 +16,12 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best;
 }
 
+/** The question that an error asks about a misspelt word; undefined where no candidate is near. */
+export function suggestion(text: string, candidates: readonly string[]): string | undefined {
+  const meant = nearest(text, candidates);
+  return meant && `did you mean ${meant}?`;
+}
+
 function editDistance(a: string, b: string): number {
   // Names are short; a service's longer texts are not worth the quadratic cost.
   if (a.length > 200 || b.length > 200) return a === b ? 0 : Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { type SettingName, settingNames, settingOrder } from './names.ts';
-import { nearest } from './nearest.ts';
+import { suggestion } from './nearest.ts';
 
 /** The setting that a key such as `base-url` names. Throws `UsageError` with the nearest key, or where secrets go. */
 export function settingOfKey(key: string): SettingName {
@@ -12,9 +12,8 @@ export function settingOfKey(key: string): SettingName {
       next: '`hooktrail login` puts them where secrets live',
     });
   }
-  const meant = nearest(key, keys);
   throw new UsageError(`there is no setting '${key}'`, {
     details: [`settings: ${keys.join(', ')}`],
-    ...(meant ? { next: `did you mean ${meant}?` } : {}),
+    next: suggestion(key, keys),
   });
 }

@@ -2,7 +2,7 @@ import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { readConfig, type SavedConfig } from './file.ts';
 import { type SettingName, settingNames, settingOrder } from './names.ts';
-import { nearest } from './nearest.ts';
+import { suggestion } from './nearest.ts';
 import { parseSetting, type SettingValues } from './values.ts';
 
 /** The flags that carry settings, as commander names them. */
@@ -115,9 +115,8 @@ export function missingSettings(names: readonly SettingName[], unknown?: UsageEr
 
 export function unknownProfile(name: string, config: SavedConfig): UsageError {
   const names = Object.keys(config.profiles);
-  const meant = nearest(name, names);
   return new UsageError(`there is no profile '${name}'`, {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
-    next: meant ? `did you mean ${meant}?` : 'run `hooktrail login --profile NAME` to make one',
+    next: suggestion(name, names) ?? 'run `hooktrail login --profile NAME` to make one',
   });
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import type { SettingName } from './names.ts';
-import { nearest } from './nearest.ts';
+import { suggestion } from './nearest.ts';
 
 /** The settings in their final form. */
 export interface SettingValues {
@@ -35,8 +35,8 @@ export function parseSetting<Name extends SettingName>(
   source: string,
 ): SettingValues[Name];
 export function parseSetting(name: SettingName, text: string, source: string): SettingValues[SettingName] {
-  const refuse = (accepted: string): never => {
-    throw new UsageError(`${source}: '${text}' is not accepted: ${accepted}`);
+  const refuse = (accepted: string, next?: string): never => {
+    throw new UsageError(`${source}: '${text}' is not accepted: ${accepted}`, { next });
   };
   switch (name) {
     case 'authUrl':
@@ -49,11 +49,9 @@ export function parseSetting(name: SettingName, text: string, source: string): S
       return /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text)
         ? text
         : refuse('letters, digits and ! # $ & ^ _ . - only');
-    case 'store': {
+    case 'store':
       if (text === 'keychain' || text === 'file') return text;
-      const meant = nearest(text, ['keychain', 'file']);
-      return refuse(`keychain or file${meant ? ` (did you mean ${meant}?)` : ''}`);
-    }
+      return refuse('keychain or file', suggestion(text, ['keychain', 'file']));
     case 'scope': {
       const scope = text.trim().split(/\s+/).join(' ');
       // RFC 6749 section 3.3.

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { nearest } from '../config/nearest.ts';
+import { suggestion } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
 import { compareInstants, type Instant, parseInstant } from './instant.ts';
 import type { Query } from './query.ts';
@@ -111,11 +111,9 @@ function instant(
 function parseStatus(text: string): 'SUCCESS' | 'FAILED' {
   const status = text.toUpperCase();
   if (status === 'SUCCESS' || status === 'FAILED') return status;
-  const meant = nearest(text, ['SUCCESS', 'FAILED']);
-  throw new UsageError(
-    `--status: '${text}' is not accepted: SUCCESS or FAILED`,
-    meant ? { next: `did you mean ${meant}?` } : {},
-  );
+  throw new UsageError(`--status: '${text}' is not accepted: SUCCESS or FAILED`, {
+    next: suggestion(text, ['SUCCESS', 'FAILED']),
+  });
 }
 
 function parseType(text: string): string {

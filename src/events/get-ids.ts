@@ -39,8 +39,7 @@ export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSig
 
 function notAGuid(where: string, text: string): UsageError {
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
-  return new UsageError(
-    `${where}: '${shown}' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e`,
-    where === '<eventId>' ? {} : { next: 'give one event id a line' },
-  );
+  return new UsageError(`${where}: '${shown}' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e`, {
+    next: where === '<eventId>' ? undefined : 'give one event id a line',
+  });
 }

@@ -1,5 +1,5 @@
 import { flagWords, shellWord } from '../config/flag-words.ts';
-import { nearest } from '../config/nearest.ts';
+import { suggestion } from '../config/nearest.ts';
 import { memberPath } from '../output/field-path.ts';
 import { createCursor, MISSING } from '../output/json-cursor.ts';
 import { stringText } from '../output/value-text.ts';
@@ -37,7 +37,7 @@ export function unlistedTypes(asked: readonly string[], listed: readonly string[
   return asked
     .filter((type) => !listed.includes(type))
     .map((type) => {
-      const meant = nearest(type, listed);
-      return `'${type}' is not among the event types on offer; ${meant ? `did you mean ${meant}?` : '`hooktrail event-types` lists them'}`;
+      const next = suggestion(type, listed) ?? '`hooktrail event-types` lists them';
+      return `'${type}' is not among the event types on offer; ${next}`;
     });
 }

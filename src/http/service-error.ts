@@ -4,7 +4,7 @@ import type { HttpResponse } from './transport.ts';
 
 const MAX_TEXT = 2000;
 const SIGN_IN_AGAIN =
-  'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, give it a token that is good';
+  'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
 
 /**
  * The error for an answer that is no success, with what the body tells: the service's Error object (service
@@ -17,7 +17,7 @@ export function serviceError(response: HttpResponse, what: string): ServiceError
   if (status === 401) {
     return new NotSignedInError(message, { details, next: SIGN_IN_AGAIN });
   }
-  return new ServiceError(message, { details, ...nextStep(response) });
+  return new ServiceError(message, { details, next: nextStep(response) });
 }
 
 /** Lines that say what the body of an error tells; none where it is empty. */
@@ -51,11 +51,13 @@ function parsed(text: string): Record<string, unknown> | undefined {
 function describeMember(name: string, value: unknown): string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object') return [`${name}: ${limited(String(value))}`];
-  const entries = Array.isArray(value) ? value.map((entry) => ['-', entry]) : Object.entries(value);
+  const entries = Array.isArray(value)
+    ? value.map((entry) => ['-', entry])
+    : Object.entries(value).map(([key, entry]) => [`${key}:`, entry]);
   if (entries.length === 0) return [];
-  const lines = entries.map(([key, entry]) => {
+  const lines = entries.map(([mark, entry]) => {
     const shown = typeof entry === 'string' ? entry : JSON.stringify(entry);
-    return `  ${key === '-' ? '-' : `${key}:`} ${limited(shown)}`;
+    return `  ${mark} ${limited(shown)}`;
   });
   return [`${name}:`, ...lines];
 }
@@ -64,26 +66,21 @@ function limited(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }
 
-function nextStep({ status, headers }: HttpResponse): { next?: string } {
-  if (status === 403) return { next: 'check that the sign-in has the scope event_api: `hooktrail status`' };
-  if (status === 406)
-    return { next: 'check --vendor (HOOKTRAIL_VENDOR): it names the media type that is asked for' };
-  if (status === 404) return { next: 'check --base-url (HOOKTRAIL_BASE_URL)' };
+function nextStep({ status, headers }: HttpResponse): string | undefined {
+  if (status === 403) return 'check that the sign-in has the scope event_api: `hooktrail status`';
+  if (status === 404) return 'check --base-url (HOOKTRAIL_BASE_URL)';
+  if (status === 406) return 'check --vendor (HOOKTRAIL_VENDOR): it names the media type that is asked for';
   if (status === 429) {
     const wait = headers['retry-after'];
-    return {
-      next: wait
-        ? `try again after ${/^\d+$/.test(wait) ? `${wait} s` : wait}, or with --concurrency 1`
-        : 'try again later, or with --concurrency 1',
-    };
+    const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;
+    return `try again ${time}, or with --concurrency 1`;
   }
   if (status >= 300 && status < 400) {
     const target = headers.location;
-    return {
-      next: `redirects are not followed with the token${target ? `; check --base-url: it points on to ${withoutSecrets(target)}` : ''}`,
-    };
+    const moved = target ? `; check --base-url: it points on to ${withoutSecrets(target)}` : '';
+    return `redirects are not followed with the token${moved}`;
   }
-  return status >= 500 ? { next: 'try again later' } : {};
+  return status >= 500 ? 'try again later' : undefined;
 }
 
 const REASONS: Readonly<Record<number, string>> = {

@@ -81,7 +81,7 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
       `the service rejected the access token (${response.status}); ${error.message}`,
       {
         details: error.details,
-        ...(error.next ? { next: error.next } : {}),
+        next: error.next,
         cause: error,
       },
     );

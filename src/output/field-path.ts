@@ -39,8 +39,8 @@ function parsePath(path: string, all: string): FieldPath {
   let start = 0;
   for (const end of separators(path, '.')) {
     const step = path.slice(start, end);
-    if (step === '') throw wrong(all, `a part of "${path}" is empty`);
-    if (/(^|[^\\])(\\\\)*\\$/.test(step)) throw wrong(all, `"${path}" ends in a lone backslash`);
+    if (step === '') throw wrong(all, `a part of '${path}' is empty`);
+    if (/(^|[^\\])(\\\\)*\\$/.test(step)) throw wrong(all, `'${path}' ends in a lone backslash`);
     steps.push(step.replace(/\\(.)/gsu, '$1'));
     start = end + 1;
   }
@@ -64,7 +64,7 @@ function trimmed(path: string): string {
 }
 
 function wrong(text: string, why: string): UsageError {
-  return new UsageError(`--fields "${text}": ${why}`, {
+  return new UsageError(`--fields: '${text}' is not accepted: ${why}`, {
     next: 'name fields as in --fields eventId,payload.customer.id,items.0.sku; write a dot inside a name as \\.',
   });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nearest } from '../config/nearest.ts';
+import { suggestion } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
 import { parseFieldPaths } from './field-path.ts';
 import type { FormatName, FormatOptions, ListKind } from './item-format.ts';
@@ -82,9 +82,8 @@ export function formatOptions(
 function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   const format = formats.find((name) => name === text.toLowerCase());
   if (format) return format;
-  const meant = nearest(text, formats);
-  const names = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
-  throw new UsageError(`--output "${text}" is not a format of this command: it takes ${names}`, {
-    ...(meant ? { next: `did you mean --output ${meant}?` } : {}),
+  const accepted = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
+  throw new UsageError(`--output: '${text}' is not accepted: ${accepted}`, {
+    next: suggestion(text, formats),
   });
 }

@@ -122,7 +122,7 @@ function notCompiled(program: string, stderr: string): UsageError {
     .split('\n')
     .map((line) => line.replace(/^jq: (error: )?/, ''))
     .filter((line) => !/^\d+ compile errors?$/.test(line));
-  return new UsageError(`--jq "${program}" is not a jq program`, { details });
+  return new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
 function failed(stderr: string): ServiceError {

@@ -4,7 +4,7 @@ import { run } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
-const WRONG = 'error: --jq ".[" is not a jq program\n';
+const WRONG = "error: --jq: '.[' is not a jq program\n";
 
 test.each([
   ['events search', ['events', 'search']],

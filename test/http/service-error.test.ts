@@ -47,7 +47,7 @@ test.each([
   [
     401,
     {},
-    'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, give it a token that is good',
+    'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there',
   ],
 ])('an answer with %i and %j says what to do', (status, headers, next) => {
   expect(serviceError({ status, headers, body: Buffer.alloc(0) }, 'the search failed').next).toBe(next);

@@ -60,7 +60,7 @@ describe('--jq', () => {
     const refused = jq('.[] | foo(');
     await expect(refused).rejects.toBeInstanceOf(UsageError);
     await expect(refused).rejects.toMatchObject({
-      message: '--jq ".[] | foo(" is not a jq program',
+      message: "--jq: '.[] | foo(' is not a jq program",
       details: [
         'syntax error, unexpected end of file at <top-level>, line 1, column 10:',
         '    .[] | foo(',

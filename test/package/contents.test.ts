@@ -86,7 +86,7 @@ test('--jq works with the WebAssembly beside the bundle', async () => {
       HOOKTRAIL_ACCESS_TOKEN: 't',
     },
   });
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: --jq "\.\[" is not a jq program\n/)]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: --jq: '\.\[' is not a jq program\n/)]);
 });
 
 test('nothing in the project is unused', async () => {

@@ -55,10 +55,7 @@ describe('config', () => {
     [['set', 'base-urll', 'x'], "there is no setting 'base-urll'"],
     [['get', 'vendr'], "there is no setting 'vendr'"],
     [['set', 'client-secret', 'x'], "'client-secret' is not saved in the settings: secrets never are"],
-    [
-      ['set', 'store', 'keychian'],
-      "store: 'keychian' is not accepted: keychain or file (did you mean keychain?)",
-    ],
+    [['set', 'store', 'keychian'], "store: 'keychian' is not accepted: keychain or file"],
     // A name server may send such a name anywhere.
     [
       ['set', 'auth-url', 'http://id.localhost:8080'],

@@ -84,10 +84,10 @@ describe('events count', () => {
 
   test.each([
     [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
-    [['--output', 'csv'], '--output "csv" is not a format of this command: it takes table or json'],
+    [['--output', 'csv'], "--output: 'csv' is not accepted: table or json"],
     [['--after', 'never'], "--after: 'never' is not a time"],
     [['--dry-run', '--curl'], '--dry-run and --curl are two forms of the same: give one'],
-    [['--jq', '.['], '--jq ".[" is not a jq program'],
+    [['--jq', '.['], "--jq: '.[' is not a jq program"],
   ])('%j is a usage error', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
     const { code, stdout, stderr } = await count(searching, ...args);

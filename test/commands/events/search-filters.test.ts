@@ -156,7 +156,7 @@ describe('wrong values of events search', () => {
     await using home = await createHome();
     const { code, stderr } = await run(['status'], { env: { ...home.env, HOOKTRAIL_STORE: 'keychian' } });
     expect(stderr).toBe(
-      "error: HOOKTRAIL_STORE: 'keychian' is not accepted: keychain or file (did you mean keychain?)\n",
+      "error: HOOKTRAIL_STORE: 'keychian' is not accepted: keychain or file\nnext: did you mean keychain?\n",
     );
     expect(code).toBe(2);
   });

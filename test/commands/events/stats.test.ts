@@ -171,10 +171,7 @@ describe('events stats', () => {
   test.each([
     [['--buckets', '0'], "--buckets: '0' is not accepted: a whole number from 1 to 500"],
     [['--concurrency', '99'], "--concurrency: '99' is not accepted: a whole number from 1 to 16"],
-    [
-      ['--output', 'ndjson'],
-      '--output "ndjson" is not a format of this command: it takes table, json or csv',
-    ],
+    [['--output', 'ndjson'], "--output: 'ndjson' is not accepted: table, json or csv"],
     [['--after', '2h', '--before', '3h'], '--after 2h and --before 3h leave no time between them'],
     [['--status', 'MAYBE'], "--status: 'MAYBE' is not accepted: SUCCESS or FAILED"],
   ])('%j is a usage error and asks nothing', async (args, message) => {
