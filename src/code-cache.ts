@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import Module from 'node:module';
 import path from 'node:path';
 import { Script } from 'node:vm';
+import { makeFolder } from './config/make-folder.ts';
 import type { Context } from './context.ts';
 
 type Loader = (module: LoadedModule, filename: string) => void;
@@ -37,7 +38,7 @@ export function keepCompiledCode(folder: string, atExit: Context['atExit']): voi
   };
   atExit?.(() => {
     try {
-      if (compiled.length > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (compiled.length > 0) makeFolder(folder);
       // By now the code holds the functions that this run compiled when it came to them.
       for (const { name, script } of compiled) writeCode(path.join(folder, name), script.createCachedData());
     } catch {}

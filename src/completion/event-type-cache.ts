@@ -1,6 +1,7 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '../config/cache-folder.ts';
+import { makeFolder } from '../config/make-folder.ts';
 import { loadSettings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 
@@ -46,7 +47,7 @@ export async function writeEventTypes(
   if (file === undefined) return;
   const earlier = names ?? (await stored(file)).names;
   const text = JSON.stringify({ names: earlier, askedAt: context.clock.now() } satisfies Stored);
-  await files.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(path.dirname(file));
   const temporary = `${file}.${context.machine.pid}`;
   await files.writeFile(temporary, text, { mode: 0o600 });
   await files.rename(temporary, file);

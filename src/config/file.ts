@@ -1,8 +1,9 @@
-import { promises as files, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { configFolder } from './folder.ts';
+import { makeFolder } from './make-folder.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */
@@ -50,8 +51,15 @@ export async function changeConfig(
   const work = async () => {
     const config = await readConfig({ environment, machine });
     change(config);
-    await files.mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
+    try {
+      makeFolder(path.dirname(file));
+      await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
+    } catch (error) {
+      throw new UsageError(`the settings cannot be written to ${file}: ${(error as Error).message}`, {
+        next: 'make the folder writable and free some space, or name another with HOOKTRAIL_CONFIG_DIR',
+        cause: error,
+      });
+    }
   };
   await withLock(`settings ${file}`, surroundings, work, { patience: 10_000, subject: 'the saved settings' });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, constants, lstat, mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../config/make-folder.ts';
 import type { Machine } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
@@ -18,7 +19,7 @@ export async function lockFolder(name: string, user: User): Promise<string> {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 3);
   const home = path.join(user.userHome, '.hooktrail', 'locks', hash);
   try {
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    makeFolder(home);
     await access(home, constants.W_OK | constants.X_OK);
     return home;
   } catch (error) {

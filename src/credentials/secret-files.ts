@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promises as files, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { configFolder } from '../config/folder.ts';
+import { makeFolder } from '../config/make-folder.ts';
 import { replaceFile } from '../config/replace-file.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -38,7 +39,7 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
 export async function writeSecretFile(file: string, content: Uint8Array): Promise<void> {
   const folder = path.dirname(file);
   try {
-    await files.mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     await files.chmod(folder, 0o700);
     await replaceFile(file, content);
   } catch (error) {

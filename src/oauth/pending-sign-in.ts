@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, unlink } from 'node:fs/promises';
+import { readFile, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { configFolder } from '../config/folder.ts';
+import { makeFolder } from '../config/make-folder.ts';
 import { replaceFile } from '../config/replace-file.ts';
 import { resolveSettings, type SettingFlags, type Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
@@ -52,7 +53,7 @@ export async function savePending(
     settings: texts,
   };
   const file = pendingFile(settings.profile, context);
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(path.dirname(file));
   await replaceFile(file, `${JSON.stringify(saved, null, 2)}\n`);
 }
 

@@ -1,14 +1,22 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { configFolder } from '../config/folder.ts';
+import { makeFolder } from '../config/make-folder.ts';
 import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
 
-/** The journal of a profile that none is named for, in a folder that exists. */
+/** The journal of a profile that none is named for, in a folder that exists. Throws `UsageError` where there can be none. */
 export async function defaultJournal(
   profile: string,
   context: Pick<Context, 'environment' | 'machine'>,
 ): Promise<string> {
   const folder = path.join(configFolder(context), 'webhooks');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    throw new UsageError(`there can be no journal in ${folder}: ${(error as Error).message}`, {
+      next: 'make the folder writable, or name a file elsewhere with --journal',
+      cause: error,
+    });
+  }
   return path.join(folder, `${profile}.journal`);
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../config/make-folder.ts';
 import type { Context } from '../context.ts';
 import { withLock } from '../credentials/lock.ts';
 import { conditionOf, describeSelf } from '../credentials/lock-holder.ts';
@@ -51,7 +51,7 @@ export async function openJournal(
   const lock = { folder, subject: `the journal ${real}` };
   try {
     refuseForeign(real);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return await withLock('journal', context, () => openLocked(real, options, context), lock);
   } catch (error) {
     // A folder that may not be written, a disk that is full.
