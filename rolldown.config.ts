@@ -149,7 +149,7 @@ const together = Object.entries({
   ],
   table: [
     'output/(cell-kind|cell-width|default-columns|fit-columns|item-cells|item-members|json-bytes|json-cursor)',
-    'output/(numbers-text|status-text|table-cell|table-items|table-layout|table-text|value-text)',
+    'output/(numbers-text|progress-text|table-cell|table-items|table-layout|table-text|value-text)',
   ],
 }).map(([name, modules]) => ({
   name,

@@ -32,14 +32,14 @@ async function explain(error: unknown, argv: readonly string[], context: Context
   const { stderr, environment } = context;
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
-  const [{ errorText }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
+  const [{ errorText }, { colorLevel, paletteOf }, { safeFor }] = await Promise.all([
     import('./output/error-text.ts'),
     import('./output/palette.ts'),
     import('./output/terminal-safe.ts'),
   ]);
   const colored = argv.includes('--no-color') ? false : undefined;
   const palette = await paletteOf(colorLevel(stderr, environment, colored));
-  const safe = stderr.isTerminal ? terminalSafe : (text: string) => text;
+  const safe = safeFor(stderr);
   let text = errorText(error, palette, safe);
   if (argv.includes('--debug') && error instanceof Error && !(error instanceof HooktrailError)) {
     text += `${safe(error.stack ?? '')}\n`;

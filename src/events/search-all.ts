@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import type { Service } from '../http/service.ts';
-import type { FormatOptions } from '../output/format-flags.ts';
-import { createItemWriter } from '../output/item-format.ts';
+import { createItemWriter, type FormatOptions } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { pageFetcher } from './fetch-page.ts';

@@ -29,8 +29,8 @@ export function timeForms(text: string): readonly string[] {
   ];
 }
 
-/** A status in the colour of what it means. */
-export function statusText(text: string, padded: string, palette: Palette): string {
+/** A status, `padded` as it is shown, in the colour of what it means. */
+export function coloredStatus(text: string, padded: string, palette: Palette): string {
   if (BAD.test(text)) return palette.bad(padded);
   if (GOOD.test(text)) return palette.good(padded);
   return WAITING.test(text) ? palette.caution(padded) : padded;

@@ -1,20 +1,20 @@
-import { stringify } from 'csv-stringify/sync';
 import type { Output } from '../context.ts';
 import { csvCell, csvText } from './csv-cell.ts';
+import { csvLines } from './csv-lines.ts';
 import { csvColumns, emptyColumns, nothingFound } from './default-columns.ts';
 import type { FieldPath } from './field-path.ts';
 import { createRowReader } from './item-cells.ts';
 import type { FormatOptions, ItemPage, ItemWriter } from './item-format.ts';
 import { membersOf } from './item-members.ts';
 import type { Reporter } from './reporter.ts';
-import { terminalSafe } from './terminal-safe.ts';
+import { safeFor } from './terminal-safe.ts';
 
 /**
- * CSV as RFC 4180 has it, lines ended by CR LF, UTF-8. Without `fields` the first page decides the columns, and a
+ * Items as CSV. Without `fields` the first page decides the columns, and a
  * warning tells once of a later field that has none. Without matches the header names the standard fields.
  */
 export function createCsvWriter(options: FormatOptions, stdout: Output, reporter: Reporter): ItemWriter {
-  const safe = stdout.isTerminal ? terminalSafe : (text: string) => text;
+  const safe = safeFor(stdout);
   const cellOf = (bytes: Buffer, start: number, end: number) =>
     safe(csvCell(bytes, start, end, options.csvRaw === true));
   let read: ((page: ItemPage) => string[][]) | undefined;
@@ -32,25 +32,15 @@ export function createCsvWriter(options: FormatOptions, stdout: Output, reporter
     write: async (page) => {
       if (page.count === 0) return;
       const lines: string[][] = [];
-      if (!read) lines.push(open(options.fields ?? csvColumns(membersOf(page), options.columns)));
+      if (!read) lines.push(open(options.fields ?? csvColumns(membersOf(page), options.list)));
       for (const row of read?.(page) ?? []) lines.push(row);
       await stdout.write(csvLines(lines));
     },
     end: async () => {
       if (read) return;
-      await stdout.write(csvLines([open(options.fields ?? emptyColumns(options.columns))]));
-      reporter.notice(nothingFound(options.columns));
+      await stdout.write(csvLines([open(options.fields ?? emptyColumns(options.list))]));
+      reporter.notice(nothingFound(options.list));
     },
     abort: async () => {},
   };
-}
-
-function csvLines(rows: readonly string[][]): string {
-  return stringify(rows as string[][], {
-    record_delimiter: '\r\n',
-    // RFC 4180, section 2.6: a line break of any kind belongs in quotes.
-    quoted_match: /[\r\n]/,
-    // An empty line would read as no record at all.
-    quoted_empty: rows[0]?.length === 1,
-  });
 }

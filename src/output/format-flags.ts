@@ -4,8 +4,6 @@ import { UsageError } from '../errors.ts';
 import { parseFieldPaths } from './field-path.ts';
 import type { FormatName, FormatOptions, ListKind } from './item-format.ts';
 
-export type { FormatOptions } from './item-format.ts';
-
 /** The format flags as typed. */
 export interface FormatFlags {
   readonly output?: string;
@@ -48,7 +46,7 @@ export async function checkJq(_: Command, command: Command): Promise<void> {
 /** The format that the flags ask for. Throws `UsageError` where they contradict each other. */
 export function formatOptions(
   flags: FormatFlags,
-  columns: ListKind,
+  list: ListKind,
   formats: readonly FormatName[] = FORMATS,
 ): FormatOptions {
   const asked = new Map<FormatName, string>();
@@ -72,7 +70,7 @@ export function formatOptions(
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
   return {
     format,
-    columns,
+    list,
     ...(flags.fields === undefined ? {} : { fields: parseFieldPaths(flags.fields) }),
     ...(flags.jq === undefined ? {} : { jq: flags.jq }),
     ...(flags.csvRaw ? { csvRaw: true } : {}),

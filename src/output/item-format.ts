@@ -4,7 +4,7 @@ import type { Reporter } from './reporter.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
 
-/** Which default columns a list has. */
+/** What is listed: it decides the default columns, and what an empty list says. */
 export type ListKind = 'events' | 'event-types';
 
 export interface FormatOptions {
@@ -17,7 +17,7 @@ export interface FormatOptions {
   readonly csvRaw?: boolean;
   /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
   readonly sample?: ItemPage;
-  readonly columns: ListKind;
+  readonly list: ListKind;
 }
 
 /**

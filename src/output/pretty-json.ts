@@ -1,5 +1,5 @@
 import type { Output } from '../context.ts';
-import { statusText } from './cell-kind.ts';
+import { coloredStatus } from './cell-kind.ts';
 import type { ItemWriter } from './item-format.ts';
 import { valueEnd } from './json-bytes.ts';
 import type { Palette } from './palette.ts';
@@ -63,7 +63,7 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
 }
 
 function colored(token: string, first: number, name: string, text: string, palette: Palette): string {
-  if (first === 0x22) return /status$/i.test(name) ? statusText(text, token, palette) : token;
+  if (first === 0x22) return /status$/i.test(name) ? coloredStatus(text, token, palette) : token;
   // Literals and numbers.
   return first >= 0x61 ? palette.dim(token) : palette.caution(token);
 }

@@ -1,20 +1,8 @@
 import type { Context } from '../context.ts';
 import { plain } from './palette.ts';
+import type { ProgressState } from './progress-text.ts';
 import type { Reporter } from './reporter.ts';
 import { terminalSafeLine } from './terminal-safe.ts';
-
-export interface ProgressState {
-  readonly pages?: number | undefined;
-  readonly events?: number | undefined;
-  /** Events there are in all, where the service tells. */
-  readonly total?: number | undefined;
-  /** Events a second; worked out from the time that passed where it is not given. */
-  readonly rate?: number | undefined;
-  /** Time until the end where it can be told. */
-  readonly secondsLeft?: number | undefined;
-  /** What the read waits for; empty when it goes on. */
-  readonly note?: string | undefined;
-}
 
 export interface Progress {
   /** Replaces the parts that are given. Nothing is printed here: frames come at their own pace. */
@@ -45,7 +33,11 @@ export function startProgress(
   let redraw = () => {};
   let stopped = false;
   const show = async () => {
-    const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./cell-width.ts')]);
+    const [{ default: ora }, { cutTo }, { progressText }] = await Promise.all([
+      import('ora'),
+      import('./cell-width.ts'),
+      import('./progress-text.ts'),
+    ]);
     if (stopped) return;
     const text = () => {
       const line = progressText(label, state, (clock.now() - startedAt) / 1000);
@@ -80,35 +72,4 @@ export function startProgress(
       clear = () => {};
     },
   };
-}
-
-/** One line: `searching: 12 pages, 6,000 of 200,000 events (3%), 4,500/s; note`. */
-export function progressText(label: string, state: ProgressState, seconds: number): string {
-  const { pages, events, total, note } = state;
-  const parts: string[] = [];
-  if (pages !== undefined) parts.push(`${grouped(pages)} ${pages === 1 ? 'page' : 'pages'}`);
-  if (events !== undefined) {
-    const percent = total ? ` (${Math.min(100, Math.floor((100 * events) / total))}%)` : '';
-    parts.push(
-      total === undefined
-        ? `${grouped(events)} events`
-        : `${grouped(events)} of ${grouped(total)} events${percent}`,
-    );
-  }
-  const rate = state.rate ?? (events !== undefined && seconds >= 0.1 ? events / seconds : undefined);
-  if (rate) parts.push(`${grouped(Math.round(rate))}/s`);
-  if (state.secondsLeft !== undefined) parts.push(`${timeLeft(state.secondsLeft)} left`);
-  return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;
-}
-
-/** `5 s`, `2 min 5 s`, `1 h 20 min`. */
-function timeLeft(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-}
-
-function grouped(number: number): string {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }

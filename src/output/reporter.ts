@@ -1,7 +1,7 @@
 import type { GlobalFlags } from '../command.ts';
 import type { Context } from '../context.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
-import { terminalSafe } from './terminal-safe.ts';
+import { safeFor } from './terminal-safe.ts';
 
 /** How a command talks to a person, on standard error. */
 export interface Reporter {
@@ -26,7 +26,7 @@ export async function createReporter(context: Context, flags: GlobalFlags): Prom
   const { stdout, stderr, environment } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const line = (text: string) => void stderr.write(`${text}\n`).catch(() => undefined);
-  const safe = stderr.isTerminal ? terminalSafe : (text: string) => text;
+  const safe = safeFor(stderr);
   const verbose = flags.verbose === true || flags.debug === true;
   return {
     quiet: flags.quiet === true,

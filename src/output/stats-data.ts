@@ -1,8 +1,9 @@
-import { stringify } from 'csv-stringify/sync';
+import type { Output } from '../context.ts';
 import { failureRate, type Stats, type Tally } from '../events/stats.ts';
 import { csvText } from './csv-cell.ts';
+import { csvLines } from './csv-lines.ts';
 import { UNLISTED } from './stats-text.ts';
-import { terminalSafe } from './terminal-safe.ts';
+import { safeFor } from './terminal-safe.ts';
 
 /** The statistics as a value for JSON. Times as they were sent to the service; null where a number was not asked for. */
 export function statsJson({ window, types, buckets, ...whole }: Stats) {
@@ -20,9 +21,9 @@ function tallyJson(tally: Tally) {
   return { total, success, failed, failureRate: failureRate(tally) };
 }
 
-/** The table of types as CSV (RFC 4180). */
-export function statsCsv({ types }: Stats, forTerminal: boolean): string {
-  const safe = forTerminal ? terminalSafe : (text: string) => text;
+/** The table of types as CSV. */
+export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>): string {
+  const safe = safeFor(output);
   const rows = types.map((type) => [
     safe(csvText(type.eventType ?? UNLISTED, false)),
     type.total,
@@ -30,8 +31,5 @@ export function statsCsv({ types }: Stats, forTerminal: boolean): string {
     type.failed,
     failureRate(type),
   ]);
-  return stringify([['eventType', 'total', 'success', 'failed', 'failureRate'], ...rows], {
-    record_delimiter: '\r\n',
-    quoted_match: /[\r\n]/,
-  });
+  return csvLines([['eventType', 'total', 'success', 'failed', 'failureRate'], ...rows]);
 }

@@ -1,7 +1,6 @@
-import type { Stats } from '../events/stats.ts';
-import { failureRate, type TypeTally } from '../events/stats.ts';
+import { failureRate, type Stats, type TypeTally } from '../events/stats.ts';
 import { bar, rateScale } from './bars.ts';
-import { cellWidth, cutTo, padTo } from './cell-width.ts';
+import { cutTo, padTo, widest } from './cell-width.ts';
 import { grouped, percent } from './numbers-text.ts';
 import type { Palette } from './palette.ts';
 import { oneLine } from './table-cell.ts';
@@ -95,8 +94,4 @@ function nameOf({ eventType }: TypeTally, forTerminal: boolean): string {
 function numbersOf(type: TypeTally, rates: boolean): string[] {
   if (!rates) return [grouped(type.total)];
   return [grouped(type.failed as number), grouped(type.success as number), percent(failureRate(type) ?? 0)];
-}
-
-function widest(texts: readonly string[]): number {
-  return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);
 }

@@ -1,5 +1,5 @@
 import { NONE } from './table-layout.ts';
-import { terminalSafeLine } from './terminal-safe.ts';
+import { terminalSafeLine, unicodeEscape } from './terminal-safe.ts';
 import { valueText } from './value-text.ts';
 
 /** Line ends of any kind, and tabs: a row of a table stays a row, and its columns stay where they are. */
@@ -22,9 +22,5 @@ export function plainCell(bytes: Buffer, start: number, end: number): string {
 export function oneLine(text: string, forTerminal: boolean): string {
   // Half a surrogate pair is written as U+FFFD in the end, and measured as that.
   const whole = text.toWellFormed();
-  return (forTerminal ? terminalSafeLine(whole) : whole).replace(BREAKS, escaped);
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return (forTerminal ? terminalSafeLine(whole) : whole).replace(BREAKS, unicodeEscape);
 }

@@ -30,7 +30,7 @@ export async function createTableWriter(
   let table: { read: (page: ItemPage) => string[][]; columns: Column[] } | undefined;
 
   const open = async (page: ItemPage) => {
-    const fields = options.fields ?? tableColumns(membersOf(page), options.columns);
+    const fields = options.fields ?? tableColumns(membersOf(page), options.list);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
     const measured = options.sample ? [...rows, ...read(options.sample)] : rows;
@@ -51,7 +51,7 @@ export async function createTableWriter(
       if (page.count > 0) await stdout.write(table ? more(page, table) : await open(page));
     },
     end: async () => {
-      if (!table) reporter.notice(nothingFound(options.columns));
+      if (!table) reporter.notice(nothingFound(options.list));
     },
     abort: async () => {},
   };

@@ -1,5 +1,5 @@
-import { type CellKind, kindOf, statusText, timeForms } from './cell-kind.ts';
-import { cellWidth, cutTo, padTo } from './cell-width.ts';
+import { type CellKind, coloredStatus, kindOf, timeForms } from './cell-kind.ts';
+import { cellWidth, cutTo, padTo, widest } from './cell-width.ts';
 import { type ColumnSizes, fitColumns } from './fit-columns.ts';
 import type { Palette } from './palette.ts';
 
@@ -58,7 +58,7 @@ export function fittedCells(row: readonly string[], columns: readonly Column[], 
   return columns.map(({ index, kind, width }) => {
     const text = row[index] as string;
     const cell = padTo(kind === 'time' ? timeTo(text, width) : cutTo(text, width), width);
-    return kind === 'status' ? statusText(text, cell, palette) : cell;
+    return kind === 'status' ? coloredStatus(text, cell, palette) : cell;
   });
 }
 
@@ -107,8 +107,4 @@ function timeTo(text: string, width: number): string {
 
 function columnTexts(rows: readonly (readonly string[])[], index: number): string[] {
   return rows.map((row) => row[index] as string);
-}
-
-function widest(texts: readonly string[]): number {
-  return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);
 }

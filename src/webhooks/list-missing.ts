@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import type { Query } from '../events/query.ts';
 import type { Service } from '../http/service.ts';
-import type { FormatOptions } from '../output/format-flags.ts';
+import type { FormatOptions } from '../output/item-format.ts';
 import { createItemWriter } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';

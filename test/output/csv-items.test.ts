@@ -9,7 +9,7 @@ import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/output
 async function csv(pages: string[][], more: Partial<FormatOptions> = {}, columns?: number) {
   const stdout = fakeOutput(columns);
   const reporter = fakeReporter();
-  const options = { format: 'csv', columns: 'events', ...more } as const;
+  const options = { format: 'csv', list: 'events', ...more } as const;
   const writer = await createItemWriter(options, itemContext(stdout), reporter);
   for (const page of pages) await writer.write(pageOf(page));
   await writer.end();

@@ -20,7 +20,7 @@ describe('format flags', () => {
     [['--jq', '.'], { format: 'json', jq: '.' }],
     [['--jq', '.', '--ndjson'], { format: 'ndjson', jq: '.' }],
   ])('%j', (argv, options) => {
-    expect(parse(...argv)).toEqual({ columns: 'events', ...options });
+    expect(parse(...argv)).toEqual({ list: 'events', ...options });
   });
 
   test.each([

@@ -12,7 +12,7 @@ const pages = [
 async function jq(program: string, more: Partial<FormatOptions> = {}, columns?: number) {
   const stdout = fakeOutput(columns);
   const reporter = fakeReporter();
-  const options = { format: 'json', jq: program, columns: 'events', ...more } as const;
+  const options = { format: 'json', jq: program, list: 'events', ...more } as const;
   const writer = await createItemWriter(options, itemContext(stdout), reporter);
   for (const page of pages) await writer.write(pageOf(page));
   await writer.end();
@@ -79,7 +79,7 @@ describe('--jq', () => {
 
   test('prints what came before a failure', async () => {
     const stdout = fakeOutput();
-    const options = { format: 'ndjson', jq: '.[0]', columns: 'events' } as const;
+    const options = { format: 'ndjson', jq: '.[0]', list: 'events' } as const;
     const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
     await expect(writer.write(pageOf(['[1]', '[2]', '3']))).rejects.toThrow(
       '--jq: Cannot index number with number',
@@ -90,7 +90,7 @@ describe('--jq', () => {
   test('an item that fails is no success with --ndjson, also where the one behind it is fine', async () => {
     const stdout = fakeOutput();
     const reporter = fakeReporter();
-    const options = { format: 'ndjson', jq: '.a.b', columns: 'events' } as const;
+    const options = { format: 'ndjson', jq: '.a.b', list: 'events' } as const;
     const writer = await createItemWriter(options, itemContext(stdout), reporter);
     const items = [
       '{"a":{"b":1}}',
@@ -113,7 +113,7 @@ describe('--jq', () => {
 
   test('prints nothing about a part of the array when the read fails', async () => {
     const stdout = fakeOutput();
-    const options = { format: 'json', jq: 'length', columns: 'events' } as const;
+    const options = { format: 'json', jq: 'length', list: 'events' } as const;
     const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
     await writer.write(pageOf(['1']));
     await writer.abort();
@@ -121,7 +121,7 @@ describe('--jq', () => {
   });
 
   test('says in words that an array is too large for it', async () => {
-    const options = { format: 'json', jq: 'length', columns: 'events' } as const;
+    const options = { format: 'json', jq: 'length', list: 'events' } as const;
     const writer = await createItemWriter(options, itemContext(fakeOutput()), fakeReporter());
     await writer.write(pageOf([`"${'x'.repeat(150e6)}"`]));
     await expect(writer.end()).rejects.toMatchObject({

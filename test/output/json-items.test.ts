@@ -12,7 +12,7 @@ async function print(
   columns?: number,
 ) {
   const stdout = fakeOutput(columns);
-  const options = { format, columns: 'events', ...more } as const;
+  const options = { format, list: 'events', ...more } as const;
   const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
   for (const page of pages) await writer.write(page);
   await writer.end();
@@ -67,7 +67,7 @@ describe('--json', () => {
   test('stays valid when the read fails', async () => {
     const stdout = fakeOutput();
     const writer = await createItemWriter(
-      { format: 'json', columns: 'events' },
+      { format: 'json', list: 'events' },
       itemContext(stdout),
       fakeReporter(),
     );

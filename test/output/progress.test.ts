@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
-import { progressText, startProgress } from '../../src/output/progress.ts';
+import { startProgress } from '../../src/output/progress.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
 const clock = { now: () => Date.now(), sleep: async () => {} };
@@ -9,19 +9,6 @@ const start = (stderr: FakeOutput, environment = {}, quiet = false) =>
 const shown = (stderr: FakeOutput) => stripVTControlCharacters(stderr.text);
 
 describe('progress', () => {
-  test('tells pages, events, total and rate', () => {
-    expect(progressText('searching', {}, 0)).toBe('searching');
-    expect(progressText('searching', { pages: 1, events: 500 }, 0.5)).toBe(
-      'searching: 1 page, 500 events, 1,000/s',
-    );
-    expect(progressText('searching', { pages: 12, events: 6000, total: 200_000, note: 'waiting' }, 2)).toBe(
-      'searching: 12 pages, 6,000 of 200,000 events (3%), 3,000/s; waiting',
-    );
-    expect(progressText('searching', { events: 0, total: 0, rate: 7 }, 1)).toBe(
-      'searching: 0 of 0 events, 7/s',
-    );
-  });
-
   test('appears on a terminal after a while and leaves no trace', async () => {
     const stderr = fakeOutput(40);
     const progress = start(stderr);

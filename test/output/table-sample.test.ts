@@ -7,7 +7,7 @@ const event = (eventType: string) => `{"eventType":"${eventType}","eventId":"1"}
 test('a sample makes columns wide enough for rows to come, and is not printed', async () => {
   const stdout = fakeOutput(60);
   const sample = pageOf([event('recipient.authentication_failed')]);
-  const options = { format: 'table', columns: 'events', sample } as const;
+  const options = { format: 'table', list: 'events', sample } as const;
   const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
   await writer.write(pageOf([event('a')]));
   await writer.write(pageOf([event('recipient.authentication_failed')]));

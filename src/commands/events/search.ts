@@ -8,12 +8,8 @@ import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/fi
 import { addPageFlags, PAGE_SIZE, type PageFlags, pageOptions } from '../../events/page-flags.ts';
 import type { Query } from '../../events/query.ts';
 import type { ReadOptions } from '../../events/read-pages.ts';
-import {
-  addFormatFlags,
-  type FormatFlags,
-  type FormatOptions,
-  formatOptions,
-} from '../../output/format-flags.ts';
+import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import type { FormatOptions } from '../../output/item-format.ts';
 
 interface Flags extends FilterFlags, PageFlags, FormatFlags, SettingFlags {
   readonly limit?: number;

@@ -85,9 +85,9 @@ async function print(
     return;
   }
   const { statsCsv, statsJson } = await import('../../output/stats-data.ts');
-  if (format === 'csv') await stdout.write(statsCsv(stats, stdout.isTerminal));
+  if (format === 'csv') await stdout.write(statsCsv(stats, stdout));
   else {
-    const { printJson } = await import('../../output/json-value.ts');
+    const { printJson } = await import('../../output/print-json.ts');
     await printJson(statsJson(stats), jq, context, reporter);
   }
 }

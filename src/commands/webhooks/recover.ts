@@ -7,12 +7,8 @@ import { UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
 import type { Query } from '../../events/query.ts';
 import type { Service } from '../../http/service.ts';
-import {
-  addFormatFlags,
-  type FormatFlags,
-  type FormatOptions,
-  formatOptions,
-} from '../../output/format-flags.ts';
+import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import type { FormatOptions } from '../../output/item-format.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
 import { journalFlag } from '../../webhooks/journal-flag.ts';
 import { span } from '../../webhooks/span.ts';

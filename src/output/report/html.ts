@@ -1,4 +1,4 @@
-import { terminalSafe } from '../terminal-safe.ts';
+import { terminalSafe, unicodeEscape } from '../terminal-safe.ts';
 
 /** Text that is HTML already; everything else is escaped when it is put into a page. */
 export class Html {
@@ -44,7 +44,7 @@ export function escaped(text: string): string {
 export function visible(text: string): string {
   return terminalSafe(text).replace(
     /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
-    (half) => `\\u${half.charCodeAt(0).toString(16)}`,
+    unicodeEscape,
   );
 }
 

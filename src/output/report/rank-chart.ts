@@ -11,10 +11,9 @@ export interface Rank {
 
 const ROW = 34;
 
-/** Bars below each other, the name above each bar: long names have room on a phone too. */
+/** Bars below each other, largest first, the name above each bar: long names have room on a phone too. */
 export function rankChart(title: string, ranks: readonly Rank[]): Html {
-  const longest = ranks.map(({ name }) => name);
-  const label = escaped(`${title}: ${ranks.length} bars, the largest is ${longest[0]}`);
+  const label = escaped(`${title}: ${ranks.length} bars, the largest is ${ranks[0]?.name}`);
   return bothWidths((width) => {
     const characters = width > 500 ? 110 : 34;
     return drawn(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderTable } from '../../src/output/text-table.ts';
+import { renderTable } from '../../src/output/render-table.ts';
 import { fakeOutput, fakeReporter } from '../support/outputs.ts';
 
 const header = ['', 'profile', 'event service'];
