@@ -1,3 +1,4 @@
+import { isLoopback } from '../config/values.ts';
 import type { Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
@@ -13,7 +14,11 @@ export function proxyFor(protocol: string, environment: Environment): URL | unde
   const text = environment[name];
   if (!text) return undefined;
   const address = text.includes('://') ? text : `http://${text}`;
-  if (URL.canParse(address) && SCHEMES.includes(new URL(address).protocol)) return new URL(address);
+  if (URL.canParse(address) && SCHEMES.includes(new URL(address).protocol)) {
+    const proxy = new URL(address);
+    // http: is taken for loopback hosts alone: another machine would read the secrets, and look for the host at itself.
+    return protocol === 'http:' && !isLoopback(proxy) ? undefined : proxy;
+  }
   const shown = text.includes('@') ? 'the value' : `'${text}'`;
   throw new UsageError(
     `${name}: ${shown} is not accepted: the address of a proxy, such as http://proxy.example.com:3128`,

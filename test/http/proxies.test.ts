@@ -51,6 +51,8 @@ test('HTTP_PROXY is asked for http: addresses by their whole address, but for th
   expect(await ask(url, { HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' })).toBe('direct');
   expect(await ask(url, { HTTP_PROXY: proxy.url, no_proxy: '*' })).toBe('direct');
   expect(await ask(url, { HTTPS_PROXY: proxy.url })).toBe('direct');
+  // Another machine can neither reach this host nor be told our secrets in the clear.
+  expect(await ask(url, { HTTP_PROXY: 'http://proxy.invalid:3128' })).toBe('direct');
   expect(proxy.asked).toHaveLength(2);
   server.closeAllConnections();
   server.close();
