@@ -1,7 +1,8 @@
-import path from 'node:path';
 import type { SandboxSettings } from '../../src/sandbox/sandbox.ts';
+import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { hasKeyring, startBus } from '../support/keyring.ts';
+import { sandboxEnv } from '../support/sandbox-env.ts';
 import { measure } from './measure.ts';
 import { program, startSandboxProcess } from './sandbox-process.ts';
 
@@ -31,22 +32,12 @@ export async function signInTo(settings: SandboxSettings): Promise<SignedIn> {
   const bus = hasKeyring ? await startBus() : undefined;
   await bus?.startKeyring('a password of the bench');
   const store = bus ? 'keychain' : 'file';
-  const { authUrl, baseUrl, clientId, clientSecret, vendor, redirectUri } = settings;
-  const env = {
-    ...home.env,
-    ...bus?.env,
-    HOOKTRAIL_STORE: store,
-    HOOKTRAIL_AUTH_URL: authUrl,
-    HOOKTRAIL_BASE_URL: baseUrl,
-    HOOKTRAIL_CLIENT_ID: clientId,
-    HOOKTRAIL_VENDOR: vendor,
-    HOOKTRAIL_REDIRECT_URI: redirectUri,
-  };
-  const browser = path.resolve(import.meta.dirname, '../support/browser-command.mjs');
+  const { HOOKTRAIL_CLIENT_SECRET, ...configured } = sandboxEnv(settings);
+  const env = { ...home.env, ...bus?.env, ...configured, HOOKTRAIL_STORE: store };
   await measure({
     file: process.execPath,
     args: [program, 'login', '--quiet'],
-    env: { ...env, HOOKTRAIL_BROWSER: browser, HOOKTRAIL_CLIENT_SECRET: clientSecret },
+    env: { ...env, HOOKTRAIL_BROWSER: browserCommand, HOOKTRAIL_CLIENT_SECRET },
   });
   return {
     env,

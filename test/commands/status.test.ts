@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { accessTokenOf } from '../support/access-token.ts';
 import { startRefreshing } from '../support/refreshing.ts';
+import { accessTokenOf } from '../support/sandbox-client.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { browserCommand } from '../support/browser.ts';
 import { type Bus, hasKeyring, startBus } from '../support/keyring.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
@@ -21,10 +22,13 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     await bus[Symbol.asyncDispose]();
   });
 
-  const browser = path.resolve(import.meta.dirname, '../support/browser-command.mjs');
   const login = () =>
     at.run(['login'], {
-      env: { ...env, HOOKTRAIL_BROWSER: browser, HOOKTRAIL_CLIENT_SECRET: at.sandbox.settings.clientSecret },
+      env: {
+        ...env,
+        HOOKTRAIL_BROWSER: browserCommand,
+        HOOKTRAIL_CLIENT_SECRET: at.sandbox.settings.clientSecret,
+      },
     });
   const refreshes = () => at.sandbox.log.filter(({ grantType }) => grantType === 'refresh_token').length;
 

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeAll } from '../../src/manual/describe.ts';
+import { browserCommand } from '../support/browser.ts';
 import { freePort } from '../support/ports.ts';
 import { run, start } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
@@ -57,7 +58,7 @@ describe('whom the program speaks to', () => {
     env = {
       ...signingIn.env,
       HOOKTRAIL_API_TOKEN: 'a token of the webhook',
-      HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+      HOOKTRAIL_BROWSER: browserCommand,
       NODE_OPTIONS: `--import=${pathToFileURL(watcher)}`,
       SOCKET_LOG: log,
     };

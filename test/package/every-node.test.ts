@@ -5,8 +5,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
+import { sandboxEnv } from '../support/sandbox-env.ts';
 import { type Installed, install, pack } from '../support/tarball.ts';
 
 const execute = promisify(execFile);
@@ -49,17 +51,11 @@ describe.skipIf(!hasBuilds)('the packed program', () => {
       const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
       await using sandbox = await startSandbox({ events: 30, autoApprove: true, redirectUri });
       await using home = await createHome();
-      const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
       const { HOOKTRAIL_CONFIG_DIR: _, ...plain } = home.env;
       const env = {
         ...plain,
-        HOOKTRAIL_AUTH_URL: authUrl,
-        HOOKTRAIL_BASE_URL: baseUrl,
-        HOOKTRAIL_CLIENT_ID: clientId,
-        HOOKTRAIL_CLIENT_SECRET: clientSecret,
-        HOOKTRAIL_VENDOR: vendor,
-        HOOKTRAIL_REDIRECT_URI: redirectUri,
-        HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+        ...sandboxEnv(sandbox.settings),
+        HOOKTRAIL_BROWSER: browserCommand,
       };
       expect(await call(node, ['login', '--quiet'], env)).toMatchObject({ code: 0, stdout: '' });
       const search = await call(node, ['events', 'search', '--json'], env);

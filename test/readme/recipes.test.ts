@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
+import { binFolder } from '../support/bin-folder.ts';
+import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 import { startSigningIn } from '../support/signing-in.ts';
-import { binFolder } from './bin-folder.ts';
 
 const readme = await readFile(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');
 const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
-const browser = path.resolve(import.meta.dirname, '../support/browser-command.mjs');
 
 function blockWith(start: string): string {
   const found = blocks.filter((text) => text.startsWith(start));
@@ -50,7 +50,7 @@ test.skipIf(!isPosix)('the lines for the sandbox sign in to it and search', { ti
   const env = {
     ...home.env,
     PATH: `${await binFolder(home.folder, inject('program'))}:${home.env['PATH']}`,
-    HOOKTRAIL_BROWSER: browser,
+    HOOKTRAIL_BROWSER: browserCommand,
   };
   const printed = await new Promise<string>((resolve) => {
     execFile('sh', ['-c', `${lines}\nkill $!`], { env, cwd: home.folder }, (_, stdout) => resolve(stdout));
@@ -65,7 +65,7 @@ test.skipIf(!isPosix)(
     await using signingIn = await startSigningIn({ events: 0 });
     const { sandbox, home } = signingIn;
     await signingIn.run(['login', '--store', 'file'], {
-      env: { ...signingIn.env, HOOKTRAIL_BROWSER: browser },
+      env: { ...signingIn.env, HOOKTRAIL_BROWSER: browserCommand },
     });
     expect(await asCron(home.folder)).toEqual({ printed: '', mail: '' });
 

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { binFolder } from '../support/bin-folder.ts';
+import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
+import { sandboxEnv } from '../support/sandbox-env.ts';
 import { screenOf } from '../support/terminal.ts';
 
 /** The end of the seeded history: what is shown does not depend on the day it is run. */
@@ -27,28 +30,15 @@ export async function openStage(program: string): Promise<Stage> {
   const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
   const sandbox = await startSandbox({ now: NOW, events: 5000, seed: 1, autoApprove: true, redirectUri });
   const home = await createHome();
-  const folder = path.join(home.folder, 'bin');
-  await mkdir(folder);
-  await writeFile(
-    path.join(folder, 'hooktrail'),
-    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
-    { mode: 0o755 },
-  );
-  const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
   const env = {
     ...home.env,
-    PATH: `${folder}:${process.env['PATH']}`,
-    HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
-    HOOKTRAIL_AUTH_URL: authUrl,
-    HOOKTRAIL_BASE_URL: baseUrl,
-    HOOKTRAIL_CLIENT_ID: clientId,
-    HOOKTRAIL_CLIENT_SECRET: clientSecret,
-    HOOKTRAIL_VENDOR: vendor,
-    HOOKTRAIL_REDIRECT_URI: redirectUri,
+    ...sandboxEnv(sandbox.settings),
+    PATH: `${await binFolder(home.folder, program)}:${home.env['PATH']}`,
+    HOOKTRAIL_BROWSER: browserCommand,
   };
   const shown = (text: string) =>
     text
-      .replaceAll(new URL(baseUrl).host, new URL(SHOWN_ORIGIN).host)
+      .replaceAll(new URL(sandbox.settings.baseUrl).host, new URL(SHOWN_ORIGIN).host)
       .replaceAll(encodeURIComponent(redirectUri), encodeURIComponent('http://127.0.0.1:8976/callback'))
       .replaceAll(home.env['HOOKTRAIL_CONFIG_DIR'] as string, SHOWN_FOLDER);
   const print = async (command: string) => shown(await shell(command, env, home.folder));

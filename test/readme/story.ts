@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
+import { binFolder } from '../support/bin-folder.ts';
+import { browserCommand } from '../support/browser.ts';
 import { type HandlerServer, startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
-import { binFolder } from './bin-folder.ts';
 
 const SECTION = /^## Webhooks\n[\s\S]*?(?=^## )/m;
 const SET_UP = /^```sh\n([\s\S]*?)^```$/m;
@@ -65,7 +65,7 @@ async function openShell(handler: HandlerServer, program: string): Promise<Shell
   const env = {
     ...home.env,
     PATH: `${await binFolder(home.folder, program)}:${home.env['PATH']}`,
-    HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/browser-command.mjs'),
+    HOOKTRAIL_BROWSER: browserCommand,
     OWN_REDIRECT_URI: `http://127.0.0.1:${redirectPort}/callback`,
   };
   const child = spawn('sh', ['-s'], { env, cwd: home.folder, detached: true });

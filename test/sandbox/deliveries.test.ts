@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { payloadOf } from '../../src/sandbox/deliveries/payload.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { accessTokenOf } from '../support/access-token.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { run, start } from '../support/program.ts';
+import { accessTokenOf } from '../support/sandbox-client.ts';
 
 const quick = { apiToken: 'tok-en', spreadMs: 20, retryDelaysMs: [10, 20] };
 

@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../src/sandbox/behaviour.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { redirectOf } from '../support/browser.ts';
 import {
   authorized,
   authorizeUrl,
-  followToRedirect,
   loopback,
   rawGet,
   refresh,
@@ -32,7 +32,7 @@ async function serviceStatus(token: string): Promise<number> {
 
 describe('authorization request', () => {
   it('ends at the redirect URI with code, scope, iss and state', async () => {
-    const redirect = await followToRedirect(authorizeUrl(sandbox));
+    const redirect = await redirectOf(authorizeUrl(sandbox));
     expect(redirect.origin + redirect.pathname).toBe(loopback);
     expect(Object.fromEntries(redirect.searchParams)).toEqual({
       code: expect.stringMatching(/^[\w-]{20,}$/),
@@ -43,7 +43,7 @@ describe('authorization request', () => {
   });
 
   it('carries no state back when none was sent', async () => {
-    const redirect = await followToRedirect(authorizeUrl(sandbox, { state: undefined }));
+    const redirect = await redirectOf(authorizeUrl(sandbox, { state: undefined }));
     expect(redirect.searchParams.has('state')).toBe(false);
   });
 
@@ -70,7 +70,7 @@ describe('authorization request', () => {
     ['no scope', { scope: undefined }, 'invalid_request'],
     ['half a PKCE', { code_challenge_method: 'S256' }, 'invalid_request'],
   ])('sends the error back with %s', async (_, changes, error) => {
-    const redirect = await followToRedirect(authorizeUrl(sandbox, changes));
+    const redirect = await redirectOf(authorizeUrl(sandbox, changes));
     expect(redirect.searchParams.get('error')).toBe(error);
     expect(redirect.searchParams.get('state')).toBe('a-state');
     expect(redirect.searchParams.get('iss')).toBe(sandbox.settings.issuer);
@@ -114,7 +114,7 @@ describe('token request', () => {
   });
 
   it('takes a code once, and revokes what it gave when it comes again', async () => {
-    const code = (await followToRedirect(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
+    const code = (await redirectOf(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
     const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback };
     const first = await tokenRequest(sandbox, parameters);
     const second = await tokenRequest(sandbox, parameters);
@@ -123,7 +123,7 @@ describe('token request', () => {
   });
 
   it('wants the redirect URI of the authorization request', async () => {
-    const code = (await followToRedirect(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
+    const code = (await redirectOf(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
     const redirect_uri = 'http://127.0.0.1:49153/callback';
     const { body } = await tokenRequest(sandbox, { grant_type: 'authorization_code', code, redirect_uri });
     expect(body.error).toBe('invalid_grant');
@@ -145,7 +145,7 @@ describe('token request', () => {
     const challenge = createHash('sha256').update(verifier).digest('base64url');
     const exchange = async (given: Record<string, string>) => {
       const url = authorizeUrl(sandbox, { code_challenge: challenge, code_challenge_method: 'S256' });
-      const code = (await followToRedirect(url)).searchParams.get('code') ?? '';
+      const code = (await redirectOf(url)).searchParams.get('code') ?? '';
       const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback, ...given };
       return (await tokenRequest(sandbox, parameters)).status;
     };
@@ -235,11 +235,11 @@ describe('control', () => {
 
   it('changes what the redirect and the token answers carry', async () => {
     sandbox.control.behaviour.redirectIssuer = 'https://mixed-up.example';
-    expect((await followToRedirect(authorizeUrl(sandbox))).searchParams.get('iss')).toBe(
+    expect((await redirectOf(authorizeUrl(sandbox))).searchParams.get('iss')).toBe(
       'https://mixed-up.example',
     );
     sandbox.control.behaviour.redirectIssuer = null;
-    expect((await followToRedirect(authorizeUrl(sandbox))).searchParams.has('iss')).toBe(false);
+    expect((await redirectOf(authorizeUrl(sandbox))).searchParams.has('iss')).toBe(false);
     sandbox.control.behaviour.refreshTokens = false;
     expect(await signIn(sandbox)).not.toHaveProperty('refresh_token');
     sandbox.control.behaviour.accessTokenPadding = 6000;

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import path from 'node:path';
 
 /** A browser that follows redirects and keeps no cookies: enough for a sandbox that approves by itself. */
+
+/** The same as a command, for `HOOKTRAIL_BROWSER`. */
+export const browserCommand = path.resolve(import.meta.dirname, 'browser-command.mjs');
 
 export interface Visit {
   readonly status: number;

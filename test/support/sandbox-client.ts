@@ -1,5 +1,8 @@
 import { request } from 'node:http';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox as WholeSandbox } from '../../src/sandbox/sandbox.ts';
+import { redirectOf } from './browser.ts';
+
+type Sandbox = Pick<WholeSandbox, 'settings'>;
 
 /** A plain client of the sandbox, written apart from the program's own: what it shows is what is on the wire. */
 
@@ -31,18 +34,6 @@ export function authorizeUrl(sandbox: Sandbox, changes: Record<string, string | 
   return `${authUrl}/connect/authorize?${new URLSearchParams(given)}`;
 }
 
-/** Follows redirects without cookies up to the client's redirect URI; needs a sandbox that approves by itself. */
-export async function followToRedirect(url: string): Promise<URL> {
-  for (let hops = 0; hops < 6; hops++) {
-    const answer = await fetch(url, { redirect: 'manual' });
-    const location = answer.headers.get('location');
-    if (!location) throw new Error(`no redirect but ${answer.status} ${await answer.text()}`);
-    url = new URL(location, url).href;
-    if (url.startsWith('http://127.0.0.1:49152/')) return new URL(url);
-  }
-  throw new Error('too many redirects');
-}
-
 export async function tokenRequest(
   sandbox: Sandbox,
   parameters: Record<string, string>,
@@ -54,10 +45,17 @@ export async function tokenRequest(
 }
 
 export async function signIn(sandbox: Sandbox, changes: Record<string, string> = {}): Promise<TokenAnswer> {
-  const redirect = await followToRedirect(authorizeUrl(sandbox, changes));
+  const redirect = await redirectOf(authorizeUrl(sandbox, changes));
   const code = redirect.searchParams.get('code') ?? '';
   const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback };
   return (await tokenRequest(sandbox, parameters)).body;
+}
+
+/** The access token of a sign-in to a sandbox that approves by itself. */
+export async function accessTokenOf(sandbox: Sandbox): Promise<string> {
+  const { access_token: token, error } = await signIn(sandbox);
+  if (!token) throw new Error(`no access token: ${error}`);
+  return token;
 }
 
 export function refresh(sandbox: Sandbox, refreshToken: string) {

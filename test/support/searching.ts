@@ -1,8 +1,8 @@
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { accessTokenOf } from './access-token.ts';
 import { createHome } from './home.ts';
 import { type Result, run } from './program.ts';
+import { accessTokenOf } from './sandbox-client.ts';
 
 /** A sandbox and a way to run commands against it, signed in by an access token in the environment. */
 export interface Searching extends AsyncDisposable {

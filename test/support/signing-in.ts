@@ -1,8 +1,9 @@
-import path from 'node:path';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { browserCommand } from './browser.ts';
 import { createHome, type Home } from './home.ts';
 import { freePort } from './ports.ts';
 import { type Options, type Result, type Running, run, start } from './program.ts';
+import { sandboxEnv } from './sandbox-env.ts';
 
 /** A sandbox, a home, and the settings that lead the program in that home to that sandbox. */
 export interface SigningIn extends AsyncDisposable {
@@ -28,17 +29,8 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
   const redirectUri = `http://${host}:${await freePort()}/callback`;
   const sandbox = await startSandbox({ events: 10, autoApprove: true, redirectUri, ...options });
   const home = await createHome();
-  const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
-  const env = {
-    ...home.env,
-    HOOKTRAIL_AUTH_URL: authUrl,
-    HOOKTRAIL_BASE_URL: baseUrl,
-    HOOKTRAIL_CLIENT_ID: clientId,
-    HOOKTRAIL_CLIENT_SECRET: clientSecret,
-    HOOKTRAIL_VENDOR: vendor,
-    HOOKTRAIL_REDIRECT_URI: redirectUri,
-  };
-  const browser = path.resolve(import.meta.dirname, 'browser-command.mjs');
+  // The options may give the sandbox another redirect URI than the program uses.
+  const env = { ...home.env, ...sandboxEnv(sandbox.settings), HOOKTRAIL_REDIRECT_URI: redirectUri };
   return {
     sandbox,
     home,
@@ -52,7 +44,7 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
       return { program, authorizeUrl: new URL(line) };
     },
     signIn: async () => {
-      const result = await run(['login'], { env: { ...env, HOOKTRAIL_BROWSER: browser } });
+      const result = await run(['login'], { env: { ...env, HOOKTRAIL_BROWSER: browserCommand } });
       if (result.code !== 0) throw new Error(`login failed: ${JSON.stringify(result)}`);
     },
     exchanges: () => sandbox.log.filter(({ grantType }) => grantType === 'authorization_code').length,

@@ -1,11 +1,11 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { SandboxSettings } from '../../../src/sandbox/sandbox.ts';
-import { accessTokenOf } from '../../support/access-token.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Running, run, start } from '../../support/program.ts';
+import { accessTokenOf } from '../../support/sandbox-client.ts';
 import { idsOf } from '../../support/searching.ts';
 
 /** The story that the README tells, by the commands that it shows. */

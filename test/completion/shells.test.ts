@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { binFolder } from '../support/bin-folder.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { commandFolder } from '../support/path-folder.ts';
 import { run } from '../support/program.ts';
 import { available } from '../support/requirement.ts';
 
@@ -61,7 +61,7 @@ describe.each([
   let env: NodeJS.ProcessEnv;
   beforeAll(async () => {
     home = await createHome();
-    const folder = await commandFolder(home.folder);
+    const folder = await binFolder(home.folder, inject('program'));
     env = { ...home.env, PATH: `${folder}:${home.env['PATH']}`, TERM: 'xterm' };
     const { HOOKTRAIL_CONFIG_DIR: config = '' } = home.env;
     await mkdir(config, { recursive: true });

@@ -1,0 +1,13 @@
+import type { SandboxSettings } from '../../src/sandbox/options.ts';
+
+/** The environment that leads the program to a sandbox. Scopes and issuer are left out: their defaults fit. */
+export function sandboxEnv(settings: SandboxSettings) {
+  return {
+    HOOKTRAIL_AUTH_URL: settings.authUrl,
+    HOOKTRAIL_BASE_URL: settings.baseUrl,
+    HOOKTRAIL_CLIENT_ID: settings.clientId,
+    HOOKTRAIL_CLIENT_SECRET: settings.clientSecret,
+    HOOKTRAIL_VENDOR: settings.vendor,
+    HOOKTRAIL_REDIRECT_URI: settings.redirectUri,
+  };
+}
