@@ -29,9 +29,14 @@ async function run(call: Call<Flags>): Promise<void> {
   await withService(call, async (service) => {
     const { fetchEventTypes } = await import('../events/event-types.ts');
     const { createItemWriter } = await import('../output/item-format.ts');
-    const items = await fetchEventTypes(service, context.clock, flags.match);
     const writer = await createItemWriter(format, context, reporter);
-    if (items.count > 0) await writer.write(items);
+    try {
+      const items = await fetchEventTypes(service, context.clock, flags.match);
+      if (items.count > 0) await writer.write(items);
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
     await writer.end();
   });
 }

@@ -25,13 +25,13 @@ test('--match keeps those with the text in a value, in any case', async () => {
   expect(stdout).toBe('{"name":"a","text":{"deep":["Signed"]}}\n"SIGNED"\n');
 });
 
-test('what the service answers instead is told, and of what', async () => {
+test('what the service answers instead is told, and of what; JSON stays valid', async () => {
   await using searching = await startSearching({ events: 1 });
   const answer = '{"code":"types.closed","message":"Not today"}';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 400, body: answer });
   expect(await run(['event-types', '--json'], { env: searching.env })).toEqual({
     code: 1,
-    stdout: '',
+    stdout: '[]\n',
     stderr:
       'error: the event types cannot be listed: the service answered 400 Bad Request\n' +
       '  code: types.closed\n  message: Not today\n',
