@@ -1,17 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { proxyDispatcher, proxyFailure } from './proxy-dispatcher.ts';
 import type { Connections, HttpRequest, HttpResponse } from './transport.ts';
-import { ACCEPT_ENCODING, CONNECT_TIMEOUT, IDLE_TIMEOUT } from './transport-defaults.ts';
-import { TransportError } from './transport-error.ts';
+import { ACCEPT_ENCODING, IDLE_TIMEOUT } from './transport-defaults.ts';
 
-/**
- * Kept-alive connections through a proxy, by undici, which knows tunnels, proxy credentials and `NO_PROXY` (`noProxy`: hosts
- * that are reached without).
- */
+/** Kept-alive connections through a proxy; `noProxy` lists hosts that are reached without it. */
 export function proxiedConnections(proxy: URL, noProxy: string): Connections {
   let dispatcher: Promise<Dispatcher> | undefined;
   const loaded = () => {
-    dispatcher ??= createDispatcher(proxy, noProxy);
+    dispatcher ??= proxyDispatcher(proxy, noProxy, IDLE_TIMEOUT);
     return dispatcher;
   };
   return {
@@ -21,29 +18,6 @@ export function proxiedConnections(proxy: URL, noProxy: string): Connections {
       await (await dispatcher)?.destroy();
     },
   };
-}
-
-/**
- * Loads undici by its parts: its full entry point costs as much to load as Node itself, and is also what gives the
- * dispatchers the method that opens tunnels.
- */
-async function createDispatcher(proxy: URL, noProxy: string): Promise<Dispatcher> {
-  const [{ default: EnvHttpProxyAgent }, { default: Base }, { default: connect }] = await Promise.all([
-    import('undici/lib/dispatcher/env-http-proxy-agent.js'),
-    import('undici/lib/dispatcher/dispatcher.js'),
-    import('undici/lib/api/api-connect.js'),
-  ]);
-  Base.prototype.connect = connect;
-  return new EnvHttpProxyAgent({
-    connect: { timeout: CONNECT_TIMEOUT },
-    headersTimeout: IDLE_TIMEOUT,
-    bodyTimeout: IDLE_TIMEOUT,
-    httpProxy: proxy.href,
-    httpsProxy: proxy.href,
-    noProxy,
-    // Without TLS there is nothing to keep from the proxy, and not every one opens tunnels to other ports than 443.
-    proxyTunnel: false,
-  });
 }
 
 function dispatch(dispatcher: Dispatcher, request: HttpRequest, proxy: URL): Promise<HttpResponse> {
@@ -56,7 +30,7 @@ function dispatch(dispatcher: Dispatcher, request: HttpRequest, proxy: URL): Pro
     const settle = (error?: unknown) => {
       if (abort) signal?.removeEventListener('abort', abort);
       if (error === undefined) resolve({ status, headers: received, body: Buffer.concat(chunks) });
-      else reject(signal?.aborted ? signal.reason : failure(error, url, proxy));
+      else reject(signal?.aborted ? signal.reason : proxyFailure(error, url, proxy));
     };
     dispatcher.dispatch(
       {
@@ -86,18 +60,4 @@ function dispatch(dispatcher: Dispatcher, request: HttpRequest, proxy: URL): Pro
       },
     );
   });
-}
-
-/** The failure of a request, told of the proxy where it never came further. */
-function failure(error: unknown, url: URL, proxy: URL): TransportError {
-  const { message = '', hostname, port } = error as { message?: string; hostname?: string; port?: number };
-  const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
-  if (refusal)
-    return new TransportError(
-      'refused',
-      `the proxy ${proxy.host} opened no way to ${url.host} (${refusal})`,
-      error,
-    );
-  const ofProxy = hostname === proxy.hostname || (port !== undefined && String(port) === proxy.port);
-  return TransportError.from(error, ofProxy ? proxy : url);
 }

@@ -24,3 +24,8 @@ export function proxyFor(protocol: string, environment: Environment): URL | unde
     `${name}: ${shown} is not accepted: the address of a proxy, such as http://proxy.example.com:3128`,
   );
 }
+
+/** The hosts that are reached without a proxy, as the environment lists them. */
+export function hostsWithoutProxy(environment: Environment): string {
+  return environment['no_proxy'] || environment['NO_PROXY'] || '';
+}

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Environment } from '../context.ts';
 import { version } from '../version.ts';
 import { decoded } from './content-encoding.ts';
-import { proxyFor } from './proxy.ts';
+import { hostsWithoutProxy, proxyFor } from './proxy.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -72,5 +72,5 @@ async function connect(protocol: string, environment: Environment): Promise<Conn
     return directConnections();
   }
   const { proxiedConnections } = await import('./proxied-connections.ts');
-  return proxiedConnections(proxy, environment['no_proxy'] || environment['NO_PROXY'] || '');
+  return proxiedConnections(proxy, hostsWithoutProxy(environment));
 }

@@ -1,6 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { isLoopback } from '../config/values.ts';
 import type { Environment } from '../context.ts';
+import { hostsWithoutProxy, proxyFor } from '../http/proxy.ts';
+import { proxyDispatcher, proxyFailure } from '../http/proxy-dispatcher.ts';
+import { CONNECT_TIMEOUT } from '../http/transport-defaults.ts';
 import { TransportError } from '../http/transport-error.ts';
 
 export interface HandedOver {
@@ -24,15 +27,18 @@ export interface Handler {
   close(): Promise<void>;
 }
 
-const CONNECT_TIMEOUT = 10_000;
-
 /**
  * The HTTP endpoint that events are handed to. `timeout`: milliseconds without progress until an attempt counts as failed.
+ * Throws `UsageError` for a proxy that is none.
  * By undici's own dispatcher rather than by the program's transport: this is the one place that posts ten thousand times a
  * second, and it takes a quarter less time a request than Node's client.
  */
 export async function createHandler(url: URL, timeout: number, environment: Environment): Promise<Handler> {
-  const dispatcher = await dispatcherFor(url, timeout, environment);
+  // A proxy is for the world outside; it could not reach this machine's loopback addresses.
+  const proxy = isLoopback(url) ? undefined : proxyFor(url.protocol, environment);
+  const dispatcher = proxy
+    ? await proxyDispatcher(proxy, hostsWithoutProxy(environment), timeout)
+    : await directDispatcher(url, timeout);
   const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' } as const;
   return {
     hand({ body, contentType, apiToken }) {
@@ -52,8 +58,10 @@ export async function createHandler(url: URL, timeout: number, environment: Envi
             },
             onResponseData() {},
             onResponseEnd: () => resolve({ status, retryAfter }),
-            onResponseError: (_controller, error) =>
-              resolve({ failure: TransportError.from(error, url).message }),
+            onResponseError: (_controller, error) => {
+              const failure = proxy ? proxyFailure(error, url, proxy) : TransportError.from(error, url);
+              resolve({ failure: failure.message });
+            },
           },
         );
       });
@@ -62,17 +70,13 @@ export async function createHandler(url: URL, timeout: number, environment: Envi
   };
 }
 
-async function dispatcherFor(url: URL, timeout: number, environment: Environment): Promise<Dispatcher> {
-  const options = { connect: { timeout: CONNECT_TIMEOUT }, headersTimeout: timeout, bodyTimeout: timeout };
-  const variable = (name: string) => environment[name.toLowerCase()] || environment[name] || '';
-  const proxies = { httpProxy: variable('HTTP_PROXY'), httpsProxy: variable('HTTPS_PROXY') };
-  // A proxy is for the world outside; it could not reach this machine's loopback addresses.
-  if (!isLoopback(url) && (proxies.httpProxy || proxies.httpsProxy)) {
-    const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
-    return new EnvHttpProxyAgent({ ...options, ...proxies, noProxy: variable('NO_PROXY') });
-  }
+async function directDispatcher({ origin }: URL, timeout: number): Promise<Dispatcher> {
   const { default: Pool } = await import('undici/lib/dispatcher/pool.js');
-  return new Pool(url.origin, options);
+  return new Pool(origin, {
+    connect: { timeout: CONNECT_TIMEOUT },
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
+  });
 }
 
 export function isTaken({ status = 0 }: HandlerAnswer): boolean {

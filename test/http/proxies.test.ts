@@ -3,29 +3,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createTransport } from '../../src/http/transport.ts';
-
-/** A proxy that notes what it is asked: tunnels by their target, other requests by their address. */
-async function startProxy(refusal?: string) {
-  const asked: (string | undefined)[] = [];
-  const proxy = http.createServer((request, response) => {
-    asked.push(request.url);
-    response.end('by the proxy');
-  });
-  proxy.on('connect', (request, client) => {
-    asked.push(`CONNECT ${request.url}`);
-    client.end(refusal ?? 'HTTP/1.1 502 Bad Gateway\r\n\r\n');
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  return {
-    asked,
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      proxy.closeAllConnections();
-      proxy.close();
-    },
-  };
-}
+import { startProxy } from '../support/proxy.ts';
 
 async function ask(url: URL, environment: Record<string, string>): Promise<string> {
   const transport = createTransport(environment);

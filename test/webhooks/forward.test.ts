@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { createHandler } from '../../src/webhooks/forward.ts';
+import { startProxy } from '../support/proxy.ts';
+
+test('a handler elsewhere is reached through a tunnel of the proxy', async () => {
+  await using proxy = await startProxy();
+  const handler = await createHandler(new URL('https://hooks.invalid/in'), 5_000, { HTTPS_PROXY: proxy.url });
+  expect(await handler.hand({ body: Buffer.from('{}') })).toEqual({
+    failure: `the proxy ${new URL(proxy.url).host} opened no way to hooks.invalid (502)`,
+  });
+  await handler.close();
+  expect(proxy.asked).toEqual(['CONNECT hooks.invalid:443']);
+});
+
+test('a proxy that is none is refused before anything is received', async () => {
+  const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, { https_proxy: 'ftp://proxy' });
+  await expect(handler).rejects.toThrow("https_proxy: 'ftp://proxy' is not accepted");
+});
