@@ -131,7 +131,7 @@ const together = Object.entries({
   program: ['program', 'tree', 'output/(reporter|palette|terminal-safe)'],
   flags: [
     'config/(numbers|setting-flags|names|nearest)',
-    'events/(count-flags|filter-flags|instant|page-flags|query)',
+    'events/(count-flags|filter-flags|guid|instant|page-flags|query)',
     'http/api-url',
     'output/(format-flags|field-path|summary-flags)',
   ],
@@ -143,7 +143,7 @@ const together = Object.entries({
   ],
   'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],
   reading: [
-    'events/(search-all|fetch-page|item-hash|page|json-scanner|links|ledger|read-ahead|read-pages|reading)',
+    'events/(adaptive-concurrency|search-all|fetch-page|item-hash|page|json-scanner|links|ledger|read-ahead|read-pages|reading)',
     'http/service-error',
     'output/(item-format|progress)',
   ],

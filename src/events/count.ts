@@ -1,9 +1,8 @@
 import type { FetchPage } from './fetch-page.ts';
+import { PAGE_SIZE } from './page-flags.ts';
 import { type Query, searchUrl } from './query.ts';
 import { readPages } from './read-pages.ts';
 import { totalOf } from './reading.ts';
-
-const PAGE_SIZE = 500;
 
 /**
  * How many events match, by the service's own `count` on a page of one item (service description, part 2); undefined

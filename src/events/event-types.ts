@@ -1,11 +1,11 @@
 import type { Clock } from '../context.ts';
 import type { Service } from '../http/service.ts';
+import type { ItemPage } from '../output/item-format.ts';
 import { type Answer, pageFetcher } from './fetch-page.ts';
-import type { ItemTexts } from './page.ts';
 import { endpoint } from './query.ts';
 
 /** The event types on offer, or those of them in which a value holds `match`, in any case (service description, part 4). */
-export async function fetchEventTypes(service: Service, clock: Clock, match?: string): Promise<ItemTexts> {
+export async function fetchEventTypes(service: Service, clock: Clock, match?: string): Promise<ItemPage> {
   const { page } = await askEventTypes(service, clock);
   return match === undefined ? page.items : matching(page.items, match.toLowerCase());
 }
@@ -16,7 +16,7 @@ export async function askEventTypes(service: Service, clock: Clock): Promise<Ans
   return fetchPage(endpoint(service.baseUrl, 'event-types'));
 }
 
-function matching({ bytes, spans, count }: ItemTexts, text: string): ItemTexts {
+function matching({ bytes, spans, count }: ItemPage, text: string): ItemPage {
   const kept: number[] = [];
   for (let index = 0; index < count; index++) {
     const [start, end] = [spans[index * 2] as number, spans[index * 2 + 1] as number];

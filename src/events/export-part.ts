@@ -4,9 +4,10 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
+import type { ItemPage } from '../output/item-format.ts';
 import { toLines } from '../output/json-items.ts';
 import type { Part } from './export-manifest.ts';
-import { type ItemTexts, readPage } from './page.ts';
+import { readPage } from './page.ts';
 
 /** A part while it is written: under a name of its own until it is whole and on the disk. */
 export class PartFile {
@@ -35,7 +36,7 @@ export class PartFile {
     return new PartFile(file, await open(temporary(file), 'w', 0o600), part.file.endsWith('.gz'));
   }
 
-  async add(items: ItemTexts): Promise<void> {
+  async add(items: ItemPage): Promise<void> {
     if (items.count === 0) return;
     this.events += items.count;
     const lines = toLines(items);

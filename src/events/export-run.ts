@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
@@ -39,7 +40,7 @@ export async function runExport(task: Export): Promise<Manifest> {
   const { width: concurrency, onRetry } = adaptiveConcurrency(task.concurrency);
   const fetchPage = pageFetcher(service, clock, (attempt) => {
     onRetry(attempt);
-    progress.update({ note: `${attempt.reason}, trying again in ${Math.ceil(attempt.delay / 1000)} s` });
+    progress.update({ note: waitText(attempt) });
   });
   try {
     progress.update({ note: 'counting' });

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { suggestion } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
+import { isGuid, notAGuid } from './guid.ts';
 import { compareInstants, type Instant, parseInstant } from './instant.ts';
 import type { Query } from './query.ts';
 
@@ -61,17 +62,12 @@ export function filterQueries(flags: FilterFlags, now: number): Query[] {
   return combined(queries, 'eventType', (flags.type ?? []).map(parseType));
 }
 
-/** A GUID in its usual form, as typed. */
-export function guid(text: string, flag: string): string {
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)) return text;
-  throw new UsageError(`${flag}: '${text}' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e`);
-}
-
 /** Each once: case is no difference between GUIDs, and two searches for one would find everything twice. */
 function guids(texts: readonly string[], flag: string): string[] {
   const distinct = new Map<string, string>();
   for (const text of texts) {
-    const key = guid(text, flag).toLowerCase();
+    if (!isGuid(text)) throw new UsageError(`${flag}: ${notAGuid(text)}`);
+    const key = text.toLowerCase();
     if (!distinct.has(key)) distinct.set(key, text);
   }
   return [...distinct.values()];

@@ -1,13 +1,12 @@
 import type { Context } from '../context.ts';
 import type { Service } from '../http/service.ts';
-import type { ItemWriter } from '../output/item-format.ts';
+import type { ItemPage, ItemWriter } from '../output/item-format.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import { pageFetcher } from './fetch-page.ts';
 import { getEvent } from './get-event.ts';
 import { inOrder } from './get-in-order.ts';
-import { joined } from './joined-items.ts';
-import type { ItemTexts } from './page.ts';
+import { pageOf, textsOf } from './item-texts.ts';
 import type { Query } from './query.ts';
 
 export interface GetParts {
@@ -31,9 +30,9 @@ export async function getAll(
   const fetchPage = pageFetcher(service, context.clock, onRetry);
   const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, service.baseUrl, queries, id, signal);
   let missing = 0;
-  let found: ItemTexts[] = [];
+  let found: ItemPage[] = [];
   const print = async () => {
-    if (found.length > 0) await writer.write(found.length === 1 ? (found[0] as ItemTexts) : joined(found));
+    if (found.length > 0) await writer.write(pageOf(found.flatMap(textsOf)));
     found = [];
   };
   try {

@@ -1,15 +1,16 @@
 import { ServiceError } from '../errors.ts';
 import { memberPath } from '../output/field-path.ts';
+import type { ItemPage } from '../output/item-format.ts';
 import { createCursor, MISSING } from '../output/json-cursor.ts';
 import { stringText } from '../output/value-text.ts';
 import type { FetchPage } from './fetch-page.ts';
-import type { ItemTexts } from './page.ts';
+import { PAGE_SIZE } from './page-flags.ts';
 import { type Query, searchUrl } from './query.ts';
 
 export interface Got {
   readonly id: string;
   /** What the service has under the id: one item as a rule, none where it is not found. */
-  readonly items: ItemTexts;
+  readonly items: ItemPage;
 }
 
 /**
@@ -23,18 +24,18 @@ export async function getEvent(
   id: string,
   signal: AbortSignal,
 ): Promise<Got> {
-  let items: ItemTexts | undefined;
+  let items: ItemPage | undefined;
   for (const query of queries) {
-    const url = searchUrl(baseUrl, { ...query, eventId: id }, { start: 1, count: 500 });
+    const url = searchUrl(baseUrl, { ...query, eventId: id }, { start: 1, count: PAGE_SIZE });
     ({ items } = (await fetchPage(url, signal)).page);
     verify(items, id);
     if (items.count > 0) break;
   }
-  return { id, items: items as ItemTexts };
+  return { id, items: items as ItemPage };
 }
 
 /** Items need not say which event they are; where they do, it has to be the one asked for. */
-function verify({ bytes, spans, count }: ItemTexts, id: string): void {
+function verify({ bytes, spans, count }: ItemPage, id: string): void {
   const cursor = createCursor([memberPath('eventId')]);
   for (let item = 0; item < count; item++) {
     cursor.read(bytes, spans[2 * item] as number);

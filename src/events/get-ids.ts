@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
+import { isGuid, notAGuid } from './guid.ts';
 
-const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** A line of text that is no GUID may be long; this much of it tells which one it is. */
 const SHOWN = 60;
 
@@ -9,7 +9,7 @@ export function idsOfArguments(args: readonly string[]): readonly string[] {
   for (const text of args) {
     if (text === '-')
       throw new UsageError('<eventId>: - reads all ids from standard input: give it alone, or give ids');
-    if (!GUID.test(text)) throw notAGuid('<eventId>', text);
+    if (!isGuid(text)) throw noId('<eventId>', text);
   }
   return args;
 }
@@ -28,7 +28,7 @@ export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSig
       if (done) return;
       const text = value.trim();
       if (text === '') continue;
-      if (!GUID.test(text)) throw notAGuid(`standard input, line ${number}`, text);
+      if (!isGuid(text)) throw noId(`standard input, line ${number}`, text);
       yield text;
     }
   } finally {
@@ -37,9 +37,9 @@ export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSig
   }
 }
 
-function notAGuid(where: string, text: string): UsageError {
+function noId(where: string, text: string): UsageError {
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
-  return new UsageError(`${where}: '${shown}' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e`, {
+  return new UsageError(`${where}: ${notAGuid(shown)}`, {
     next: where === '<eventId>' ? undefined : 'give one event id a line',
   });
 }

@@ -1,15 +1,14 @@
 import { flagWords, shellWord } from '../config/flag-words.ts';
 import { suggestion } from '../config/nearest.ts';
 import { memberPath } from '../output/field-path.ts';
+import type { ItemPage } from '../output/item-format.ts';
 import { createCursor, MISSING } from '../output/json-cursor.ts';
 import { stringText } from '../output/value-text.ts';
 import type { FilterFlags } from './filter-flags.ts';
-import type { ItemTexts } from './page.ts';
-
-const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { isGuid } from './guid.ts';
 
 /** The id of the first event of a page that failed, where items tell it in the fields that searches go by. */
-export function firstFailedId({ bytes, spans, count }: ItemTexts): string | undefined {
+export function firstFailedId({ bytes, spans, count }: ItemPage): string | undefined {
   const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
   const text = (path: number) => {
     const start = cursor.starts[path] as number;
@@ -20,7 +19,7 @@ export function firstFailedId({ bytes, spans, count }: ItemTexts): string | unde
   for (let item = 0; item < count; item++) {
     cursor.read(bytes, spans[2 * item] as number);
     const id = text(0) === 'FAILED' ? text(1) : undefined;
-    if (id !== undefined && GUID.test(id)) return id;
+    if (id !== undefined && isGuid(id)) return id;
   }
   return undefined;
 }

@@ -1,17 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import type { ItemPage } from '../output/item-format.ts';
 import { hashed } from './item-hash.ts';
 import { JsonScanner, JsonSyntaxError } from './json-scanner.ts';
 
-/** The exact texts of a page's items. */
-export interface ItemTexts {
-  readonly bytes: Buffer;
-  /** Two offsets an item: of its first byte, and behind its last. */
-  readonly spans: Uint32Array;
-  readonly count: number;
-}
-
 /** Items of a search, with what tells one from another when a result moves while it is read. */
-export interface IdentifiedItems extends ItemTexts {
+export interface IdentifiedItems extends ItemPage {
   /** A 53-bit hash an item: of its `eventId`, or of its whole text where it has none. */
   readonly keys: Float64Array;
   /** Whether every key is that of an `eventId`. */
@@ -119,7 +112,7 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
 }
 
 /** The same items without white space between tokens, in a buffer of their own, one comma between each two. */
-export function compacted({ bytes, spans, count }: ItemTexts): ItemTexts {
+export function compacted({ bytes, spans, count }: ItemPage): ItemPage {
   const target = Buffer.allocUnsafe((spans[spans.length - 1] as number) - (spans[0] as number));
   const moved = new Uint32Array(spans.length);
   let to = 0;

@@ -1,6 +1,8 @@
 import type { Context } from '../context.ts';
+import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader } from '../output/item-cells.ts';
+import type { ItemPage } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { valueText } from '../output/value-text.ts';
@@ -9,7 +11,8 @@ import { eventTypeNames } from './event-type-names.ts';
 import { askEventTypes } from './event-types.ts';
 import { pageFetcher } from './fetch-page.ts';
 import type { FilterFlags } from './filter-flags.ts';
-import type { ItemTexts } from './page.ts';
+import { isGuid } from './guid.ts';
+import { PAGE_SIZE } from './page-flags.ts';
 import type { Query } from './query.ts';
 import { readPages } from './read-pages.ts';
 import { gatherStats, type Stats } from './stats.ts';
@@ -29,7 +32,7 @@ export interface ReportData {
   /** Worst first; empty where the events name no subscription. */
   readonly subscriptions: readonly SubscriptionTally[];
   /** The latest failures, in pages; at most as many as were asked for. */
-  readonly failures: readonly ItemTexts[];
+  readonly failures: readonly ItemPage[];
 }
 
 export interface ReportOptions {
@@ -38,10 +41,8 @@ export interface ReportOptions {
   readonly concurrency: number;
 }
 
-const PAGE_SIZE = 500;
 /** Beyond these a chart of subscriptions is no help. */
 const MAX_SUBSCRIPTIONS = 20;
-const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Everything that a report shows: counts by the service, and the latest failures themselves. */
 export async function gatherReport(
@@ -89,11 +90,13 @@ async function latest(
   { limit, concurrency }: ReportOptions,
   context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
-): Promise<ItemTexts[]> {
+): Promise<ItemPage[]> {
   const progress = startProgress(context, reporter, 'reading failures');
-  const fetchPage = pageFetcher(service, context.clock, ({ reason }) => progress.update({ note: reason }));
+  const fetchPage = pageFetcher(service, context.clock, (attempt) =>
+    progress.update({ note: waitText(attempt) }),
+  );
   const { signal } = context;
-  const pages: ItemTexts[] = [];
+  const pages: ItemPage[] = [];
   let events = 0;
   try {
     for (const query of queries) {
@@ -110,13 +113,13 @@ async function latest(
   return pages;
 }
 
-function subscriptionsOf(pages: readonly ItemTexts[]): string[] {
+function subscriptionsOf(pages: readonly ItemPage[]): string[] {
   const read = createRowReader([{ text: 'subscriptionId', steps: ['subscriptionId'] }], valueText, '');
   const seen = new Map<string, number>();
   for (const page of pages) {
     for (const [id = ''] of read(page)) {
       // The query key takes GUIDs alone (service description, part 4).
-      if (GUID.test(id)) seen.set(id.toLowerCase(), (seen.get(id.toLowerCase()) ?? 0) + 1);
+      if (isGuid(id)) seen.set(id.toLowerCase(), (seen.get(id.toLowerCase()) ?? 0) + 1);
     }
   }
   return [...seen]

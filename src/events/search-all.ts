@@ -1,10 +1,11 @@
 import type { Context } from '../context.ts';
+import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import { createItemWriter, type FormatOptions } from '../output/item-format.ts';
+import { createItemWriter, type FormatOptions, type ItemPage } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import { pageFetcher } from './fetch-page.ts';
-import type { ItemTexts } from './page.ts';
 import type { Query } from './query.ts';
 import { type ReadOptions, readPages } from './read-pages.ts';
 
@@ -16,7 +17,7 @@ export interface Search {
   readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
   readonly reporter: Reporter;
   /** Shown items before they are printed: the writer may use their memory again. */
-  readonly onItems?: ((items: ItemTexts) => void) | undefined;
+  readonly onItems?: ((items: ItemPage) => void) | undefined;
 }
 
 /** Reads every page of every search, in order, and prints the items; tells how many, and whether there are more. */
@@ -25,14 +26,13 @@ export async function searchAll(search: Search) {
   const { limit = Number.POSITIVE_INFINITY } = options;
   const writer = await createItemWriter(format, context, reporter);
   const progress = startProgress(context, reporter, 'searching');
-  let { concurrency } = options;
+  const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
   let printed = 0;
   let pages = 0;
   let total: number | undefined = 0;
-  const fetchPage = pageFetcher(service, context.clock, ({ reason, delay, status }) => {
-    // A service that asks for less gets less, for the rest of this run.
-    if (status === 429) concurrency = Math.max(1, Math.floor(concurrency / 2));
-    progress.update({ note: `${reason}, trying again in ${Math.ceil(delay / 1000)} s` });
+  const fetchPage = pageFetcher(service, context.clock, (attempt) => {
+    onRetry(attempt);
+    progress.update({ note: waitText(attempt) });
   });
   try {
     for (const query of queries) {
@@ -45,7 +45,7 @@ export async function searchAll(search: Search) {
         ...options,
         query,
         limit: limit - printed,
-        concurrency: () => concurrency,
+        concurrency,
         signal: context.signal,
         onDoubt: (doubt: string) => reporter.warning(doubt),
       };

@@ -1,14 +1,14 @@
 import type { Call } from '../command.ts';
 import type { Service } from '../http/service.ts';
+import type { ItemPage } from '../output/item-format.ts';
 import { eventTypeNames } from './event-type-names.ts';
 import { askEventTypes } from './event-types.ts';
 import type { FilterFlags } from './filter-flags.ts';
 import { failureHints, firstFailedId, unlistedTypes } from './hints.ts';
-import type { ItemTexts } from './page.ts';
 
 export interface SearchHints {
   /** Looks at items before they are printed. */
-  see(items: ItemTexts): void;
+  see(items: ItemPage): void;
   /** Prints what there is to say after a search that printed so many events. */
   tell(printed: number, service: Service): Promise<void>;
 }

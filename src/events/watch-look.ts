@@ -1,5 +1,6 @@
 import type { FetchPage } from './fetch-page.ts';
 import type { Instant } from './instant.ts';
+import { PAGE_SIZE } from './page-flags.ts';
 import type { Query } from './query.ts';
 import { readPages } from './read-pages.ts';
 import { createdOnReader, type WatchedItem } from './watch-order.ts';
@@ -21,8 +22,6 @@ export interface LookParts {
   /** Told each event as it is read, in the service's order. */
   readonly onItem: (key: number, item: WatchedItem) => void;
 }
-
-const PAGE_SIZE = 500;
 
 export interface Looked {
   /** False where there are more than `most`. */

@@ -3,8 +3,8 @@ import type { Context } from '../context.ts';
 import { ServiceError, UnreachableError } from '../errors.ts';
 import type { ItemWriter } from '../output/item-format.ts';
 import type { Reporter } from '../output/reporter.ts';
+import { pageOf } from './item-texts.ts';
 import type { Follower } from './watch.ts';
-import type { WatchedItem } from './watch-order.ts';
 
 export interface WatchRun {
   readonly follower: Follower;
@@ -30,7 +30,8 @@ export async function runWatch(run: WatchRun): Promise<void> {
     try {
       for await (const items of reading(follower.look())) {
         const { length } = items.slice(0, limit - printed);
-        await print(items.slice(0, length), run.writer);
+        const texts = items.slice(0, length).map(({ bytes, start, end }) => bytes.subarray(start, end));
+        if (length > 0) await run.writer.write(pageOf(texts));
         printed += length;
         if (printed >= limit) return;
       }
@@ -73,21 +74,6 @@ async function* reading<Items>(looks: AsyncGenerator<Items>): AsyncGenerator<Ite
     await looks.return(undefined);
   }
 }
-
-async function print(items: readonly WatchedItem[], writer: ItemWriter): Promise<void> {
-  if (items.length === 0) return;
-  const parts: Buffer[] = [];
-  const spans: number[] = [];
-  let at = 0;
-  for (const { bytes, start, end } of items) {
-    parts.push(bytes.subarray(start, end), COMMA);
-    spans.push(at, at + end - start);
-    at += end - start + 1;
-  }
-  await writer.write({ bytes: Buffer.concat(parts), spans: Uint32Array.from(spans), count: items.length });
-}
-
-const COMMA = Buffer.from(',');
 
 async function wait(
   interval: number,

@@ -1,11 +1,11 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
+import type { ItemPage } from '../output/item-format.ts';
 import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import { pageFetcher } from './fetch-page.ts';
 import { type FilterFlags, filterQueries } from './filter-flags.ts';
 import { compareInstants, type Instant, instantAt } from './instant.ts';
-import type { ItemTexts } from './page.ts';
 import { type Query, searchUrl } from './query.ts';
 import { Follower } from './watch.ts';
 
@@ -30,7 +30,7 @@ export async function startFollowing(
   flags: FilterFlags,
   { overlap, concurrency, sampled }: Following,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
-): Promise<{ follower: Follower; sample: ItemTexts }> {
+): Promise<{ follower: Follower; sample: ItemPage }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, clock, onRetry);
   const { baseUrl } = service;

@@ -61,3 +61,8 @@ export function retryAfter(header: string | undefined, now: number): number | un
   const date = /^\s*[A-Za-z]/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
+
+/** What progress says while it waits for the next try; `delay` in milliseconds. */
+export function waitText({ reason, delay }: { reason: string; delay: number }): string {
+  return `${reason}, trying again in ${Math.ceil(delay / 1000)} s`;
+}

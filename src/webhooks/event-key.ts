@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isGuid } from '../events/guid.ts';
 
 /** What the journal keeps of an `eventId`: 16 bytes, however the id is written. */
 export type EventKey = Buffer;
@@ -7,14 +8,13 @@ export const KEY_BYTES = 16;
 
 /** Half of a pair: UTF-8 has nothing for it but the same sign for all of them. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * The key of an `eventId`. A GUID is its own 128 bits, so that case does not tell two copies apart; any other text
  * (the service description names no format for payloads) is the first 128 bits of its SHA-256.
  */
 export function eventKey(id: string): EventKey {
-  if (GUID.test(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
+  if (isGuid(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');
   const encoding = LONE_SURROGATE.test(id) ? 'utf16le' : 'utf8';
   return createHash('sha256').update(id, encoding).digest().subarray(0, KEY_BYTES);
 }

@@ -1,5 +1,6 @@
+import { pageOf } from '../events/item-texts.ts';
 import type { FormatOptions, ItemWriter } from '../output/item-format.ts';
-import { type FoundEvent, pageOf } from './items.ts';
+import type { FoundEvent } from './found-events.ts';
 
 const PAGE = 200;
 
@@ -38,7 +39,7 @@ export class LeftEvents {
     const page = this.#waiting;
     this.#waiting = [];
     if (page.length === 0) return;
-    this.#written = this.#written.then(() => this.#writer.write(pageOf(page)));
+    this.#written = this.#written.then(() => this.#writer.write(pageOf(page.map(({ body }) => body))));
     // Seen by whoever waits for it.
     this.#written.catch(() => undefined);
   }

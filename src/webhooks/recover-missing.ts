@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts';
+import { waitText } from '../http/retry.ts';
 import { createItemWriter } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import { createHandler } from './forward.ts';
@@ -36,8 +37,7 @@ export async function recoverMissing(recovering: Recovering): Promise<void> {
   const writer = await createItemWriter(format, context, reporter);
   const left = new LeftEvents(writer, format);
   const progress = startProgress(context, reporter, 'recovering');
-  const onWait = (reason: string, delay: number) =>
-    progress.update({ note: `${reason}, trying again in ${Math.ceil(delay / 1000)} s` });
+  const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
   const handOver = new HandOver(handler, { clock, signal, retryFor, onWait });
   const result: Recovered = { handed: 0, known: 0, reasons: new Map() };
   const events = foundEvents({ service, queries, context, progress });

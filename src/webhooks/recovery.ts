@@ -1,6 +1,6 @@
 import type { Reporter } from '../output/reporter.ts';
+import type { FoundEvent } from './found-events.ts';
 import type { HandOver } from './hand-over.ts';
-import type { FoundEvent } from './items.ts';
 import type { Journal } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import { shownId } from './shown-id.ts';
