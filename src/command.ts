@@ -51,3 +51,11 @@ export function standsForGroup(command: Command): Command {
     });
   });
 }
+
+/** For a command that runs until it is interrupted: rejects with the signal's reason when that comes. */
+export function untilStopped(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import { type Action, type Call, untilStopped } from '../command.ts';
 import { share, wholeNumber } from '../config/numbers.ts';
 import { UsageError } from '../errors.ts';
 import type { DeliveryOptions, SandboxOptions } from '../sandbox/sandbox.ts';
@@ -98,7 +98,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     const { settings } = sandbox;
     await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : exportLines(settings));
     reporter.notice(`the sandbox runs at ${settings.baseUrl}; stop it with Ctrl-C`);
-    await aborted(context.signal);
+    await untilStopped(context.signal);
   } finally {
     await sandbox.close();
   }
@@ -133,11 +133,4 @@ function sandboxOptions(flags: Flags): SandboxOptions {
     ...(latency === undefined ? {} : { latencyMs: latency }),
     ...(tokenLifetime === undefined ? {} : { tokenLifetimeSeconds: tokenLifetime }),
   };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

@@ -1,17 +1,28 @@
 import { UsageError } from '../errors.ts';
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
 /** What Node's timers can wait. */
-const LONGEST = 2_147_483_647;
+const LONGEST_WAIT = 2_147_483_647;
 
-/** A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. */
-export function duration(flag: string, lowest: number): (text: string) => number {
+/**
+ * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. Without `highest`
+ * it is one that a timer can wait; `Infinity` takes any.
+ */
+export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): (text: string) => number {
   return (text) => {
-    const match = /^(\d{1,9})(ms|[smhd])$/.exec(text);
+    const match = /^(\d{1,9})(ms|[smhdw])$/.exec(text);
     const value = match ? Number(match[1]) * (UNITS[match[2] as string] as number) : Number.NaN;
-    if (value >= lowest && value <= LONGEST) return value;
+    if (value >= lowest && value <= highest) return value;
+    const to = highest === LONGEST_WAIT ? ' to 24d' : ' on';
     throw new UsageError(
-      `${flag}: '${text}' is not accepted: a length of time such as 15s, 2m or 1h, from ${durationText(lowest)} to 24d`,
+      `${flag}: '${text}' is not accepted: a length of time such as 15s, 2m or 1h, from ${durationText(lowest)}${to}`,
     );
   };
 }

@@ -25,8 +25,8 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
   await syncFolder(path.dirname(file));
 }
 
-/** Makes a rename durable. Windows cannot open a folder; there the rename itself is journalled. */
-async function syncFolder(folder: string): Promise<void> {
+/** Makes new and renamed files of a folder durable. Windows cannot open a folder; there a rename itself is journalled. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await files.open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();

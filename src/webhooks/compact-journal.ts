@@ -1,7 +1,8 @@
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { syncFolder } from '../config/replace-file.ts';
 import { IdSet } from './id-set.ts';
-import { type JournalFile, syncFolder } from './journal-file.ts';
+import type { JournalFile } from './journal-file.ts';
 import { HEADER, Kind, RECORD_BYTES, scan, valueAt } from './journal-record.ts';
 import { readRecords } from './load-journal.ts';
 

@@ -1,5 +1,4 @@
 import fs from 'node:fs';
-import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { pieces } from './file-pieces.ts';
 import { JournalError } from './journal-error.ts';
@@ -134,13 +133,6 @@ export class JournalFile {
     if (!this.#closed) for (const fd of [this.#fd, this.#durable]) fs.closeSync(fd);
     this.#closed = true;
   }
-}
-
-/** Makes the existence of a file in this folder durable. Windows cannot open a folder. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close();
 }
 
 function identityOf({ dev, ino }: fs.Stats): string {

@@ -3,16 +3,15 @@ import type { Action, Call } from '../../command.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
-import { ExitCode, UsageError } from '../../errors.ts';
+import { ExitCode } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/preview-flags.ts';
 import type { Query } from '../../events/query.ts';
 import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/summary-flags.ts';
 
-interface Flags extends FilterFlags, SummaryFlags, SettingFlags {
+interface Flags extends FilterFlags, PreviewFlags, SummaryFlags, SettingFlags {
   readonly concurrency?: number;
   readonly exitCode?: true;
-  readonly dryRun?: true;
-  readonly curl?: true;
 }
 
 const CONCURRENCY = 4;
@@ -22,11 +21,10 @@ export function declare(command: Command, action: Action): void {
     .option('--exit-code', 'exit with 10 when anything matches')
     .option(
       '--concurrency <number>',
-      'requests under way at once, 1 to 16 (default: 4)',
+      `requests under way at once, 1 to 16 (default: ${CONCURRENCY})`,
       wholeNumber('--concurrency', 1, 16),
-    )
-    .option('--dry-run', 'print the request URLs and send nothing')
-    .option('--curl', 'print curl commands for the requests and send nothing');
+    );
+  addPreviewFlags(command);
   addSummaryFlags(command, '{"count":N}');
   addConnectionFlags(command)
     .addHelpText(
@@ -46,13 +44,12 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
-  if (flags.dryRun && flags.curl)
-    throw new UsageError('--dry-run and --curl are two forms of the same: give one');
+  const preview = previewForm(flags);
   const queries = filterQueries(flags, context.clock.now());
   const { format, jq } = summaryFormat(flags, false);
-  if (flags.dryRun || flags.curl) {
+  if (preview) {
     const { previewRequests } = await import('../../events/preview.ts');
-    await previewRequests(call, queries, 1, flags.curl === true);
+    await previewRequests(call, queries, 1, preview);
     return ExitCode.done;
   }
   const count = await total(call, queries);

@@ -20,7 +20,7 @@ export function declare(command: Command, action: Action): void {
   command.argument('<eventId...>', 'event ids; - alone reads them from standard input, one a line');
   addFilterFlags(command).option(
     '--concurrency <number>',
-    'events asked for at once, 1 to 16 (default: 4)',
+    `events asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
     wholeNumber('--concurrency', 1, 16),
   );
   addFormatFlags(command);

@@ -20,7 +20,7 @@ export function declare(command: Command, action: Action): void {
   addCountFlags(command)
     .option(
       '-n, --limit <number>',
-      'failures in the table, 1 to 5000 (default: 200)',
+      `failures in the table, 1 to 5000 (default: ${LIMIT})`,
       wholeNumber('--limit', 1, 5000),
     )
     .option('--open', 'show the page in the browser');
@@ -72,10 +72,7 @@ async function makePage(call: Call<Flags>): Promise<{ text: string; summary: str
   const limit = flags.limit ?? LIMIT;
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const { status: _status, failed: _failed, ...others } = flags;
-  const options = {
-    limit,
-    ...countOptions(flags),
-  };
+  const options = { limit, ...countOptions(flags) };
   return withService(call, async (service) => {
     const data = await gatherReport(service, others, options, context, reporter);
     if (data.stats?.moved)

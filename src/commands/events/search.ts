@@ -6,16 +6,15 @@ import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
 import { addPageFlags, PAGE_SIZE, type PageFlags, pageOptions } from '../../events/page-flags.ts';
+import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/preview-flags.ts';
 import type { Query } from '../../events/query.ts';
 import type { ReadOptions } from '../../events/read-pages.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-format.ts';
 
-interface Flags extends FilterFlags, PageFlags, FormatFlags, SettingFlags {
+interface Flags extends FilterFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
   readonly all?: true;
-  readonly dryRun?: true;
-  readonly curl?: true;
   readonly exitCode?: true;
 }
 
@@ -26,10 +25,8 @@ export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
     .option('--all', 'print every match on a terminal too');
-  addPageFlags(command)
-    .option('--exit-code', 'exit with 10 when anything matches')
-    .option('--dry-run', 'print the request URLs and send nothing')
-    .option('--curl', 'print curl commands for the requests and send nothing');
+  addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
+  addPreviewFlags(command);
   addFormatFlags(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -47,14 +44,13 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context } = call;
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
-  if (flags.dryRun && flags.curl)
-    throw new UsageError('--dry-run and --curl are two forms of the same: give one');
+  const preview = previewForm(flags);
   const queries = filterQueries(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
-  if (flags.dryRun || flags.curl) {
+  if (preview) {
     const { previewRequests } = await import('../../events/preview.ts');
     const size = Math.min(pageOptions(flags).pageSize, flags.limit ?? PAGE_SIZE);
-    await previewRequests(call, queries, size, flags.curl === true);
+    await previewRequests(call, queries, size, preview);
     return ExitCode.done;
   }
 

@@ -21,16 +21,20 @@ const CONCURRENCY = 4;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
-    .option('--interval <time>', 'time between two looks (default: 15s)', duration('--interval', 1000))
+    .option(
+      '--interval <time>',
+      `time between two looks (default: ${durationText(INTERVAL)})`,
+      duration('--interval', 1000),
+    )
     .option(
       '--overlap <time>',
-      'how far each look reaches back, for events that appear late (default: 2m)',
+      `how far each look reaches back, for events that appear late (default: ${durationText(OVERLAP)})`,
       duration('--overlap', 0),
     )
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
     .option(
       '--concurrency <number>',
-      'pages asked for at once, 1 to 16 (default: 4)',
+      `pages asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
       wholeNumber('--concurrency', 1, 16),
     );
   addFormatFlags(command);

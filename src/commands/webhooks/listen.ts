@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import { type Action, type Call, untilStopped } from '../../command.ts';
+import { duration } from '../../config/durations.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { byteSize } from '../../webhooks/byte-size.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
 import { journalFlag } from '../../webhooks/journal-flag.ts';
-import { span } from '../../webhooks/span.ts';
 
 interface Flags extends SettingFlags {
   readonly port?: number;
@@ -43,7 +43,11 @@ export function declare(command: Command, action: Action): void {
       'remembers what was accepted (default: one a profile, beside the settings)',
       journalFlag,
     )
-    .option('--keep <time>', 'forget ids after this time, such as 30d (default: never)', span('--keep'))
+    .option(
+      '--keep <time>',
+      'forget ids after this time, such as 30d (default: never)',
+      duration('--keep', 1000, Number.POSITIVE_INFINITY),
+    )
     .option('--max-body <size>', 'the largest delivery taken (default: 10mb)', byteSize('--max-body'))
     .option('--save-token', 'save the Api-Token where secrets live, for the next time')
     .option(
@@ -126,7 +130,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
       `listening on http://${shown}:${receiver.port}${path}; ${known} known ${known === 1 ? 'id' : 'ids'} in ${opened.journal.path}; stop with Ctrl-C`,
     );
     try {
-      await Promise.race([aborted(context.signal), journal.failed]);
+      await Promise.race([untilStopped(context.signal), journal.failed]);
     } finally {
       slow = setTimeout(() => {
         if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
@@ -173,11 +177,4 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
 
 function waiting(count: number): string {
   return `waiting up to ${GRACE / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} under way`;
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

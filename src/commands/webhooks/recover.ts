@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
+import { duration } from '../../config/durations.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags, Settings } from '../../config/settings.ts';
@@ -11,7 +12,6 @@ import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/fo
 import type { FormatOptions } from '../../output/item-format.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
 import { journalFlag } from '../../webhooks/journal-flag.ts';
-import { span } from '../../webhooks/span.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly forwardTo?: URL;
@@ -42,7 +42,7 @@ export function declare(command: Command, action: Action): void {
     .option(
       '--retry-for <time>',
       'go on this long while the handler takes nothing, such as 10m (default: 60s)',
-      span('--retry-for'),
+      duration('--retry-for', 1000, Number.POSITIVE_INFINITY),
     )
     .option(
       '--forward-timeout <s>',

@@ -86,7 +86,7 @@ describe('events count', () => {
     [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
     [['--output', 'csv'], "--output: 'csv' is not accepted: table or json"],
     [['--after', 'never'], "--after: 'never' is not a time"],
-    [['--dry-run', '--curl'], '--dry-run and --curl are two forms of the same: give one'],
+    [['--dry-run', '--curl'], '--dry-run and --curl contradict each other: give one'],
     [['--jq', '.['], "--jq: '.[' is not a jq program"],
   ])('%j is a usage error', async (args, message) => {
     await using searching = await startSearching({ events: 1 });

@@ -119,7 +119,7 @@ describe('wrong values of events search', () => {
     [['--page-size', 'many'], "--page-size: 'many' is not accepted"],
     [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
     [['--all', '--limit', '3'], '--all and --limit contradict each other'],
-    [['--dry-run', '--curl'], '--dry-run and --curl are two forms of the same'],
+    [['--dry-run', '--curl'], '--dry-run and --curl contradict each other'],
     [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: did you mean --status?"],
     [['--after'], "option '--after <time>' argument missing"],
     [['extra'], 'too many arguments'],

@@ -25,7 +25,11 @@ const usage: [string, string[], string][] = [
     ['--max-body', '10 megs'],
     "--max-body: '10 megs' is not accepted: a size such as 512kb or 10mb, up to 1gb",
   ],
-  ['--keep', ['--keep', '30'], "--keep: '30' is not accepted: a length of time such as 90s, 12h or 30d"],
+  [
+    '--keep',
+    ['--keep', '30'],
+    "--keep: '30' is not accepted: a length of time such as 15s, 2m or 1h, from 1s on",
+  ],
   [
     '--forward-timeout',
     ['--forward-timeout', '0'],

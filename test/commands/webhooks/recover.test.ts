@@ -178,7 +178,7 @@ describe('the command line', () => {
     [
       '--retry-for',
       ['--after', '1h', '--dry-run', '--retry-for', '5'],
-      "--retry-for: '5' is not accepted: a length of time such as 90s, 12h or 30d",
+      "--retry-for: '5' is not accepted: a length of time such as 15s, 2m or 1h, from 1s on",
     ],
     [
       '--forward-timeout',
