@@ -49,22 +49,22 @@ export class DBusConnection {
   }
 
   /**
-   * Connects and greets the bus, and makes the `first` calls without waiting for it: one round trip for all. `limit`:
+   * Connects and greets the bus, and makes the `first` call without waiting for it: one round trip for both. `limit`:
    * milliseconds for the whole life of the connection. Throws what the socket throws, `DBusError` where the bus refuses
-   * us, or `DBusTimeout`; what the calls throw comes when their results are awaited.
+   * us, or `DBusTimeout`; what the call throws comes when its result is awaited.
    */
-  static async open(socketPath: string, userId: number, limit: number, first: readonly MethodCall[] = []) {
+  static async open(socketPath: string, userId: number, limit: number, first: MethodCall) {
     const bus = new DBusConnection(connect(socketPath), limit);
     bus.#socket.cork();
     // D-Bus specification, "Authentication Protocol": EXTERNAL, the kernel vouches for the user id.
     bus.#socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId)).toString('hex')}\r\nBEGIN\r\n`);
     const hello = bus.call({ ...BUS, member: 'Hello' });
-    const results = first.map((call) => bus.call(call));
+    const result = bus.call(first);
     bus.#socket.uncork();
-    for (const result of results) result.catch(() => undefined);
+    result.catch(() => undefined);
     try {
       await hello;
-      return { bus, results };
+      return { bus, result };
     } catch (error) {
       bus.close();
       throw error;

@@ -23,23 +23,15 @@ export async function checkSecretService(
   const address = await sessionBus(context);
   if (address === 'absent') throw new KeychainError('no-bus');
   if (address === 'other') return;
-  const connection = await connected(address.socket, context.machine.userId, limit, [
-    // The bus starts the service for this where it knows how to.
-    { ...SERVICE, member: 'ReadAlias', body: ['default'] },
-    // Items may lie in other collections too; and this is the first thing libsecret will ask. It works while locked.
-    { ...SERVICE, member: 'SearchItems', body: [attributes] },
-    isLockedOf('/org/freedesktop/secrets/aliases/default'),
-  ]);
+  // What libsecret will ask first of all. It works while locked, and the bus starts the service where it knows how to.
+  const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
+  const connection = await connected(address.socket, context.machine.userId, limit, search);
   if (connection === undefined) return;
-  const { bus, results } = connection;
+  const { bus, result } = connection;
   try {
-    const [collection] = (await results[0]) ?? [];
-    if (collection === '/') throw new KeychainError('no-keyring');
-    // Not every service has its aliases as objects.
-    const [isLocked] = (await results[2]?.catch(() => bus.call(isLockedOf(String(collection))))) ?? [];
-    const [open, locked] = (await results[1]) ?? [];
-    if (isLocked === true) throw new KeychainError('locked', undefined, count(open) + count(locked) === 0);
+    const [open, locked] = await result;
     if (count(locked) > 0) throw new KeychainError('locked');
+    if (count(open) === 0) await checkDefaultCollection(bus);
   } catch (error) {
     throw explained(error);
   } finally {
@@ -47,17 +39,27 @@ export async function checkSecretService(
   }
 }
 
-function isLockedOf(collection: string): MethodCall {
-  return {
+/**
+ * Whether the collection that items are stored in by default is there and open. Not asked where there are items to read, one
+ * question at a time, and once more before it counts as missing: gnome-keyring answers at random, and can crash, when
+ * it is asked for an alias twice at the same time.
+ */
+async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
+  const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
+  let [collection] = await bus.call(readAlias);
+  if (collection === '/') [collection] = await bus.call(readAlias);
+  if (collection === '/') throw new KeychainError('no-keyring');
+  const [isLocked] = await bus.call({
     ...SERVICE,
-    path: collection,
+    path: String(collection),
     interface: 'org.freedesktop.DBus.Properties',
     member: 'Get',
     body: ['org.freedesktop.Secret.Collection', 'Locked'],
-  };
+  });
+  if (isLocked === true) throw new KeychainError('locked', undefined, true);
 }
 
-async function connected(socket: string, userId: number, limit: number, first: readonly MethodCall[]) {
+async function connected(socket: string, userId: number, limit: number, first: MethodCall) {
   try {
     return await DBusConnection.open(socket, userId, limit, first);
   } catch (error) {

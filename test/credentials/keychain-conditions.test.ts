@@ -1,5 +1,7 @@
-import { createServer } from 'node:net';
+import { execFile } from 'node:child_process';
+import { connect, createServer } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { openKeychain } from '../../src/credentials/keychain.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
@@ -117,6 +119,31 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
       next,
     });
   });
+
+  test.skipIf(!hasKeyring)(
+    'one that holds something of ours is asked for that, and never for an alias',
+    async () => {
+      await using bus = await startBus();
+      await bus.startKeyring('pw');
+      const store = "require('keytar').setPassword('hooktrail', 'account', 'secret')";
+      await promisify(execFile)(process.execPath, ['-e', store], { env: { ...process.env, ...bus.env } });
+      await using home = await createHome();
+      let asked = '';
+      const listening = path.join(home.folder, 'bus');
+      const between = createServer((client) => {
+        const onward = connect(/path=([^,]*)/.exec(bus.env.DBUS_SESSION_BUS_ADDRESS)?.[1] as string);
+        client.on('data', (chunk) => {
+          asked += chunk.toString('latin1');
+        });
+        client.pipe(onward).pipe(client);
+        for (const side of [client, onward]) side.on('error', () => undefined);
+      }).listen(listening);
+      await openKeychain(linux({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${listening}` }));
+      between.close();
+      expect(asked).toContain('SearchItems');
+      expect(asked).not.toMatch(/ReadAlias|aliases|Locked/);
+    },
+  );
 
   test.skipIf(!hasKeyring)('an unlocked one is found usable in a few milliseconds', async () => {
     await using bus = await startBus();
