@@ -139,7 +139,7 @@ const together = Object.entries({
     'config/(file|folder|replace-file|settings|values)',
     'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
     'http/(direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|proxy|redaction)',
-    'oauth/(connect|given-token|refresh-missing|session|token-answer)',
+    'oauth/(connect|given-token|not-signed-in|session|token-answer)',
   ],
   'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],
   reading: [

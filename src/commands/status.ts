@@ -3,24 +3,12 @@ import type { Action, Call } from '../command.ts';
 import { addConnectionFlags } from '../config/setting-flags.ts';
 import type { SettingFlags, Settings } from '../config/settings.ts';
 import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
+import type { CheckResult } from '../output/status-text.ts';
 
 interface Flags extends SettingFlags {
   readonly json?: true;
   readonly check?: true;
 }
-
-/**
- * What `--check` found; null where it was not asked for or there was nothing to ask with. `refused` and `not-renewed` come from
- * the identity provider, the others from the service.
- */
-export type CheckResult =
-  | 'accepted'
-  | 'rejected'
-  | 'unreachable'
-  | 'failed'
-  | 'refused'
-  | 'not-renewed'
-  | null;
 
 interface Failure {
   readonly result: CheckResult;

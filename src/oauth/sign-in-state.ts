@@ -4,7 +4,7 @@ import { openVault } from '../credentials/open-vault.ts';
 import type { Secrets, Vault } from '../credentials/vault.ts';
 import { NotSignedInError } from '../errors.ts';
 import { givenToken } from './given-token.ts';
-import { withoutSignIn } from './refresh-missing.ts';
+import { withoutSignIn } from './not-signed-in.ts';
 import { bindingOf } from './session.ts';
 
 /** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */

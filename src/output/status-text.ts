@@ -1,18 +1,21 @@
 import type { SignInState } from '../oauth/sign-in-state.ts';
 
-const checks: Readonly<Record<string, string>> = {
+/** What `status --check` finds. `refused` and `not-renewed` come from the identity provider, the others from the service. */
+export type CheckResult = keyof typeof checks;
+
+const checks = {
   accepted: 'the service takes the token',
   rejected: 'the service rejects the token',
   unreachable: 'the service cannot be reached',
   failed: 'the service answers with an error',
   refused: 'the identity provider refuses to renew the sign-in',
   'not-renewed': 'the service was not asked: the token could not be renewed',
-};
+} as const;
 
-/** The lines of `status`, each ended; `now` in milliseconds since the epoch, `safe` makes a value fit for the stream. */
+/** The lines of `status`, each ended; `now` in milliseconds since the epoch, `safe` makes a value fit for the output. */
 export function statusText(
   state: SignInState,
-  check: string | null,
+  check: CheckResult | null,
   now: number,
   safe: (text: string) => string,
 ): string {
@@ -26,7 +29,7 @@ export function statusText(
     ['vendor', state.vendor],
     ['scopes', state.scope],
     ['secrets', state.place === null ? null : `${state.store}: ${state.place}`],
-    ['check', check === null ? null : (checks[check] ?? check)],
+    ['check', check === null ? null : checks[check]],
   ];
   return rows
     .flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)} ${safe(value)}\n`]))

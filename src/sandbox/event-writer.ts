@@ -6,7 +6,7 @@ import { causes } from './history/outages.ts';
 import type { Subscription } from './history/subscriptions.ts';
 import type { Random } from './random.ts';
 import type { EventStore, PublishStatus } from './store/event-store.ts';
-import { guidText, parseGuid, versionFour } from './store/guid.ts';
+import { guidText, parseGuid, randomGuid } from './store/guid.ts';
 import { momentText, parseBound } from './store/timestamp.ts';
 
 /** An event to add; what is not given is drawn, and `createdOn` is now. */
@@ -55,7 +55,7 @@ export class EventWriter {
 
   add(event: NewEvent): WrittenEvent {
     const random = this.#random;
-    const drawn = versionFour([random.uint32(), random.uint32(), random.uint32(), random.uint32()]);
+    const drawn = randomGuid(random);
     const id = event.eventId === undefined ? drawn : parseGuid(event.eventId);
     const now = { ms: Date.now() + this.#behaviour.clockOffsetMs, ticks: random.below(10_000) };
     const moment = event.createdOn === undefined ? now : parseBound(event.createdOn);

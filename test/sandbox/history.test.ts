@@ -34,7 +34,7 @@ describe('seeded history', () => {
   });
 
   it('can be empty', () => {
-    expect(history(0).store.page({}, 1, 500)).toEqual({ count: 0, served: 0, items: [] });
+    expect(history(0).store.page({}, 1, 500)).toEqual({ count: 0, items: [] });
   });
 
   it('spans 30 days up to now, newest first, busier on working days', () => {

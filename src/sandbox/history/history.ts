@@ -1,6 +1,6 @@
 import { Random } from '../random.ts';
 import type { EventStore, PublishStatus } from '../store/event-store.ts';
-import { type GuidWords, versionFour } from '../store/guid.ts';
+import { type GuidWords, randomGuid } from '../store/guid.ts';
 import { writeItem } from './event-item.ts';
 import { type EventType, eventTypes } from './event-types.ts';
 import { ItemWriter } from './item-writer.ts';
@@ -35,7 +35,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
     const newest = ordinal === count - 1;
     let ms = newest ? Math.max(now - 1 - random.below(60_000), last.ms + 1) : Math.floor(time);
     let ticks = random.below(10_000);
-    let words: GuidWords = versionFour([random.uint32(), random.uint32(), random.uint32(), random.uint32()]);
+    let words: GuidWords = randomGuid(random);
     if (ordinal > 0 && !newest && random.float() < SAME_MOMENT && last.word < 0xffff0000) {
       ({ ms, ticks } = last);
       words = [last.word + 1 + random.below(0xffff), words[1], words[2], words[3]];

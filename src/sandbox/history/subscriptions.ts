@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import { guidText, versionFour } from '../store/guid.ts';
+import { guidText, randomGuid } from '../store/guid.ts';
 
 export interface Subscription {
   readonly id: string;
@@ -21,7 +21,7 @@ const endpoints: readonly (readonly [string, number])[] = [
 /** The endpoints that events are published to, with ids of their own for each seed. */
 export function createSubscriptions(random: Random): Subscription[] {
   return endpoints.map(([endpoint, share]) => {
-    const words = versionFour([random.uint32(), random.uint32(), random.uint32(), random.uint32()]);
+    const words = randomGuid(random);
     return { id: guidText(...words), endpoint, share };
   });
 }

@@ -29,7 +29,6 @@ export interface EventFilter {
 export interface EventPage {
   /** Number of events that match the filter, on this page or not. */
   readonly count: number;
-  readonly served: number;
   /** The page's items in parts, commas between them, newest first. */
   readonly items: Buffer[];
 }
@@ -97,7 +96,7 @@ export class EventStore {
   page(filter: EventFilter, start: number, size: number): EventPage {
     const rows: number[] = [];
     const count = this.#select(filter, start - 1, size, rows);
-    return { count, served: rows.length, items: this.#join(rows) };
+    return { count, items: this.#join(rows) };
   }
 
   /** Puts up to `take` rows after the first `skip` into `rows`, newest first; returns the number that match. */

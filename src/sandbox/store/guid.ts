@@ -1,3 +1,5 @@
+import type { Random } from '../random.ts';
+
 /** The 128 bits of a GUID as four unsigned 32-bit words, first digits first. */
 export type GuidWords = readonly [number, number, number, number];
 
@@ -17,12 +19,8 @@ export function parseGuid(text: string): GuidWords | undefined {
   return [word(0), word(1), word(2), word(3)];
 }
 
-/** Sets the version (4) and variant bits of RFC 9562 in 128 random bits. */
-export function versionFour(words: GuidWords): GuidWords {
-  return [
-    words[0],
-    ((words[1] & 0xffff0fff) | 0x4000) >>> 0,
-    ((words[2] & 0x3fffffff) | 0x80000000) >>> 0,
-    words[3],
-  ];
+/** A GUID of version 4 (RFC 9562 section 5.4): 128 random bits, but for those of version and variant. */
+export function randomGuid(random: Random): GuidWords {
+  const [a, b, c, d] = [random.uint32(), random.uint32(), random.uint32(), random.uint32()];
+  return [a, ((b & 0xffff0fff) | 0x4000) >>> 0, ((c & 0x3fffffff) | 0x80000000) >>> 0, d];
 }
