@@ -3,8 +3,8 @@ import type { Action, Call } from '../../command.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../config/settings.ts';
 import { ServiceError } from '../../errors.ts';
-import type { Identity } from '../../events/export-identity.ts';
-import type { Manifest } from '../../events/export-manifest.ts';
+import type { Identity } from '../../events/export/identity.ts';
+import type { Manifest } from '../../events/export/manifest.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
 import { addPageFlags, type PageFlags, pageOptions } from '../../events/page-flags.ts';
 import type { Query } from '../../events/query.ts';
@@ -40,7 +40,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const queries = filterQueries(flags, context.clock.now());
   const [{ openDirectory, diskFault }, { typedFilters }, { withLock }] = await Promise.all([
-    import('../../events/export-directory.ts'),
+    import('../../events/export/directory.ts'),
     import('../../events/typed-filters.ts'),
     import('../../credentials/lock.ts'),
   ]);
@@ -70,13 +70,13 @@ async function exportInto(
 ): Promise<void> {
   const { flags, args, context, reporter } = call;
   const given = args[0] as string;
-  const { readManifest } = await import('../../events/export-manifest.ts');
+  const { readManifest } = await import('../../events/export/manifest.ts');
   const earlier = await readManifest(directory);
   let verified: Manifest | undefined;
   if (earlier) {
-    const { checkSame } = await import('../../events/export-identity.ts');
+    const { checkSame } = await import('../../events/export/identity.ts');
     checkSame(given, earlier, identity);
-    const { verifyExport } = await import('../../events/export-verify.ts');
+    const { verifyExport } = await import('../../events/export/verify.ts');
     verified = await verifyExport(directory, earlier, reporter, context.signal);
     if (verified.finishedAt) {
       reporter.notice(`verified: ${summary(given, verified)}; nothing was downloaded`);
@@ -85,11 +85,11 @@ async function exportInto(
     const done = verified.parts.filter(({ sha256 }) => sha256).length;
     reporter.notice(`continuing: ${done} of ${verified.parts.length} files are there already`);
   } else {
-    const { checkUnused } = await import('../../events/export-directory.ts');
+    const { checkUnused } = await import('../../events/export/directory.ts');
     await checkUnused(directory);
   }
   const { withService } = await import('../../oauth/connect.ts');
-  const { runExport } = await import('../../events/export-run.ts');
+  const { runExport } = await import('../../events/export/run.ts');
   const finished = await withService(call, (service) =>
     runExport({
       service,

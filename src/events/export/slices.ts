@@ -1,10 +1,10 @@
-import { ServiceError } from '../errors.ts';
-import type { FetchPage } from './fetch-page.ts';
-import type { IdentifiedItems } from './page.ts';
-import { type Query, searchUrl } from './query.ts';
-import { readAhead } from './read-ahead.ts';
-import { readPages } from './read-pages.ts';
-import { totalOf } from './reading.ts';
+import { ServiceError } from '../../errors.ts';
+import type { FetchPage } from '../fetch-page.ts';
+import type { IdentifiedItems } from '../page.ts';
+import { type Query, searchUrl } from '../query.ts';
+import { readAhead } from '../read-ahead.ts';
+import { readPages } from '../read-pages.ts';
+import { totalOf } from '../reading.ts';
 
 /** A search held to its window, and how many events are expected of it where that is known. */
 export interface SliceToRead {

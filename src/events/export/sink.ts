@@ -1,8 +1,8 @@
-import type { Manifest, Part } from './export-manifest.ts';
-import { keysOf, PartFile } from './export-part.ts';
-import type { SliceSink, SliceToRead } from './export-slices.ts';
-import type { IdentifiedItems } from './page.ts';
-import { without } from './reading.ts';
+import type { IdentifiedItems } from '../page.ts';
+import { without } from '../reading.ts';
+import type { Manifest, Part } from './manifest.ts';
+import { keysOf, PartFile } from './part.ts';
+import type { SliceSink, SliceToRead } from './slices.ts';
 
 export interface PartToRead extends SliceToRead {
   readonly index: number;

@@ -1,7 +1,7 @@
-import { UsageError } from '../errors.ts';
-import type { Manifest } from './export-manifest.ts';
-import { compareInstants, parseInstant } from './instant.ts';
-import type { Filters } from './typed-filters.ts';
+import { UsageError } from '../../errors.ts';
+import { compareInstants, parseInstant } from '../instant.ts';
+import type { Filters } from '../typed-filters.ts';
+import type { Manifest } from './manifest.ts';
 
 /** What makes two calls the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;

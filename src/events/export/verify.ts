@@ -1,6 +1,6 @@
-import type { Reporter } from '../output/reporter.ts';
-import type { Manifest, Part } from './export-manifest.ts';
-import { faultOf } from './export-part.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import type { Manifest, Part } from './manifest.ts';
+import { faultOf } from './part.ts';
 
 /**
  * Reads every file that the manifest vouches for. Those that are damaged or gone are to be read again, and the export

@@ -4,10 +4,10 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
-import type { ItemPage } from '../output/item-format.ts';
-import { toLines } from '../output/json-items.ts';
-import type { Part } from './export-manifest.ts';
-import { readPage } from './page.ts';
+import type { ItemPage } from '../../output/item-format.ts';
+import { toLines } from '../../output/json-items.ts';
+import { readPage } from '../page.ts';
+import type { Part } from './manifest.ts';
 
 /** A part while it is written: under a name of its own until it is whole and on the disk. */
 export class PartFile {

@@ -1,19 +1,19 @@
-import type { Context } from '../context.ts';
-import { ServiceError } from '../errors.ts';
-import { waitText } from '../http/retry.ts';
-import type { Service } from '../http/service.ts';
-import { startProgress } from '../output/progress.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
-import { beginExport } from './export-begin.ts';
-import { sweep } from './export-directory.ts';
-import type { Identity } from './export-identity.ts';
-import { type Manifest, type Part, partQuery, writeManifest } from './export-manifest.ts';
-import { countAnyStatus, recount } from './export-recount.ts';
-import { ExportSink, type PartToRead } from './export-sink.ts';
-import { readSlices } from './export-slices.ts';
-import { pageFetcher } from './fetch-page.ts';
-import type { Query } from './query.ts';
+import type { Context } from '../../context.ts';
+import { ServiceError } from '../../errors.ts';
+import { waitText } from '../../http/retry.ts';
+import type { Service } from '../../http/service.ts';
+import { startProgress } from '../../output/progress.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import type { Query } from '../query.ts';
+import { beginExport } from './begin.ts';
+import { sweep } from './directory.ts';
+import type { Identity } from './identity.ts';
+import { type Manifest, type Part, partQuery, writeManifest } from './manifest.ts';
+import { countAnyStatus, recount } from './recount.ts';
+import { ExportSink, type PartToRead } from './sink.ts';
+import { readSlices } from './slices.ts';
 
 export interface Export {
   readonly service: Service;

@@ -1,8 +1,8 @@
-import { askCount } from './count.ts';
-import { heldQuery, type Manifest, type Part, partQuery } from './export-manifest.ts';
-import type { FetchPage } from './fetch-page.ts';
-import type { Query } from './query.ts';
-import { readAhead } from './read-ahead.ts';
+import { askCount } from '../count.ts';
+import type { FetchPage } from '../fetch-page.ts';
+import type { Query } from '../query.ts';
+import { readAhead } from '../read-ahead.ts';
+import { heldQuery, type Manifest, type Part, partQuery } from './manifest.ts';
 
 export interface RecountOptions {
   readonly baseUrl: URL;

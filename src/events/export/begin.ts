@@ -1,12 +1,12 @@
-import type { Clock } from '../context.ts';
-import { version } from '../version.ts';
-import { askCount } from './count.ts';
-import type { Identity } from './export-identity.ts';
-import { type Manifest, type Part, type SavedQuery, saved } from './export-manifest.ts';
-import { type PlanOptions, planSlices } from './export-plan.ts';
-import type { FetchPage } from './fetch-page.ts';
-import { compareInstants, type Instant, instantAt } from './instant.ts';
-import { type Query, searchUrl } from './query.ts';
+import type { Clock } from '../../context.ts';
+import { version } from '../../version.ts';
+import { askCount } from '../count.ts';
+import type { FetchPage } from '../fetch-page.ts';
+import { compareInstants, type Instant, instantAt } from '../instant.ts';
+import { type Query, searchUrl } from '../query.ts';
+import type { Identity } from './identity.ts';
+import { type Manifest, type Part, type SavedQuery, saved } from './manifest.ts';
+import { type PlanOptions, planSlices } from './plan.ts';
 
 export interface Beginning extends Identity {
   readonly queries: readonly Query[];

@@ -1,6 +1,6 @@
-import { compareInstants, type Instant, instantAt } from './instant.ts';
-import type { Query } from './query.ts';
-import { readAhead } from './read-ahead.ts';
+import { compareInstants, type Instant, instantAt } from '../instant.ts';
+import type { Query } from '../query.ts';
+import { readAhead } from '../read-ahead.ts';
 
 /** A slice of a query's time: events from `after` (exclusive) to `before` (exclusive). */
 export interface Slice {

@@ -1,7 +1,7 @@
 import { access, constants, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
-import { isPartName, MANIFEST } from './export-manifest.ts';
+import { HooktrailError, ServiceError, UsageError } from '../../errors.ts';
+import { isPartName, MANIFEST } from './manifest.ts';
 
 /**
  * Makes the directory where it is missing and tells its real path, by which two calls know that they mean the same one.

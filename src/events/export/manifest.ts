@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { replaceFile } from '../config/replace-file.ts';
-import { UsageError } from '../errors.ts';
-import { parseInstant } from './instant.ts';
-import type { Query } from './query.ts';
-import type { Filters } from './typed-filters.ts';
+import { replaceFile } from '../../config/replace-file.ts';
+import { UsageError } from '../../errors.ts';
+import { parseInstant } from '../instant.ts';
+import type { Query } from '../query.ts';
+import type { Filters } from '../typed-filters.ts';
 
 /** A slice of time of one query, and the file that holds its events once it was read. */
 export interface Part {
