@@ -29,7 +29,11 @@ export async function checkSecretService(
   if (connection === undefined) return;
   const { bus, result } = connection;
   try {
-    const [open, locked] = await result;
+    const [open, locked] = await result.catch((error) => {
+      // Where many ask at once, gnome-keyring tells one of thousands that it has no such method.
+      if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
+      throw error;
+    });
     if (count(locked) > 0) throw new KeychainError('locked');
     if (count(open) === 0) await checkDefaultCollection(bus);
   } catch (error) {
