@@ -65,10 +65,10 @@ async function run(call: Call<Flags>): Promise<void> {
   const asked = formatOptions(flags, 'events');
   const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
   const { withService } = await import('../../oauth/connect.ts');
-  const { startFollowing } = await import('../../events/watch-start.ts');
-  const { runWatch } = await import('../../events/watch-run.ts');
+  const { startFollowing } = await import('../../events/watch/start.ts');
+  const { runWatch } = await import('../../events/watch/run.ts');
   const { createItemWriter } = await import('../../output/item-format.ts');
-  const { resumeCommand } = await import('../../events/watch-resume.ts');
+  const { resumeCommand } = await import('../../events/watch/resume.ts');
   const { interval = INTERVAL, overlap = OVERLAP, limit = Number.POSITIVE_INFINITY } = flags;
   await withService(call, async (service) => {
     const sampled = format.format === 'table' && context.stdout.isTerminal;

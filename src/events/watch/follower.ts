@@ -1,9 +1,9 @@
-import { compareInstants, type Instant, instantAt } from './instant.ts';
-import type { Query } from './query.ts';
-import { milliseconds } from './stats-window.ts';
-import { type Looked, type LookParts, look } from './watch-look.ts';
-import { WatchMemory } from './watch-memory.ts';
-import { oldestFirst, type WatchedItem } from './watch-order.ts';
+import { compareInstants, type Instant, instantAt } from '../instant.ts';
+import type { Query } from '../query.ts';
+import { milliseconds } from '../stats-window.ts';
+import { type Looked, type LookParts, look } from './look.ts';
+import { WatchMemory } from './memory.ts';
+import { oldestFirst, type WatchedItem } from './order.ts';
 
 export interface Watch {
   /** One for each combination of repeated flags; their times are replaced. */

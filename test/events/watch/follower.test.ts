@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/errors.ts';
-import type { FetchPage } from '../../src/events/fetch-page.ts';
-import { type Instant, instantAt } from '../../src/events/instant.ts';
-import { readPage } from '../../src/events/page.ts';
-import { Follower } from '../../src/events/watch.ts';
-import { resumeCommand } from '../../src/events/watch-resume.ts';
+import { ServiceError } from '../../../src/errors.ts';
+import type { FetchPage } from '../../../src/events/fetch-page.ts';
+import { type Instant, instantAt } from '../../../src/events/instant.ts';
+import { readPage } from '../../../src/events/page.ts';
+import { Follower } from '../../../src/events/watch/follower.ts';
+import { resumeCommand } from '../../../src/events/watch/resume.ts';
 
 const signal = new AbortController().signal;
 const START = Date.parse('2026-11-01T00:00:00Z');

@@ -1,9 +1,9 @@
-import type { FetchPage } from './fetch-page.ts';
-import type { Instant } from './instant.ts';
-import { PAGE_SIZE } from './page-flags.ts';
-import type { Query } from './query.ts';
-import { readPages } from './read-pages.ts';
-import { createdOnReader, type WatchedItem } from './watch-order.ts';
+import type { FetchPage } from '../fetch-page.ts';
+import type { Instant } from '../instant.ts';
+import { PAGE_SIZE } from '../page-flags.ts';
+import type { Query } from '../query.ts';
+import { readPages } from '../read-pages.ts';
+import { createdOnReader, type WatchedItem } from './order.ts';
 
 export interface Look {
   /** With the other filters, one for each combination of repeated flags. */

@@ -1,10 +1,10 @@
-import { durationText } from '../config/durations.ts';
-import type { Context } from '../context.ts';
-import { ServiceError, UnreachableError } from '../errors.ts';
-import type { ItemWriter } from '../output/item-format.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { pageOf } from './item-texts.ts';
-import type { Follower } from './watch.ts';
+import { durationText } from '../../config/durations.ts';
+import type { Context } from '../../context.ts';
+import { ServiceError, UnreachableError } from '../../errors.ts';
+import type { ItemWriter } from '../../output/item-format.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { pageOf } from '../item-texts.ts';
+import type { Follower } from './follower.ts';
 
 export interface WatchRun {
   readonly follower: Follower;

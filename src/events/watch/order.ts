@@ -1,7 +1,7 @@
-import { memberPath } from '../output/field-path.ts';
-import { createCursor, MISSING } from '../output/json-cursor.ts';
-import { stringText } from '../output/value-text.ts';
-import { compareInstants, type Instant, parseInstant } from './instant.ts';
+import { memberPath } from '../../output/field-path.ts';
+import { createCursor, MISSING } from '../../output/json-cursor.ts';
+import { stringText } from '../../output/value-text.ts';
+import { compareInstants, type Instant, parseInstant } from '../instant.ts';
 
 /** One event's own bytes. */
 export interface WatchedItem {

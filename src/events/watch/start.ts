@@ -1,13 +1,13 @@
-import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
-import type { Service } from '../http/service.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
-import { pageFetcher } from './fetch-page.ts';
-import { type FilterFlags, filterQueries } from './filter-flags.ts';
-import { compareInstants, type Instant, instantAt } from './instant.ts';
-import { type Query, searchUrl } from './query.ts';
-import { Follower } from './watch.ts';
+import type { Context } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
+import type { Service } from '../../http/service.ts';
+import type { ItemPage } from '../../output/item-format.ts';
+import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import { type FilterFlags, filterQueries } from '../filter-flags.ts';
+import { compareInstants, type Instant, instantAt } from '../instant.ts';
+import { type Query, searchUrl } from '../query.ts';
+import { Follower } from './follower.ts';
 
 /** Some 10 MB of events. */
 const MOST = 20_000;
