@@ -131,7 +131,7 @@ const together = Object.entries({
   program: ['program', 'tree', 'output/(reporter|palette|terminal-safe)'],
   flags: [
     'config/(numbers|setting-flags|names|nearest)',
-    'events/(count-flags|filter-flags|guid|instant|page-flags|preview-flags|query)',
+    'events/(filter-flags|guid|instant|page-flags|preview-flags|query|stats/stats-flags)',
     'http/api-url',
     'output/(format-flags|field-path|summary-flags)',
   ],

@@ -54,6 +54,11 @@ export function compareInstants(a: Instant, b: Instant): number {
   return a.fraction < b.fraction ? -1 : a.fraction > b.fraction ? 1 : 0;
 }
 
+/** Milliseconds since the epoch, what is finer left out. */
+export function milliseconds({ seconds, fraction }: Instant): number {
+  return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
+}
+
 function absolute(text: string): Instant | undefined {
   const match = ABSOLUTE.exec(text);
   if (!match) return undefined;

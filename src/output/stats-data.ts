@@ -1,5 +1,5 @@
 import type { Output } from '../context.ts';
-import { failureRate, type Stats, type Tally } from '../events/stats.ts';
+import { failureRate, type Stats, type Tally } from '../events/stats/stats.ts';
 import { csvText } from './csv-cell.ts';
 import { csvLines } from './csv-lines.ts';
 import { UNLISTED } from './stats-text.ts';

@@ -1,4 +1,4 @@
-import { failureRate, type Stats, type TypeTally } from '../events/stats.ts';
+import { failureRate, type Stats, type TypeTally } from '../events/stats/stats.ts';
 import { bar, rateScale } from './bars.ts';
 import { cutTo, padTo, widest } from './cell-width.ts';
 import { grouped, percent } from './numbers-text.ts';

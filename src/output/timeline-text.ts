@@ -1,5 +1,5 @@
-import { type Bucket, failureRate, type Stats } from '../events/stats.ts';
-import { milliseconds } from '../events/stats-window.ts';
+import { milliseconds } from '../events/instant.ts';
+import { type Bucket, failureRate, type Stats } from '../events/stats/stats.ts';
 import { bar } from './bars.ts';
 import { grouped, percent } from './numbers-text.ts';
 import type { StatsLook } from './stats-text.ts';

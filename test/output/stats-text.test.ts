@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseInstant } from '../../src/events/instant.ts';
-import type { Stats } from '../../src/events/stats.ts';
+import type { Stats } from '../../src/events/stats/stats.ts';
 import { cellWidth } from '../../src/output/cell-width.ts';
 import { plain } from '../../src/output/palette.ts';
 import { statsText } from '../../src/output/stats-text.ts';

@@ -4,10 +4,10 @@ import { wholeNumber } from '../../config/numbers.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
-import { addCountFlags, type CountFlags, countOptions } from '../../events/count-flags.ts';
 import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
+import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/stats/stats-flags.ts';
 
-interface Flags extends FilterFlags, CountFlags, SettingFlags {
+interface Flags extends FilterFlags, StatsFlags, SettingFlags {
   readonly limit?: number;
   readonly open?: true;
 }
@@ -17,7 +17,7 @@ const LIMIT = 200;
 export function declare(command: Command, action: Action): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
   addFilterFlags(command);
-  addCountFlags(command)
+  addStatsFlags(command)
     .option(
       '-n, --limit <number>',
       `failures in the table, 1 to 5000 (default: ${LIMIT})`,
@@ -43,7 +43,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const file = args[0] as string;
-  const { statsWindow } = await import('../../events/stats-window.ts');
+  const { statsWindow } = await import('../../events/stats/window.ts');
   const { status } = statsWindow(flags, context.clock.now());
   if (status === 'SUCCESS')
     throw new UsageError('--status: a report is about failed deliveries, there is none about SUCCESS alone');
@@ -64,7 +64,7 @@ async function makePage(call: Call<Flags>): Promise<{ text: string; summary: str
   const [{ withService }, { gatherReport }, { reportPage }, { typedFilters, filterTexts }, { version }] =
     await Promise.all([
       import('../../oauth/connect.ts'),
-      import('../../events/report-data.ts'),
+      import('../../events/stats/report-data.ts'),
       import('../../output/report/page.ts'),
       import('../../events/typed-filters.ts'),
       import('../../version.ts'),
@@ -72,7 +72,7 @@ async function makePage(call: Call<Flags>): Promise<{ text: string; summary: str
   const limit = flags.limit ?? LIMIT;
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const { status: _status, failed: _failed, ...others } = flags;
-  const options = { limit, ...countOptions(flags) };
+  const options = { limit, ...statsOptions(flags) };
   return withService(call, async (service) => {
     const data = await gatherReport(service, others, options, context, reporter);
     if (data.stats?.moved)

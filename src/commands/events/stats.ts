@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
-import { addCountFlags, type CountFlags, countOptions } from '../../events/count-flags.ts';
 import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
-import type { Stats } from '../../events/stats.ts';
+import type { Stats } from '../../events/stats/stats.ts';
+import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/stats/stats-flags.ts';
 import {
   addSummaryFlags,
   type SummaryFlags,
@@ -12,11 +12,11 @@ import {
   summaryFormat,
 } from '../../output/summary-flags.ts';
 
-interface Flags extends FilterFlags, CountFlags, SummaryFlags, SettingFlags {}
+interface Flags extends FilterFlags, StatsFlags, SummaryFlags, SettingFlags {}
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command);
-  addCountFlags(command);
+  addStatsFlags(command);
   addSummaryFlags(
     command,
     'the same numbers as one JSON object',
@@ -42,7 +42,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = summaryFormat(flags, true);
-  const { statsWindow } = await import('../../events/stats-window.ts');
+  const { statsWindow } = await import('../../events/stats/window.ts');
   // Flags that are wrong are told before anything is sent; times are read again by the service's clock.
   statsWindow(flags, context.clock.now());
   const stats = await gather(call);
@@ -54,11 +54,11 @@ async function run(call: Call<Flags>): Promise<void> {
 async function gather(call: Call<Flags>): Promise<Stats> {
   const { withService } = await import('../../oauth/connect.ts');
   const { flags, context, reporter } = call;
-  const { buckets, concurrency } = countOptions(flags);
+  const { buckets, concurrency } = statsOptions(flags);
   return withService(call, async (service) => {
-    const { statsWindow } = await import('../../events/stats-window.ts');
-    const { gatherStats } = await import('../../events/stats.ts');
-    const { countQueries } = await import('../../events/stats-counts.ts');
+    const { statsWindow } = await import('../../events/stats/window.ts');
+    const { gatherStats } = await import('../../events/stats/stats.ts');
+    const { countQueries } = await import('../../events/stats/counts.ts');
     const { askEventTypes } = await import('../../events/event-types.ts');
     const { eventTypeNames } = await import('../../events/event-type-names.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);

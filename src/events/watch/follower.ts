@@ -1,6 +1,5 @@
-import { compareInstants, type Instant, instantAt } from '../instant.ts';
+import { compareInstants, type Instant, instantAt, milliseconds } from '../instant.ts';
 import type { Query } from '../query.ts';
-import { milliseconds } from '../stats-window.ts';
 import { type Looked, type LookParts, look } from './look.ts';
 import { WatchMemory } from './memory.ts';
 import { oldestFirst, type WatchedItem } from './order.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ReportData, SubscriptionTally } from '../../events/report-data.ts';
-import { failureRate, type Stats } from '../../events/stats.ts';
+import type { ReportData, SubscriptionTally } from '../../events/stats/report-data.ts';
+import { failureRate, type Stats } from '../../events/stats/stats.ts';
 import { grouped, percent } from '../numbers-text.ts';
 import { UNLISTED } from '../stats-text.ts';
 import { timeLabels } from '../timeline-text.ts';

@@ -1,4 +1,4 @@
-import type { Stats } from '../../events/stats.ts';
+import type { Stats } from '../../events/stats/stats.ts';
 import { timeLabels } from '../timeline-text.ts';
 import { bothWidths, colors, drawn } from './chart.ts';
 import { escaped, type Html } from './html.ts';

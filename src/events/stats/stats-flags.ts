@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { wholeNumber } from '../config/numbers.ts';
+import { wholeNumber } from '../../config/numbers.ts';
 
-export interface CountFlags {
+export interface StatsFlags {
   readonly buckets?: number;
   readonly concurrency?: number;
 }
@@ -10,8 +10,8 @@ const BUCKETS = 24;
 /** Twice what reading pages takes: an answer to a count is a single event. */
 const CONCURRENCY = 8;
 
-/** How a time line of counts is made. */
-export function addCountFlags(command: Command): Command {
+/** For commands that show counts over time. */
+export function addStatsFlags(command: Command): Command {
   return command
     .option(
       '--buckets <number>',
@@ -26,6 +26,6 @@ export function addCountFlags(command: Command): Command {
 }
 
 /** The flags with their defaults. */
-export function countOptions({ buckets = BUCKETS, concurrency = CONCURRENCY }: CountFlags) {
+export function statsOptions({ buckets = BUCKETS, concurrency = CONCURRENCY }: StatsFlags) {
   return { buckets, concurrency };
 }

@@ -1,13 +1,13 @@
-import type { Context } from '../context.ts';
-import { ServiceError } from '../errors.ts';
-import type { Service } from '../http/service.ts';
-import { startProgress } from '../output/progress.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
-import { askCount } from './count.ts';
-import { pageFetcher } from './fetch-page.ts';
-import { type Query, queryString } from './query.ts';
-import { readAhead } from './read-ahead.ts';
+import type { Context } from '../../context.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Service } from '../../http/service.ts';
+import { startProgress } from '../../output/progress.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import { askCount } from '../count.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import { type Query, queryString } from '../query.ts';
+import { readAhead } from '../read-ahead.ts';
 import type { CountQueries } from './stats.ts';
 
 /** Counts with so many requests at once, equal queries in one request. Throws `ServiceError` where there is no count. */

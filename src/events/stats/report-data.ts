@@ -1,23 +1,23 @@
-import type { Context } from '../context.ts';
-import { waitText } from '../http/retry.ts';
-import type { Service } from '../http/service.ts';
-import { createRowReader } from '../output/item-cells.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { startProgress } from '../output/progress.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { valueText } from '../output/value-text.ts';
-import { askCount } from './count.ts';
-import { eventTypeNames } from './event-type-names.ts';
-import { askEventTypes } from './event-types.ts';
-import { pageFetcher } from './fetch-page.ts';
-import type { FilterFlags } from './filter-flags.ts';
-import { isGuid } from './guid.ts';
-import { PAGE_SIZE } from './page-flags.ts';
-import type { Query } from './query.ts';
-import { readPages } from './read-pages.ts';
+import type { Context } from '../../context.ts';
+import { waitText } from '../../http/retry.ts';
+import type { Service } from '../../http/service.ts';
+import { createRowReader } from '../../output/item-cells.ts';
+import type { ItemPage } from '../../output/item-format.ts';
+import { startProgress } from '../../output/progress.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { valueText } from '../../output/value-text.ts';
+import { askCount } from '../count.ts';
+import { eventTypeNames } from '../event-type-names.ts';
+import { askEventTypes } from '../event-types.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import type { FilterFlags } from '../filter-flags.ts';
+import { isGuid } from '../guid.ts';
+import { PAGE_SIZE } from '../page-flags.ts';
+import type { Query } from '../query.ts';
+import { readPages } from '../read-pages.ts';
+import { countQueries } from './counts.ts';
 import { gatherStats, type Stats } from './stats.ts';
-import { countQueries } from './stats-counts.ts';
-import { type StatsWindow, statsWindow } from './stats-window.ts';
+import { type StatsWindow, statsWindow } from './window.ts';
 
 export interface SubscriptionTally {
   /** Null for the failures of subscriptions that the latest failures do not name, taken together. */

@@ -1,7 +1,7 @@
-import { UsageError } from '../errors.ts';
-import { type FilterFlags, filterQueries } from './filter-flags.ts';
-import { compareInstants, type Instant, instantAt } from './instant.ts';
-import type { Query } from './query.ts';
+import { UsageError } from '../../errors.ts';
+import { type FilterFlags, filterQueries } from '../filter-flags.ts';
+import { compareInstants, type Instant, instantAt, milliseconds } from '../instant.ts';
+import type { Query } from '../query.ts';
 
 const DAY = 86_400_000;
 
@@ -52,8 +52,4 @@ export function bucketEnds(
     if (index === count - 1) return before;
     return instantAt(Math.round((start + length * (index + 1)) / grain) * grain) as Instant;
   });
-}
-
-export function milliseconds({ seconds, fraction }: Instant): number {
-  return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }

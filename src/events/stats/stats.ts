@@ -1,6 +1,6 @@
-import type { Instant } from './instant.ts';
-import type { Query } from './query.ts';
-import { bucketEnds, type StatsWindow } from './stats-window.ts';
+import type { Instant } from '../instant.ts';
+import type { Query } from '../query.ts';
+import { bucketEnds, type StatsWindow } from './window.ts';
 
 /** Numbers of events. Where one status alone was asked for, the other is null. */
 export interface Tally {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/events/instant.ts';
-import type { Query } from '../../src/events/query.ts';
-import { gatherStats } from '../../src/events/stats.ts';
-import { bucketEnds, statsWindow } from '../../src/events/stats-window.ts';
+import { compareInstants, type Instant, instantAt, parseInstant } from '../../../src/events/instant.ts';
+import type { Query } from '../../../src/events/query.ts';
+import { gatherStats } from '../../../src/events/stats/stats.ts';
+import { bucketEnds, statsWindow } from '../../../src/events/stats/window.ts';
 
 const at = (text: string) => parseInstant(text, '--after', 0);
 
