@@ -5,7 +5,7 @@ import { addConnectionFlags } from '../../config/setting-flags.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { idsOfArguments, idsOfLines } from '../../events/get-ids.ts';
+import { idsOfArguments, idsOfLines } from '../../events/get/ids.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
@@ -53,7 +53,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     reporter.notice('reading event ids from the terminal, one a line');
 
   const missing = await withService(call, async (service) => {
-    const { getAll } = await import('../../events/get-all.ts');
+    const { getAll } = await import('../../events/get/all.ts');
     const { createItemWriter } = await import('../../output/item-format.ts');
     const writer =
       ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)

@@ -1,13 +1,13 @@
-import type { Context } from '../context.ts';
-import type { Service } from '../http/service.ts';
-import type { ItemPage, ItemWriter } from '../output/item-format.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
-import { pageFetcher } from './fetch-page.ts';
-import { getEvent } from './get-event.ts';
-import { inOrder } from './get-in-order.ts';
-import { pageOf, textsOf } from './item-texts.ts';
-import type { Query } from './query.ts';
+import type { Context } from '../../context.ts';
+import type { Service } from '../../http/service.ts';
+import type { ItemPage, ItemWriter } from '../../output/item-format.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import { pageOf, textsOf } from '../item-texts.ts';
+import type { Query } from '../query.ts';
+import { getEvent } from './event.ts';
+import { inOrder } from './in-order.ts';
 
 export interface GetParts {
   readonly service: Service;

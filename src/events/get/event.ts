@@ -1,11 +1,11 @@
-import { ServiceError } from '../errors.ts';
-import { memberPath } from '../output/field-path.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { createCursor, MISSING } from '../output/json-cursor.ts';
-import { stringText } from '../output/value-text.ts';
-import type { FetchPage } from './fetch-page.ts';
-import { PAGE_SIZE } from './page-flags.ts';
-import { type Query, searchUrl } from './query.ts';
+import { ServiceError } from '../../errors.ts';
+import { memberPath } from '../../output/field-path.ts';
+import type { ItemPage } from '../../output/item-format.ts';
+import { createCursor, MISSING } from '../../output/json-cursor.ts';
+import { stringText } from '../../output/value-text.ts';
+import type { FetchPage } from '../fetch-page.ts';
+import { PAGE_SIZE } from '../page-flags.ts';
+import { type Query, searchUrl } from '../query.ts';
 
 export interface Got {
   readonly id: string;

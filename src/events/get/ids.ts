@@ -1,5 +1,5 @@
-import { UsageError } from '../errors.ts';
-import { isGuid, notAGuid } from './guid.ts';
+import { UsageError } from '../../errors.ts';
+import { isGuid, notAGuid } from '../guid.ts';
 
 /** A line of text that is no GUID may be long; this much of it tells which one it is. */
 const SHOWN = 60;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { inOrder } from '../../src/events/get-in-order.ts';
+import { inOrder } from '../../../src/events/get/in-order.ts';
 
 const forever = new AbortController().signal;
 
