@@ -1,7 +1,7 @@
 import { ClosedPipeError, InterruptedError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 import { answerText, type Handler, isTaken } from './forward.ts';
-import type { Journal, Outcome } from './journal.ts';
+import type { Journal, Outcome } from './journal/journal.ts';
 import type { LineWriter } from './line-writer.ts';
 import type { Accepted } from './receiver.ts';
 import type { Refusal } from './refusal.ts';

@@ -6,7 +6,7 @@ import { createItemWriter } from '../output/item-format.ts';
 import { startProgress } from '../output/progress.ts';
 import type { Reporter } from '../output/reporter.ts';
 import { foundEvents } from './found-events.ts';
-import { knownIds } from './known-ids.ts';
+import { knownIds } from './journal/known-ids.ts';
 import { LeftEvents } from './left-events.ts';
 
 export interface Missing {

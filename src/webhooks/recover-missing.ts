@@ -5,9 +5,9 @@ import { startProgress } from '../output/progress.ts';
 import { createHandler } from './forward.ts';
 import { foundEvents } from './found-events.ts';
 import { HandOver } from './hand-over.ts';
+import { openJournal } from './journal/open.ts';
 import { LeftEvents } from './left-events.ts';
 import type { Missing } from './list-missing.ts';
-import { openJournal } from './open-journal.ts';
 import { type Recovered, recover } from './recovery.ts';
 
 export interface Recovering extends Missing {

@@ -1,8 +1,8 @@
 import type { Reporter } from '../output/reporter.ts';
 import type { FoundEvent } from './found-events.ts';
 import type { HandOver } from './hand-over.ts';
-import type { Journal } from './journal.ts';
-import { JournalError } from './journal-error.ts';
+import { JournalError } from './journal/error.ts';
+import type { Journal } from './journal/journal.ts';
 import { shownId } from './shown-id.ts';
 
 export interface Recovered {

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { eventKey } from '../../src/webhooks/event-key.ts';
-import { openJournal } from '../../src/webhooks/open-journal.ts';
+import { openJournal } from '../../src/webhooks/journal/open.ts';
 import { createContext } from './context.ts';
 
 /**

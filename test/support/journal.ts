@@ -4,9 +4,9 @@ import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { type EventKey, eventKey } from '../../src/webhooks/event-key.ts';
-import type { Journal } from '../../src/webhooks/journal.ts';
-import { HEADER, joinedRecord, Kind, keyRecord } from '../../src/webhooks/journal-record.ts';
-import { type OpenedJournal, openJournal } from '../../src/webhooks/open-journal.ts';
+import type { Journal } from '../../src/webhooks/journal/journal.ts';
+import { type OpenedJournal, openJournal } from '../../src/webhooks/journal/open.ts';
+import { HEADER, joinedRecord, Kind, keyRecord } from '../../src/webhooks/journal/record.ts';
 import { createContext } from './context.ts';
 
 /** A folder for a journal, new for each test; what a test leaves open is closed behind it. */

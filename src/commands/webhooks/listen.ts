@@ -6,7 +6,7 @@ import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { byteSize } from '../../webhooks/byte-size.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
-import { journalFlag } from '../../webhooks/journal-flag.ts';
+import { journalFlag } from '../../webhooks/journal/flag.ts';
 
 interface Flags extends SettingFlags {
   readonly port?: number;
@@ -81,7 +81,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const { loadSettings } = await import('../../config/settings.ts');
   const { requireApiToken, saveApiToken } = await import('../../webhooks/api-token.ts');
-  const { defaultJournal } = await import('../../webhooks/default-journal.ts');
+  const { defaultJournal } = await import('../../webhooks/journal/default.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
   const token = await requireApiToken(place, context, flags.saveToken);
@@ -92,7 +92,7 @@ async function run(call: Call<Flags>): Promise<void> {
 }
 
 async function listen({ flags, context, reporter }: Call<Flags>, token: string, file: string): Promise<void> {
-  const { KeptJournal } = await import('../../webhooks/kept-journal.ts');
+  const { KeptJournal } = await import('../../webhooks/journal/kept-journal.ts');
   const { LineWriter } = await import('../../webhooks/line-writer.ts');
   const { ProblemLog } = await import('../../webhooks/problem-log.ts');
   const { createAcceptance } = await import('../../webhooks/acceptance.ts');

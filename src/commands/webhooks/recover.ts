@@ -11,7 +11,7 @@ import type { Service } from '../../http/service.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-format.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
-import { journalFlag } from '../../webhooks/journal-flag.ts';
+import { journalFlag } from '../../webhooks/journal/flag.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly forwardTo?: URL;
@@ -141,7 +141,7 @@ async function handOver(
 /** A journal that is not there holds nothing: everything would be handed over, which has to be meant. */
 async function journalFile({ flags, context, reporter }: Call<Flags>, settings: Settings): Promise<string> {
   const { existsSync } = await import('node:fs');
-  const { defaultJournal } = await import('../../webhooks/default-journal.ts');
+  const { defaultJournal } = await import('../../webhooks/journal/default.ts');
   const file = flags.journal ?? (await defaultJournal(settings.profile, context));
   if (existsSync(file)) return file;
   if (flags.journal === undefined) {

@@ -1,18 +1,18 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
-import { makeFolder } from '../config/make-folder.ts';
-import { syncFolder } from '../config/replace-file.ts';
-import type { Context } from '../context.ts';
-import { withLock } from '../credentials/lock.ts';
-import { conditionOf, describeSelf } from '../credentials/lock-holder.ts';
-import { compactJournal } from './compact-journal.ts';
+import { makeFolder } from '../../config/make-folder.ts';
+import { syncFolder } from '../../config/replace-file.ts';
+import type { Context } from '../../context.ts';
+import { withLock } from '../../credentials/lock.ts';
+import { conditionOf, describeSelf } from '../../credentials/lock-holder.ts';
+import { compactJournal } from './compact.ts';
+import { JournalError } from './error.ts';
+import { JournalFile } from './file.ts';
 import { Journal } from './journal.ts';
-import { JournalError } from './journal-error.ts';
-import { JournalFile } from './journal-file.ts';
-import { JournalLog } from './journal-log.ts';
-import { realJournalPath, refuseForeign, unusable } from './journal-path.ts';
-import type { Member } from './journal-record.ts';
-import { loadJournal } from './load-journal.ts';
+import { loadJournal } from './load.ts';
+import { JournalLog } from './log.ts';
+import { realJournalPath, refuseForeign, unusable } from './path.ts';
+import type { Member } from './record.ts';
 
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
 

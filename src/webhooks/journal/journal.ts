@@ -1,8 +1,8 @@
-import type { Context } from '../context.ts';
-import type { EventKey } from './event-key.ts';
-import { JournalError } from './journal-error.ts';
-import type { JournalLog } from './journal-log.ts';
-import { Kind, keyRecord } from './journal-record.ts';
+import type { Context } from '../../context.ts';
+import type { EventKey } from '../event-key.ts';
+import { JournalError } from './error.ts';
+import type { JournalLog } from './log.ts';
+import { Kind, keyRecord } from './record.ts';
 
 /** `accepted`: handed over now. `duplicate`: somebody handed it over before. `refused`: the handler did not take it. */
 export type Outcome = 'accepted' | 'duplicate' | 'refused';

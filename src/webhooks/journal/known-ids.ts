@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import { pieces } from './file-pieces.ts';
 import { IdSet } from './id-set.ts';
-import { openIfThere, refuseForeign } from './journal-path.ts';
-import { Kind, RECORD_BYTES, scan } from './journal-record.ts';
-import { readRecords } from './load-journal.ts';
+import { readRecords } from './load.ts';
+import { openIfThere, refuseForeign } from './path.ts';
+import { Kind, RECORD_BYTES, scan } from './record.ts';
 
 /** The ids in a journal as it is now, without a trace of the look; none where there is no journal. */
 export async function knownIds(file: string): Promise<IdSet> {

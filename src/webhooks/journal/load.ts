@@ -1,7 +1,7 @@
-import type { JournalFile } from './journal-file.ts';
-import { foreign } from './journal-path.ts';
-import { HEADER, LONGEST_RECORD, RECORD_BYTES } from './journal-record.ts';
-import { JournalState } from './journal-state.ts';
+import type { JournalFile } from './file.ts';
+import { foreign } from './path.ts';
+import { HEADER, LONGEST_RECORD, RECORD_BYTES } from './record.ts';
+import { JournalState } from './state.ts';
 
 export interface LoadedJournal {
   readonly state: JournalState;

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../src/webhooks/open-journal.ts';
-import { createContext } from '../support/context.ts';
-import { held, key, left, take, useJournalFolder } from '../support/journal.ts';
+import { openJournal } from '../../../src/webhooks/journal/open.ts';
+import { createContext } from '../../support/context.ts';
+import { held, key, left, take, useJournalFolder } from '../../support/journal.ts';
 
 const place = useJournalFolder();
 

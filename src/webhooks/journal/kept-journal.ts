@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
-import type { EventKey } from './event-key.ts';
+import type { Context } from '../../context.ts';
+import type { EventKey } from '../event-key.ts';
 import type { Journal, Outcome } from './journal.ts';
-import { type OpenedJournal, openJournal } from './open-journal.ts';
+import { type OpenedJournal, openJournal } from './open.ts';
 
 const CHECK = 3_600_000;
 

@@ -9,7 +9,7 @@ import {
   type Scanned,
   scan,
   valueAt,
-} from './journal-record.ts';
+} from './record.ts';
 
 const HOUR = 3600;
 

@@ -5,9 +5,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { eventKey } from '../../src/webhooks/event-key.ts';
-import { openJournal } from '../../src/webhooks/open-journal.ts';
-import { createContext } from '../support/context.ts';
+import { eventKey } from '../../../src/webhooks/event-key.ts';
+import { openJournal } from '../../../src/webhooks/journal/open.ts';
+import { createContext } from '../../support/context.ts';
 
 let folder: string;
 let file: string;
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 function worker(events: number, sessions: number, refusals = 0): ChildProcess {
-  const script = path.resolve(import.meta.dirname, '../support/journal-worker.ts');
+  const script = path.resolve(import.meta.dirname, '../../support/journal-worker.ts');
   const args = [file, log, events, sessions, refusals].map(String);
   const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], {
     stdio: ['ignore', 'ignore', 'inherit'],

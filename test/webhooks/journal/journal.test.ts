@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { key, refuse, take, useJournalFolder } from '../support/journal.ts';
+import { key, refuse, take, useJournalFolder } from '../../support/journal.ts';
 
 const place = useJournalFolder();
 

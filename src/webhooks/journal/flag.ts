@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../../errors.ts';
 
 /** A parser for the flag that names a journal. */
 export function journalFlag(text: string): string {

@@ -3,8 +3,8 @@ import { readFile, realpath, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { knownIds } from '../../src/webhooks/known-ids.ts';
-import { key, take, useJournalFolder } from '../support/journal.ts';
+import { knownIds } from '../../../src/webhooks/journal/known-ids.ts';
+import { key, take, useJournalFolder } from '../../support/journal.ts';
 
 const place = useJournalFolder();
 

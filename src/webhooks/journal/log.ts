@@ -1,10 +1,10 @@
-import type { Clock, Machine } from '../context.ts';
-import { conditionOf } from '../credentials/lock-holder.ts';
+import type { Clock, Machine } from '../../context.ts';
+import { conditionOf } from '../../credentials/lock-holder.ts';
+import { JournalError } from './error.ts';
+import type { JournalFile } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
-import { JournalError } from './journal-error.ts';
-import type { JournalFile } from './journal-file.ts';
-import { joinedRecord, Kind, type Member, memberRecord } from './journal-record.ts';
-import type { JournalState } from './journal-state.ts';
+import { joinedRecord, Kind, type Member, memberRecord } from './record.ts';
+import type { JournalState } from './state.ts';
 
 export interface JournalParts {
   readonly file: JournalFile;

@@ -1,9 +1,9 @@
 import { appendFile, copyFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { HEADER } from '../../src/webhooks/journal-record.ts';
-import { knownIds } from '../../src/webhooks/known-ids.ts';
-import { key, take, useJournalFolder } from '../support/journal.ts';
+import { knownIds } from '../../../src/webhooks/journal/known-ids.ts';
+import { HEADER } from '../../../src/webhooks/journal/record.ts';
+import { key, take, useJournalFolder } from '../../support/journal.ts';
 
 const place = useJournalFolder();
 

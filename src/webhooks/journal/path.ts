@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { UsageError } from '../errors.ts';
-import { HEADER } from './journal-record.ts';
+import { UsageError } from '../../errors.ts';
+import { HEADER } from './record.ts';
 
 export const NOT_A_FILE = 'it is no regular file';
 

@@ -1,4 +1,4 @@
-import { type ErrorParts, ServiceError } from '../errors.ts';
+import { type ErrorParts, ServiceError } from '../../errors.ts';
 
 /** The journal can no longer be trusted, or cannot take what it has to: nothing may be acknowledged. */
 export class JournalError extends ServiceError {

@@ -1,4 +1,4 @@
-import type { JournalFile } from './journal-file.ts';
+import type { JournalFile } from './file.ts';
 
 interface Waiting {
   readonly record: Buffer;

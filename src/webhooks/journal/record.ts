@@ -1,6 +1,6 @@
-import type { Holder } from '../credentials/lock-holder.ts';
+import type { Holder } from '../../credentials/lock-holder.ts';
+import { type EventKey, KEY_BYTES } from '../event-key.ts';
 import { crc32c } from './checksum.ts';
-import { type EventKey, KEY_BYTES } from './event-key.ts';
 
 /** The journal's first bytes: what the file is, and the format's version. */
 export const HEADER = Buffer.from('hooktrail-journal-1\n');

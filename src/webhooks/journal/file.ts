@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { promisify } from 'node:util';
+import { JournalError } from './error.ts';
 import { pieces } from './file-pieces.ts';
-import { JournalError } from './journal-error.ts';
-import { NOT_A_FILE, unusable } from './journal-path.ts';
+import { NOT_A_FILE, unusable } from './path.ts';
 
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);

@@ -1,10 +1,10 @@
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder } from '../config/replace-file.ts';
+import { syncFolder } from '../../config/replace-file.ts';
+import type { JournalFile } from './file.ts';
 import { IdSet } from './id-set.ts';
-import type { JournalFile } from './journal-file.ts';
-import { HEADER, Kind, RECORD_BYTES, scan, valueAt } from './journal-record.ts';
-import { readRecords } from './load-journal.ts';
+import { readRecords } from './load.ts';
+import { HEADER, Kind, RECORD_BYTES, scan, valueAt } from './record.ts';
 
 /**
  * Writes the journal anew with one record an id, without those journaled before `oldest` (seconds since the epoch): a

@@ -2,9 +2,9 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { eventKey } from '../../src/webhooks/event-key.ts';
-import { KeptJournal } from '../../src/webhooks/kept-journal.ts';
-import { createContext } from '../support/context.ts';
+import { eventKey } from '../../../src/webhooks/event-key.ts';
+import { KeptJournal } from '../../../src/webhooks/journal/kept-journal.ts';
+import { createContext } from '../../support/context.ts';
 
 const DAY = 86_400_000;
 const take = async () => true;
