@@ -4,9 +4,9 @@ import { duration } from '../../config/durations.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
-import { byteSize } from '../../webhooks/byte-size.ts';
 import { handlerUrl } from '../../webhooks/handler-url.ts';
 import { journalFlag } from '../../webhooks/journal/flag.ts';
+import { byteSize } from '../../webhooks/listen/byte-size.ts';
 
 interface Flags extends SettingFlags {
   readonly port?: number;
@@ -93,11 +93,11 @@ async function run(call: Call<Flags>): Promise<void> {
 
 async function listen({ flags, context, reporter }: Call<Flags>, token: string, file: string): Promise<void> {
   const { KeptJournal } = await import('../../webhooks/journal/kept-journal.ts');
-  const { LineWriter } = await import('../../webhooks/line-writer.ts');
-  const { ProblemLog } = await import('../../webhooks/problem-log.ts');
-  const { createAcceptance } = await import('../../webhooks/acceptance.ts');
+  const { LineWriter } = await import('../../webhooks/listen/line-writer.ts');
+  const { ProblemLog } = await import('../../webhooks/listen/problem-log.ts');
+  const { createAcceptance } = await import('../../webhooks/listen/acceptance.ts');
   const { createHandler } = await import('../../webhooks/forward.ts');
-  const { startReceiver } = await import('../../webhooks/receiver.ts');
+  const { startReceiver } = await import('../../webhooks/listen/receiver.ts');
   const { kept: journal, opened } = await KeptJournal.open(file, flags.keep, context);
   const { forwardTo, host = HOST, port = PORT, path = '/' } = flags;
   const timeout = (flags.forwardTimeout ?? FORWARD_TIMEOUT) * 1000;

@@ -103,7 +103,7 @@ async function list(
   format: FormatOptions,
   file: string,
 ): Promise<void> {
-  const { listMissing } = await import('../../webhooks/list-missing.ts');
+  const { listMissing } = await import('../../webhooks/recover/list-missing.ts');
   const { missing, known } = await listMissing({ service, queries, format, file, context, reporter });
   reporter.notice(`${missing} to hand over; ${known} in the journal already`);
 }
@@ -117,7 +117,7 @@ async function handOver(
   settings: Settings,
 ): Promise<void> {
   const { findApiToken } = await import('../../webhooks/api-token.ts');
-  const { recoverMissing } = await import('../../webhooks/recover-missing.ts');
+  const { recoverMissing } = await import('../../webhooks/recover/recover-missing.ts');
   const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
   const apiToken = await findApiToken(place, context).catch((error: Error) => {
     reporter.warning(`the Api-Token cannot be read, and the handler gets none: ${error.message}`);

@@ -1,11 +1,11 @@
-import { ClosedPipeError, InterruptedError } from '../errors.ts';
+import { ClosedPipeError, InterruptedError } from '../../errors.ts';
+import { answerText, type Handler, isTaken } from '../forward.ts';
+import type { Journal, Outcome } from '../journal/journal.ts';
+import { shownId } from '../shown-id.ts';
 import type { Delivery } from './delivery.ts';
-import { answerText, type Handler, isTaken } from './forward.ts';
-import type { Journal, Outcome } from './journal/journal.ts';
 import type { LineWriter } from './line-writer.ts';
 import type { Accepted } from './receiver.ts';
 import type { Refusal } from './refusal.ts';
-import { shownId } from './shown-id.ts';
 
 export interface AcceptanceParts {
   readonly journal: Pick<Journal, 'once'>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { HandlerAnswer } from '../../src/webhooks/forward.ts';
-import { HandOver } from '../../src/webhooks/hand-over.ts';
+import type { HandlerAnswer } from '../../../src/webhooks/forward.ts';
+import { HandOver } from '../../../src/webhooks/recover/hand-over.ts';
 
 /** A handler that answers by the event's name, and a clock that only sleeping moves. */
 function handingOver(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {

@@ -1,5 +1,5 @@
-import { pageOf } from '../events/item-texts.ts';
-import type { FormatOptions, ItemWriter } from '../output/item-format.ts';
+import { pageOf } from '../../events/item-texts.ts';
+import type { FormatOptions, ItemWriter } from '../../output/item-format.ts';
 import type { FoundEvent } from './found-events.ts';
 
 const PAGE = 200;

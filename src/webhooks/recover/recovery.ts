@@ -1,9 +1,9 @@
-import type { Reporter } from '../output/reporter.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { JournalError } from '../journal/error.ts';
+import type { Journal } from '../journal/journal.ts';
+import { shownId } from '../shown-id.ts';
 import type { FoundEvent } from './found-events.ts';
 import type { HandOver } from './hand-over.ts';
-import { JournalError } from './journal/error.ts';
-import type { Journal } from './journal/journal.ts';
-import { shownId } from './shown-id.ts';
 
 export interface Recovered {
   /** Events that the handler took. */

@@ -1,11 +1,11 @@
-import { ServiceError } from '../errors.ts';
-import { waitText } from '../http/retry.ts';
-import { createItemWriter } from '../output/item-format.ts';
-import { startProgress } from '../output/progress.ts';
-import { createHandler } from './forward.ts';
+import { ServiceError } from '../../errors.ts';
+import { waitText } from '../../http/retry.ts';
+import { createItemWriter } from '../../output/item-format.ts';
+import { startProgress } from '../../output/progress.ts';
+import { createHandler } from '../forward.ts';
+import { openJournal } from '../journal/open.ts';
 import { foundEvents } from './found-events.ts';
 import { HandOver } from './hand-over.ts';
-import { openJournal } from './journal/open.ts';
 import { LeftEvents } from './left-events.ts';
 import type { Missing } from './list-missing.ts';
 import { type Recovered, recover } from './recovery.ts';

@@ -1,12 +1,12 @@
-import type { Context } from '../context.ts';
-import type { Query } from '../events/query.ts';
-import type { Service } from '../http/service.ts';
-import type { FormatOptions } from '../output/item-format.ts';
-import { createItemWriter } from '../output/item-format.ts';
-import { startProgress } from '../output/progress.ts';
-import type { Reporter } from '../output/reporter.ts';
+import type { Context } from '../../context.ts';
+import type { Query } from '../../events/query.ts';
+import type { Service } from '../../http/service.ts';
+import type { FormatOptions } from '../../output/item-format.ts';
+import { createItemWriter } from '../../output/item-format.ts';
+import { startProgress } from '../../output/progress.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { knownIds } from '../journal/known-ids.ts';
 import { foundEvents } from './found-events.ts';
-import { knownIds } from './journal/known-ids.ts';
 import { LeftEvents } from './left-events.ts';
 
 export interface Missing {

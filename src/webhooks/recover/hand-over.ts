@@ -1,6 +1,6 @@
-import type { Clock } from '../context.ts';
-import { retryAfter } from '../http/retry.ts';
-import { answerText, type HandedOver, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
+import type { Clock } from '../../context.ts';
+import { retryAfter } from '../../http/retry.ts';
+import { answerText, type HandedOver, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';
 
 export interface HandOverOptions {
   readonly clock: Clock;
