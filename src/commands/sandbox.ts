@@ -3,7 +3,7 @@ import { type Action, type Call, untilStopped } from '../command.ts';
 import { share, wholeNumber } from '../config/numbers.ts';
 import { UsageError } from '../errors.ts';
 import type { DeliveryOptions, SandboxOptions } from '../sandbox/sandbox.ts';
-import { handlerUrl } from '../webhooks/handler-url.ts';
+import { handlerUrl } from '../webhooks/flags.ts';
 
 interface Flags {
   readonly port?: number;

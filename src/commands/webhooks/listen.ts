@@ -4,9 +4,7 @@ import { duration } from '../../config/durations.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
-import { handlerUrl } from '../../webhooks/handler-url.ts';
-import { journalFlag } from '../../webhooks/journal/flag.ts';
-import { byteSize } from '../../webhooks/listen/byte-size.ts';
+import { byteSize, handlerUrl, journalFlag } from '../../webhooks/flags.ts';
 
 interface Flags extends SettingFlags {
   readonly port?: number;

@@ -10,8 +10,7 @@ import type { Query } from '../../events/query.ts';
 import type { Service } from '../../http/service.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-format.ts';
-import { handlerUrl } from '../../webhooks/handler-url.ts';
-import { journalFlag } from '../../webhooks/journal/flag.ts';
+import { handlerUrl, journalFlag } from '../../webhooks/flags.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly forwardTo?: URL;

@@ -1,0 +1,38 @@
+import { isLoopback } from '../config/values.ts';
+import { UsageError } from '../errors.ts';
+
+/** A parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own addresses. */
+export function handlerUrl(flag: string): (text: string) => URL {
+  return (text) => {
+    const refuse = (accepted: string): never => {
+      throw new UsageError(`${flag}: '${text}' is not accepted: ${accepted}`);
+    };
+    if (!URL.canParse(text)) return refuse('a URL such as http://127.0.0.1:3000/hooks');
+    const url = new URL(text);
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
+      return refuse('an https: URL (http: for loopback hosts alone)');
+    }
+    if (url.username || url.password) return refuse('a URL without user name and password');
+    if (url.hash) return refuse('a URL without fragment');
+    return url;
+  };
+}
+
+/** A parser for the flag that names a journal. */
+export function journalFlag(text: string): string {
+  if (text !== '') return text;
+  throw new UsageError("--journal: '' is not accepted: the name of a file");
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
+const LARGEST = 1024 ** 3;
+
+/** A parser for a flag that takes a size such as `512kb`, `10mb` or plain bytes, up to 1 GiB; units are of 1024. */
+export function byteSize(flag: string): (text: string) => number {
+  return (text) => {
+    const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?b)?$/i.exec(text) ?? [];
+    const size = Number(digits) * (UNITS[unit.toLowerCase()] as number);
+    if (digits !== undefined && size >= 1 && size <= LARGEST) return size;
+    throw new UsageError(`${flag}: '${text}' is not accepted: a size such as 512kb or 10mb, up to 1gb`);
+  };
+}
