@@ -42,6 +42,7 @@ describe('the rules of the code', () => {
     [source('src/events/utils.ts', ''), 'a name without a subject'],
     [source('src/helpers/page.ts', ''), 'a name without a subject'],
     [source('src/events/long.ts', 'x\n'.repeat(251)), 'longer than 250 lines'],
+    [source('test/events/long.test.ts', 'x\n'.repeat(251)), 'longer than 250 lines'],
   ])('%j breaks one', (file, rule) => {
     expect(violations([file])).toEqual([`${file.path}: ${rule}`]);
   });

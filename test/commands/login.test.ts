@@ -1,7 +1,7 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { changed, redirectOf, visit } from '../support/browser.ts';
+import { visit } from '../support/browser.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -69,117 +69,6 @@ test('signing in saves the profile and leaves standard output empty', async () =
   expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
 });
 
-test('HOOKTRAIL_BROWSER is run with the URL, and --quiet prints that URL alone', async () => {
-  const browser = path.resolve(import.meta.dirname, '../support/browser-command.mjs');
-  const env = { ...at.env, HOOKTRAIL_BROWSER: browser };
-  const { code, stdout, stderr } = await at.run(['login', '--quiet'], { env });
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-  expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/identity\/connect\/authorize\?\S+\n$/);
-});
-
-test.runIf(process.platform !== 'win32')('a browser is given no secret in its environment', async () => {
-  const [browser, seen] = ['browser', 'seen'].map((name) => path.join(at.home.folder, name)) as [
-    string,
-    string,
-  ];
-  const script = `#!/usr/bin/env node
-require('node:fs').writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env));
-fetch(process.argv[2]);
-`;
-  await writeFile(browser, script, { mode: 0o755 });
-  const env = {
-    ...at.env,
-    HOOKTRAIL_BROWSER: browser,
-    HOOKTRAIL_ACCESS_TOKEN: 'a-token',
-    HOOKTRAIL_API_TOKEN: 'api',
-  };
-  expect((await at.run(['login'], { env })).code).toBe(0);
-  const given = JSON.parse(await readFile(seen, 'utf8'));
-  expect(given['HOOKTRAIL_AUTH_URL']).toBe(at.sandbox.settings.authUrl);
-  for (const name of ['CLIENT_SECRET', 'PASSPHRASE', 'ACCESS_TOKEN', 'API_TOKEN']) {
-    expect(given).not.toHaveProperty(`HOOKTRAIL_${name}`);
-  }
-});
-
-test.each([
-  ['https://id.example/', 'https://id.example/'],
-  ['https://id.example/', 'https://id.example'],
-  ['https://id.example:443', 'https://id.example:443'],
-  ['https://id.example/tenant/', 'https://id.example/tenant/'],
-])('with the auth URL %s the issuer may be %s', async (authUrl, iss) => {
-  const { stdout } = await at.run(['login', '--start', '--auth-url', authUrl]);
-  const { searchParams } = new URL(JSON.parse(stdout).authorizeUrl);
-  const redirect = changed(new URL(at.redirectUri), {
-    state: searchParams.get('state') as string,
-    iss,
-    error: 'access_denied',
-  });
-  const { stderr } = await at.run(['login', '--complete', '-'], { stdin: `${redirect}\n` });
-  expect(stderr).toContain('error: the sign-in was refused: access_denied\n');
-});
-
-test('a browser that cannot be started is a warning, and the wait goes on', async () => {
-  const env = { ...at.env, HOOKTRAIL_BROWSER: '/nowhere/browser' };
-  const { start } = await import('../support/program.ts');
-  const program = start(['login'], { env });
-  await program.printed('stderr', /^warning: the browser could not be started: .*ENOENT/m);
-  const [url] = await program.printed('stderr', /^http\S+$/m);
-  await visit(url);
-  expect(await program.finished).toMatchObject({ code: 0 });
-});
-
-test('nobody who signs in ends the wait with 4', async () => {
-  expect(await at.run(['login', '--no-browser', '--timeout', '1'])).toMatchObject({
-    code: 4,
-    stdout: '',
-    stderr: expect.stringContaining('error: nobody signed in within 1 s\nnext: '),
-  });
-});
-
-test('everything that is missing is named at once', async () => {
-  expect(await at.run(['login'], { env: at.home.env })).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: [
-      'error: settings are missing',
-      '  --auth-url or HOOKTRAIL_AUTH_URL: identity provider',
-      '  --base-url or HOOKTRAIL_BASE_URL: event service',
-      '  --client-id or HOOKTRAIL_CLIENT_ID: client id',
-      '  --vendor or HOOKTRAIL_VENDOR: vendor of the media type',
-      '  --client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret',
-      'next: give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
-      '',
-    ].join('\n'),
-  });
-});
-
-test('a client secret alone that is missing is named', async () => {
-  const env = { ...at.env, HOOKTRAIL_CLIENT_SECRET: undefined };
-  expect(await at.run(['login'], { env })).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(
-      'error: a setting is missing\n  --client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret\n',
-    ),
-  });
-});
-
-test('the client secret comes from the first line of standard input', async () => {
-  const env = { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' };
-  const stdin = `${at.sandbox.settings.clientSecret}\nmore\n`;
-  const { program, authorizeUrl } = await at.login(['--client-secret-stdin'], { env, stdin });
-  await visit(authorizeUrl);
-  expect(await program.finished).toMatchObject({ code: 0 });
-});
-
-test('an empty first line is no client secret', async () => {
-  expect(await at.run(['login', '--client-secret-stdin'], { stdin: '\n' })).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(
-      'error: --client-secret-stdin: the first line of standard input is empty\n',
-    ),
-  });
-});
-
 test('signing in again uses the stored client secret and settings', async () => {
   await at.signIn();
   const { program, authorizeUrl } = await at.login([], { env: at.home.env });
@@ -218,55 +107,6 @@ test('a token in the environment is pointed out', async () => {
   expect(stderr).not.toContain('abc');
 });
 
-test('--issuer none takes any issuer, another value only that one', async () => {
-  const foreign = { iss: 'https://issuer.example' };
-  for (const issuer of ['none', 'https://issuer.example']) {
-    const { program, authorizeUrl } = await at.login(['--issuer', issuer]);
-    expect((await visit(changed(await redirectOf(authorizeUrl), foreign))).status).toBe(200);
-    expect(await program.finished).toMatchObject({ code: 0 });
-    expect((await configOf()).profiles.default.issuer).toBe(issuer);
-  }
-});
-
-test('an SSH session opens no browser and tells how to forward the port', async () => {
-  const env = { ...at.env, SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22' };
-  const { start } = await import('../support/program.ts');
-  const program = start(['login'], { env });
-  const [url] = await program.printed('stderr', /^http\S+$/m);
-  const { port } = new URL(at.redirectUri);
-  expect(program.stderr).toContain(`  ssh -N -L ${port}:127.0.0.1:${port} `);
-  expect(program.stderr).toContain('hooktrail login --paste');
-  expect(program.stderr).toContain('Sign in in a browser at\n');
-  await visit(url);
-  expect(await program.finished).toMatchObject({ code: 0 });
-});
-
-test('WSL is told about localhost forwarding', async () => {
-  const { program, authorizeUrl } = await at.login([], { env: { ...at.env, WSL_DISTRO_NAME: 'Debian' } });
-  await program.printed('stderr', /This is WSL: .*\n.*localhostForwarding=true.*\n.*login --paste/);
-  await visit(authorizeUrl);
-  await program.finished;
-});
-
-test.each([
-  [['--timeout', '0'], "error: --timeout: '0' is not accepted: a whole number from 1 to 86400\n"],
-  [['--timeout', 'soon'], "error: --timeout: 'soon' is not accepted"],
-  [
-    ['--auth-url', 'http://id.example'],
-    "error: --auth-url: 'http://id.example' is not accepted: an https: URL",
-  ],
-  [['--redirect-uri', 'callback'], "error: --redirect-uri: 'callback' is not accepted"],
-  [['--issuer', 'me'], "error: --issuer: 'me' is not accepted"],
-  [['--scope', ''], "error: --scope: '' is not accepted"],
-  [['--store', 'keychian'], 'did you mean keychain?'],
-  [['--profile', '../x'], "error: --profile: '../x' is not accepted"],
-  [['--client-secret', 'x'], "unknown option '--client-secret'"],
-  [['--no-browsre'], 'next: did you mean --no-browser?'],
-])('%j is a usage error', async (args, message) => {
-  const result = await at.run(['login', ...args]);
-  expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
-});
-
 test('nothing is stored when the sign-in fails', async () => {
   at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
   const { program, authorizeUrl } = await at.login();
@@ -282,18 +122,6 @@ test('a second profile does not become the default', async () => {
   await visit(authorizeUrl);
   await program.finished;
   expect(await configOf()).toMatchObject({ profile: 'default', profiles: { staging: { store: 'file' } } });
-});
-
-test('a wrong client secret is named as the cause, with the way to give another', async () => {
-  const { program, authorizeUrl } = await at.login([], {
-    env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' },
-  });
-  await visit(authorizeUrl);
-  const { code, stderr } = await program.finished;
-  expect(code).toBe(4);
-  expect(stderr).toContain('invalid_client');
-  expect(stderr).toContain('login --client-secret-stdin');
-  expect(stderr).not.toContain('wrong');
 });
 
 test.each([
