@@ -37,8 +37,8 @@ export interface CommandModule {
 }
 
 /**
- * For a command that stands for its group where none is named (`config` is `config list`): a word it does not take was meant
- * for the name of another.
+ * For the command that a group runs where none is named (`config` is `config list`): a word that it does not take was meant
+ * as the name of another.
  */
 export function standsForGroup(command: Command): Command {
   return command.allowExcessArguments().hook('preAction', (_, { args, parent }) => {

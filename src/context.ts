@@ -12,10 +12,7 @@ export interface Context {
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on SIGINT and SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;
-  /**
-   * Has `work` done when the process ends, however it ends but by SIGKILL: it cannot wait for anything. The returned function
-   * withdraws it.
-   */
+  /** Calls `work`, which cannot wait, when the process ends other than by SIGKILL; what it returns takes that back. */
   readonly atExit?: (work: () => void) => () => void;
 }
 
@@ -58,7 +55,6 @@ export interface Machine {
   readonly runtime: string;
   readonly hostname: string;
   readonly userId: number;
-  readonly userName: string;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;
 }

@@ -44,7 +44,7 @@ export class ServiceError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
 }
 
-/** Standard output took no more, other than because its reader left: what was printed is not complete. */
+/** Standard output failed, other than by its reader leaving: what was printed is not complete. */
 export class OutputError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
 

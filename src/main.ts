@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
 import { version } from './version.ts';
 
-/** Runs one command line and tells its exit code. Never throws: every failure becomes text on standard error. */
+/** Runs one command line and returns its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   try {
     if (argv.length === 1 && argv[0] === '--version') {
@@ -61,7 +61,7 @@ function usageOf(error: unknown): unknown {
   });
 }
 
-/** By its name: importing the class would load the library where it is not needed. */
+/** Told by its code: importing the class would load the library where it is not needed. */
 function isOfCommander(error: unknown): error is CommanderError {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }

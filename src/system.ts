@@ -105,9 +105,6 @@ function machine(): Machine {
     get userId() {
       return account().uid;
     },
-    get userName() {
-      return account().username;
-    },
     get userHome() {
       return account().homedir;
     },

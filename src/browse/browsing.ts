@@ -27,7 +27,7 @@ const AROUND_EVENT = 2;
 /** Pages read for one key press at most: a filter that nothing matches must not download everything. */
 const PATIENCE = 20;
 
-/** Where somebody is in a list of events, and what keys do to that. It draws nothing. */
+/** What is shown, selected, filtered and open, and what keys do to that. It draws nothing. */
 export class Browsing {
   readonly #parts: BrowsingParts;
   readonly #lists = new Map<boolean, FilteredList>();

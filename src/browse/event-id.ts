@@ -3,7 +3,7 @@ import type { ItemPage } from '../output/item-format.ts';
 import { createCursor, MISSING } from '../output/json-cursor.ts';
 import { valueText } from '../output/value-text.ts';
 
-/** What the item says its id is; undefined where it does not. */
+/** The item's `eventId`; undefined where it has none. */
 export function eventIdOf({ bytes, spans }: ItemPage): string | undefined {
   const cursor = createCursor([memberPath('eventId')]);
   cursor.read(bytes, spans[0] as number);

@@ -43,7 +43,7 @@ function optionsOf({ options, seen }: Line): Candidate[] {
     .map((option) => ({ word: option.long as string, meaning: option.description }));
 }
 
-/** A value that an earlier one is handed to is one of many. */
+/** The help of an option that may be given several times says so. */
 function isRepeatable(option: Option): boolean {
   return option.variadic || /repeat/.test(option.description);
 }

@@ -1,4 +1,4 @@
-/** What stands where JSON's grammar (RFC 8259) wants something else. */
+/** The text breaks JSON's grammar (RFC 8259). */
 export class JsonSyntaxError extends Error {
   /** Byte offset of the fault. */
   readonly offset: number;

@@ -20,7 +20,7 @@ export interface Search {
   readonly onItems?: ((items: ItemPage) => void) | undefined;
 }
 
-/** Reads every page of every search, in order, and prints the items; tells how many, and whether there are more. */
+/** Reads every page of every search, in order, and prints the items; returns how many, and whether there are more. */
 export async function searchAll(search: Search) {
   const { service, queries, options, format, context, reporter, onItems } = search;
   const { limit = Number.POSITIVE_INFINITY } = options;

@@ -9,7 +9,7 @@ import { failureHints, firstFailedId, unlistedTypes } from './hints.ts';
 export interface SearchHints {
   /** Looks at items before they are printed. */
   see(items: ItemPage): void;
-  /** Prints what there is to say after a search that printed so many events. */
+  /** Prints what there is to say after a search; `printed`: the events it printed. */
   tell(printed: number, service: Service): Promise<void>;
 }
 

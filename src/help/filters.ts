@@ -22,7 +22,7 @@ ${aligned([
   ['2026-11-01', 'the beginning of that day, UTC'],
   ['2026-11-01T08:30:00Z', 'a moment in UTC, sent exactly as typed; without a zone it is UTC too'],
   ['2026-11-01T09:30:00+01:00', 'a moment elsewhere, converted to UTC'],
-  ['90s, 15m, 2h, 7d, 2w', 'so long ago'],
+  ['90s, 15m, 2h, 7d, 2w', 'that long ago'],
   ['now, today, yesterday', 'this moment, and the beginning of a day, UTC'],
 ])}
 Both bounds are exclusive: an event created exactly at T is on neither side.

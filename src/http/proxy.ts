@@ -5,8 +5,8 @@ import { UsageError } from '../errors.ts';
 const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
 
 /**
- * The proxy for addresses of a scheme (`https:`), as the environment names it; undefined where it names none. As curl has it, the
- * lower-case variable wins and a host alone is one that speaks HTTP. Throws `UsageError` that names the variable.
+ * The proxy for addresses of a scheme (`https:`), as the environment names it; undefined where it names none. As with curl, the
+ * lower-case variable wins, and a host alone is a proxy that speaks HTTP. Throws `UsageError` that names the variable.
  */
 export function proxyFor(protocol: string, environment: Environment): URL | undefined {
   const upper = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';

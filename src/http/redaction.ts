@@ -5,7 +5,7 @@ const SECRET_HEADERS =
 const SECRET_PARAMETERS =
   /^(code|state|code_verifier|client_secret|refresh_token|access_token|token|password)$/i;
 
-/** A bearer token by its announcement (RFC 6750 section 2.1), or by the looks of a JWT (RFC 7519 section 3). */
+/** What follows `Bearer` (RFC 6750 section 2.1), and whatever looks like a JWT (RFC 7519 section 3). */
 const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*/gi;
 
 /** Header lines for `--debug`, with every secret's value replaced; `token` is one that is known. */

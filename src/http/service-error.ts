@@ -7,8 +7,8 @@ const SIGN_IN_AGAIN =
   'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
 
 /**
- * The error for an answer that is no success, with what the body tells: the service's Error object (service
- * description, part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
+ * The error for an unsuccessful answer, with what its body says: the service's Error object (service description,
+ * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
  */
 export function serviceError(response: HttpResponse, what: string): ServiceError | NotSignedInError {
   const { status } = response;
@@ -20,7 +20,7 @@ export function serviceError(response: HttpResponse, what: string): ServiceError
   return new ServiceError(message, { details, next: nextStep(response) });
 }
 
-/** Lines that say what the body of an error tells; none where it is empty. */
+/** The body of an error as lines for a person; none where it is empty. */
 export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
   const text = body.toString('utf8').trim();
   if (text === '') return [];

@@ -19,12 +19,12 @@ export class TransportError extends Error {
     return this.kind === 'stalled' || this.kind === 'broken';
   }
 
-  /** `reason` is what tells more: a code, or how long was waited. */
+  /** `reason` is a code, or how long the wait was. */
   static of(kind: TransportFailure, url: URL, reason: string, cause?: unknown): TransportError {
     return new TransportError(kind, describe(kind, reason, url), cause);
   }
 
-  /** What the libraries throw. `isConnected`: the request may have left, whatever the code says. */
+  /** The error for what a library throws. `isConnected`: the request may have left, whatever the code says. */
   static from(error: unknown, url: URL, isConnected = false): TransportError {
     if (error instanceof TransportError) return error;
     const first = error instanceof AggregateError ? error.errors[0] : error;

@@ -25,13 +25,13 @@ export interface HttpResponse {
 export interface Transport {
   /** Throws `TransportError`, or the signal's reason when it aborts. */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Loads what requests to such a URL will take, while there is something else to wait for. */
+  /** Loads what requests to such a URL need, while there is something else to wait for. */
   prepare(url: URL): void;
   /** Ends every connection at once. */
   close(): Promise<void>;
 }
 
-/** What a transport is made of; the body of its answers is as it came. */
+/** How a transport reaches its peers. The bodies of answers are still encoded. */
 export interface Connections {
   exchange(request: HttpRequest): Promise<HttpResponse>;
   prepare(url: URL): void;

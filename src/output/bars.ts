@@ -1,7 +1,7 @@
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /**
- * A horizontal bar of `value` where `full` fills `width` columns, without padding. What is there shows: anything above zero
+ * A horizontal bar of `value` where `full` fills `width` columns, without padding. Anything above zero shows: it
  * has at least the thinnest mark. In ASCII a column is `#`.
  */
 export function bar(value: number, full: number, width: number, unicode: boolean): string {

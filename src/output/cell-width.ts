@@ -9,7 +9,7 @@ export function cellWidth(text: string): number {
   return PLAIN.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text if it fits into so many columns, else its beginning and `…`; no character is cut in two. */
+/** The text if it fits `width` columns, else its beginning and `…`; no character is cut in two. */
 export function cutTo(text: string, width: number): string {
   if (cellWidth(text) <= width) return text;
   if (width <= 0) return '';
@@ -26,7 +26,7 @@ export function cutTo(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The text with spaces up to so many columns. */
+/** The text with spaces up to `width` columns. */
 export function padTo(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - cellWidth(text)));
 }

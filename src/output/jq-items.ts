@@ -97,7 +97,7 @@ function arrayOf(pages: readonly Buffer[]): string {
 }
 
 function evaluate<Result>(step: () => Result): Result {
-  // The library tells the console when its memory ends; the error below says it in words.
+  // The library writes to the console when its memory is full; the error below says it in words.
   const { error: print } = console;
   console.error = () => {};
   try {

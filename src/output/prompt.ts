@@ -6,7 +6,7 @@ import { terminalSafeLine } from './terminal-safe.ts';
 
 type Surroundings = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
 
-/** Tells what is wrong with an answer, or nothing where it is right. */
+/** Returns what is wrong with an answer; undefined where it is right. */
 export type Check = (answer: string) => string | undefined;
 
 /** Questions are asked on standard error and answered on standard input; both have to be a terminal. */

@@ -6,7 +6,7 @@ import type { Subscription } from './history/subscriptions.ts';
 import type { IdentityProvider } from './identity/identity-provider.ts';
 import type { EventStore, PublishStatus } from './store/event-store.ts';
 
-/** The strings behind the scenes, for tests. Everything takes effect with the next request. */
+/** What tests look at and change while a sandbox runs. Everything takes effect with the next request. */
 export interface Control {
   /** What the service description leaves open; assign to its members. */
   readonly behaviour: Behaviour;

@@ -50,7 +50,6 @@ export function createContext(parts: Partial<Context> = {}): Context {
       runtime: process.version,
       hostname: os.hostname(),
       userId: user.uid,
-      userName: user.username,
       userHome: user.homedir,
     },
     browser: { open: async () => undefined },

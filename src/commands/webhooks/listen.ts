@@ -24,7 +24,7 @@ const HOST = '127.0.0.1';
 const MAX_BODY = 10 * 1024 * 1024;
 const FORWARD_TIMEOUT = 30;
 const REQUEST_TIMEOUT = 30;
-/** What is under way when the program is stopped gets so many milliseconds, and then to be told so. */
+/** Milliseconds that deliveries under way get when the program is stopped, and then to be answered that it ends. */
 const GRACE = 10_000;
 const FAREWELL = 1_000;
 /** Who stops the program is told what it waits for when that takes longer than this. */

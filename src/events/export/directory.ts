@@ -4,7 +4,7 @@ import { HooktrailError, ServiceError, UsageError } from '../../errors.ts';
 import { isPartName, MANIFEST } from './manifest.ts';
 
 /**
- * Makes the directory where it is missing and tells its real path, by which two calls know that they mean the same one.
+ * Makes the directory where it is missing and returns its real path, which is the same for all calls that mean it.
  * Throws `UsageError` where it cannot hold an export.
  */
 export async function openDirectory(directory: string): Promise<string> {

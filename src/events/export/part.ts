@@ -100,7 +100,7 @@ export async function faultOf(directory: string, part: Part): Promise<string | u
   return events === part.events ? undefined : `holds ${events} events instead of ${part.events}`;
 }
 
-/** What tells the events of a part from others, as pages give it. */
+/** The keys of a part's events, as pages have them. */
 export async function keysOf(directory: string, part: Part): Promise<Set<number>> {
   const keys = new Set<number>();
   const raw = createReadStream(path.join(directory, part.file), { highWaterMark: 1 << 18 });

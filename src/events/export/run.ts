@@ -31,7 +31,7 @@ export interface Export {
 /** How often parts that changed while the rest was read are read again. */
 const MAX_ROUNDS = 5;
 
-/** Downloads what is missing of an export until it is all that the service counts; tells the finished manifest. */
+/** Downloads what is missing of an export until it is all that the service counts; returns the finished manifest. */
 export async function runExport(task: Export): Promise<Manifest> {
   const { service, directory, context, reporter, pageSize } = task;
   const { clock, signal } = context;

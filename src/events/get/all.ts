@@ -20,7 +20,7 @@ export interface GetParts {
   readonly reporter: Reporter;
 }
 
-/** Prints the events of the ids in their order, names those that are not found, and tells how many these are. */
+/** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
 export async function getAll(
   ids: (ending: AbortSignal) => AsyncIterable<string>,
   { service, queries, writer, lot, context, reporter }: GetParts,

@@ -10,7 +10,7 @@ import { type Query, queryString } from '../query.ts';
 import { readAhead } from '../read-ahead.ts';
 import type { CountQueries } from './stats.ts';
 
-/** Counts with so many requests at once, equal queries in one request. Throws `ServiceError` where there is no count. */
+/** Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count. */
 export function countQueries(
   service: Service,
   concurrency: number,

@@ -7,7 +7,7 @@ export interface DeliveryOptions {
   readonly duplicates?: number | undefined;
   /** Events a second that the sandbox adds by itself; none when absent. */
   readonly rate?: number | undefined;
-  /** Deliveries wait up to so many milliseconds, each a time of its own: that is how they get out of order. 300 when absent. */
+  /** Deliveries wait up to this many milliseconds, each a time of its own: that is how they get out of order. 300 when absent. */
   readonly spreadMs?: number | undefined;
   /** Milliseconds before each try after the first; when they are used up, the event is FAILED. */
   readonly retryDelaysMs?: readonly number[] | undefined;

@@ -8,7 +8,7 @@ interface Waiting {
 }
 
 export interface CommitHooks {
-  /** After a write of so many bytes; one that failed may have left some of them. */
+  /** Called after a write; one that failed may have left some of its bytes. */
   written(bytes: number, failed: boolean): void;
   /** Right before a sync of the whole file: what lies in it now will be on the disk. */
   syncing(): void;

@@ -62,7 +62,7 @@ export class Journal {
 
   /**
    * Hands an event over by `hand` unless it has been before, in this process or any other, and journals it. Ends with
-   * `accepted` or `duplicate` only when the id is on the disk. `hand` tells whether the handler took the event; what it
+   * `accepted` or `duplicate` only when the id is on the disk. `hand` returns whether the handler took the event; what it
    * throws is thrown. Throws `JournalError` when the event could not be claimed or journaled.
    */
   async once(key: EventKey, hand: () => Promise<boolean>): Promise<Outcome> {

@@ -55,7 +55,7 @@ export async function readRecords(
   return { end, size, damaged };
 }
 
-/** Checks the header, and writes it where a new file has none or a part of it; tells whether it did. */
+/** Checks the header, and writes it where a new file has none or a part of it; returns whether it did. */
 async function begin(file: JournalFile): Promise<boolean> {
   const found = file.read(0, HEADER.length);
   if (found.equals(HEADER)) return false;

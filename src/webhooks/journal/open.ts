@@ -17,7 +17,7 @@ import type { Member } from './record.ts';
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
 
 export interface JournalOptions {
-  /** Ids older than so many milliseconds are forgotten; for good when absent. */
+  /** Milliseconds after which ids are forgotten; never when absent. */
   readonly keep?: number | undefined;
 }
 

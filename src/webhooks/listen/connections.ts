@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A sender in mid-body gets so many milliseconds when the server stops: it sends the delivery again. */
+/** Milliseconds that a sender in mid-body gets when the server stops: it sends the delivery again. */
 const HALF_SENT = 1_000;
 
 /** The connections of a server, told apart by whether they carry a request: Node tells only who has never sent one. */
@@ -29,7 +29,7 @@ export class Connections {
     response.once('close', () => this.#underWay.delete(response));
   }
 
-  /** Takes no more connections, gives whole requests under way so many milliseconds, and frees the port. */
+  /** Takes no more connections, gives whole requests under way `grace` milliseconds, and frees the port. */
   async stop(grace: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const busy = new Set(Array.from(this.#underWay, ({ req }) => req.socket));

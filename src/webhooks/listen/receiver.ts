@@ -33,7 +33,7 @@ export interface Receiver {
   readonly port: number;
   /** Requests that wait for their answer. */
   readonly underWay: number;
-  /** Takes no more deliveries, gives those under way so many milliseconds, and frees the port. */
+  /** Takes no more deliveries, gives those under way `grace` milliseconds, and frees the port. */
   stop(grace: number): Promise<void>;
 }
 

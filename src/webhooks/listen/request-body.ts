@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A chunk of one byte costs a hundred times that: so many are put together at a time. */
+/** A chunk costs a hundred bytes beside its own: this many are put together at a time. */
 const MANY = 1024;
 
 /**

@@ -4,7 +4,7 @@ import type { FoundEvent } from './found-events.ts';
 
 const PAGE = 200;
 
-/** Prints events one by one found, in pages, in the order they come. */
+/** Prints events that are added one by one, in pages, in the order they come. */
 export class LeftEvents {
   readonly #writer: ItemWriter;
   /** Nothing left is good news, which a table would have no words for. */

@@ -21,7 +21,7 @@ export interface Recovering extends Missing {
   readonly timeout: number;
 }
 
-/** After a signal, what is under way gets so many milliseconds. */
+/** Milliseconds that what is under way gets after a signal. */
 const GRACE = 10_000;
 const SHOWN_REASONS = 5;
 
