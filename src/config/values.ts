@@ -79,27 +79,35 @@ export function isLoopback(url: URL): boolean {
 }
 
 function serviceUrl(text: string, refuse: (accepted: string) => never): URL {
-  if (!URL.canParse(text)) return refuse('an https: URL');
-  const url = new URL(text);
   // Below `localhost` other programs than browsers ask a name server, which may send the client secret anywhere.
-  const isHere = isLoopback(url) && !url.hostname.endsWith('.localhost');
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere)) {
-    return refuse('an https: URL (http: for loopback hosts alone)');
-  }
-  if (url.username || url.password) return refuse('a URL without user name and password');
+  const isHere = (url: URL) => isLoopback(url) && !url.hostname.endsWith('.localhost');
+  const url = secureUrl(text, 'an https: URL', refuse, isHere);
   if (url.search || url.hash) return refuse('a URL without query and fragment');
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;
 }
 
 function redirectUri(text: string, refuse: (accepted: string) => never): RedirectUri {
-  if (!URL.canParse(text)) return refuse('a URL such as http://127.0.0.1:8976/callback');
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))) {
-    return refuse('an https: URL (http: for loopback hosts alone)');
-  }
-  if (url.username || url.password) return refuse('a URL without user name and password');
+  const url = secureUrl(text, 'a URL such as http://127.0.0.1:8976/callback', refuse);
   // RFC 6749 section 3.1.2.
   if (url.hash) return refuse('a URL without fragment');
   return { text, url };
+}
+
+/**
+ * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user name and
+ * password. `accepted` says what is taken, for a text that is no URL at all.
+ */
+export function secureUrl(
+  text: string,
+  accepted: string,
+  refuse: (accepted: string) => never,
+  isHere = isLoopback,
+): URL {
+  if (!URL.canParse(text)) return refuse(accepted);
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
+    return refuse('an https: URL (http: for loopback hosts alone)');
+  if (url.username || url.password) return refuse('a URL without user name and password');
+  return url;
 }

@@ -1,8 +1,19 @@
 import type { Context } from '../context.ts';
-import { ServiceError } from '../errors.ts';
+import { type ErrorParts, ServiceError } from '../errors.ts';
 import { lockFolder } from './lock-folder.ts';
 import { type Generation, Generations } from './lock-generations.ts';
 import { type Condition, conditionOf, describeSelf } from './lock-holder.ts';
+
+/** Another process kept the lock for longer than was waited. */
+export class LockedError extends ServiceError {
+  /** Its number and, where that is another, its host; undefined where it cannot be told. */
+  readonly holder: string | undefined;
+
+  constructor(message: string, parts: ErrorParts, holder?: string) {
+    super(message, parts);
+    this.holder = holder;
+  }
+}
 
 export interface HeldLock {
   /** False once another process took the lock over. */
@@ -29,7 +40,7 @@ const CONDITION_INTERVAL = 200;
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
  * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that died is replaced at once; one that lives on this machine keeps
- * the lock however long it is suspended. Throws `ServiceError` naming the holder when patience ends, and the reason of
+ * the lock however long it is suspended. Throws `LockedError` naming the holder when patience ends, and the reason of
  * the context's signal when that aborts the wait.
  */
 export async function withLock<T>(
@@ -96,17 +107,22 @@ async function outOfPatience(
   machine: Context['machine'],
   patience: number,
   subject: string,
-): Promise<ServiceError> {
+): Promise<LockedError> {
   const seconds = Math.round(patience / 1000);
-  if (!holder) return new ServiceError(`another hooktrail process kept ${subject} locked for ${seconds} s`);
-  const where = holder.hostname === machine.hostname ? '' : ` on ${holder.hostname}`;
+  if (!holder) {
+    const message = `another hooktrail process kept ${subject} locked for ${seconds} s`;
+    return new LockedError(message, { next: 'run the command again' });
+  }
+  const other =
+    holder.hostname === machine.hostname ? `${holder.pid}` : `${holder.pid} on ${holder.hostname}`;
   const suspended = (await conditionOf(holder, machine)) === 'suspended';
-  return new ServiceError(
-    `another hooktrail process (${holder.pid}${where}) kept ${subject} locked for ${seconds} s${suspended ? ': it is suspended' : ''}`,
+  return new LockedError(
+    `another hooktrail process (${other}) kept ${subject} locked for ${seconds} s${suspended ? ': it is suspended' : ''}`,
     {
       next: suspended
         ? `let it go on (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`
-        : `wait for process ${holder.pid}${where}, or end it`,
+        : `wait for process ${other}, or end it`,
     },
+    other,
   );
 }

@@ -31,7 +31,10 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
     return readFileSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new UsageError(`the secrets in ${file} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`the secrets in ${file} cannot be read: ${(error as Error).message}`, {
+      next: 'change the permissions of the file, or name another folder with HOOKTRAIL_CONFIG_DIR',
+      cause: error,
+    });
   }
 }
 
@@ -53,7 +56,10 @@ export async function deleteSecretFile(file: string): Promise<void> {
   try {
     await files.rm(file, { force: true });
   } catch (error) {
-    throw new UsageError(`the secrets in ${file} cannot be deleted: ${(error as Error).message}`);
+    throw new UsageError(`the secrets in ${file} cannot be deleted: ${(error as Error).message}`, {
+      next: 'delete the file yourself',
+      cause: error,
+    });
   }
 }
 
@@ -72,7 +78,10 @@ export async function listSecretFiles(
   const folder = secretFolder(context);
   const names = await files.readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
-    throw new UsageError(`the folder ${folder} cannot be read: ${error.message}`);
+    throw new UsageError(`the folder ${folder} cannot be read: ${error.message}`, {
+      next: 'change its permissions, or name another with HOOKTRAIL_CONFIG_DIR',
+      cause: error,
+    });
   });
   return names.flatMap((name) => {
     // Temporary files of a write that was cut short carry a suffix of their own.

@@ -18,6 +18,7 @@ export interface Answer {
 export type FetchPage = (url: URL, signal?: AbortSignal, onAnswer?: () => void) => Promise<Answer>;
 
 const TRIES = 3;
+const CHECK_BASE_URL = 'check --base-url (HOOKTRAIL_BASE_URL), or try again later';
 
 /**
  * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
@@ -55,7 +56,10 @@ export function pageFetcher(
 }
 
 function noCollection(details: string[]): ServiceError {
-  return new ServiceError('the service answered with something that is not a collection', { details });
+  return new ServiceError('the service answered with something that is not a collection', {
+    details,
+    next: CHECK_BASE_URL,
+  });
 }
 
 function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
@@ -63,7 +67,7 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
   const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
   return new ServiceError('the service answered with something that is not a collection in JSON', {
     details: [error.message, ...words],
-    next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
+    next: CHECK_BASE_URL,
     cause: error,
   });
 }

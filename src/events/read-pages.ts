@@ -47,7 +47,7 @@ const MAX_EMPTY_PAGES = 20;
  * (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. Where the count is known and pages are
  * as large as asked they are read ahead in parallel; else the service's `next` links are followed one by one. A result
  * that moves all the same is read again where needed, each item handed on once.
- * Throws `ServiceError` when what was read is not what the service counts.
+ * Throws `IncompleteError` when what was read is not what the service counts.
  */
 export async function* readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
   const { baseUrl, query, concurrency, signal, limit = Number.POSITIVE_INFINITY } = options;
@@ -167,13 +167,14 @@ function pinOf(answer: Answer): Instant | undefined {
   return answer.serviceTime === undefined ? undefined : instantAt(answer.serviceTime + 1000);
 }
 
-function incomplete({ emitted, firstTotal, lastTotal }: Reading): ServiceError {
+/** What was read is not what the service counts. */
+export class IncompleteError extends ServiceError {}
+
+function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteError {
   const counts =
     firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
-  return new ServiceError(
+  return new IncompleteError(
     `the result is not complete: ${emitted} events were read, the service counts ${counts}`,
-    {
-      next: 'run it again; with --before in the past the result stands still',
-    },
+    { next: 'run it again; with --before in the past the result stands still' },
   );
 }

@@ -9,7 +9,7 @@ export function apiUrl(baseUrl: URL, path: string): URL {
     const url = URL.canParse(path, baseUrl.href) ? new URL(path, baseUrl.href) : undefined;
     if (url?.origin === baseUrl.origin && !url.username && !url.password) return url;
     throw new UsageError(`'${path}' is not under the event service's address`, {
-      details: [`a path is accepted, or a URL that starts with ${baseUrl.origin}`],
+      next: `give a path, or a URL that starts with ${baseUrl.origin}`,
     });
   }
   const url = new URL(`${baseUrl.href.replace(/\/$/, '')}/${path.replace(/^\//, '')}`);

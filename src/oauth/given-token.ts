@@ -9,5 +9,6 @@ export function givenToken(environment: Environment): string | undefined {
   if (isHeaderSafe(given)) return given;
   throw new UsageError(
     'HOOKTRAIL_ACCESS_TOKEN is not a token: it holds spaces, line ends or other characters',
+    { next: 'put a valid token there, or take the variable away to use the stored sign-in' },
   );
 }

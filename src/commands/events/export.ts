@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../config/settings.ts';
+import type { LockedError } from '../../credentials/lock.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Identity } from '../../events/export/identity.ts';
 import type { Manifest } from '../../events/export/manifest.ts';
@@ -39,7 +40,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const queries = filterQueries(flags, context.clock.now());
-  const [{ openDirectory, diskFault }, { typedFilters }, { withLock }] = await Promise.all([
+  const [{ openDirectory, diskFault }, { typedFilters }, { withLock, LockedError }] = await Promise.all([
     import('../../events/export/directory.ts'),
     import('../../events/typed-filters.ts'),
     import('../../credentials/lock.ts'),
@@ -56,7 +57,7 @@ async function run(call: Call<Flags>): Promise<void> {
   try {
     await withLock(`export ${directory}`, context, work, { patience: 0 });
   } catch (error) {
-    if (!entered && error instanceof ServiceError) throw busy(given, error);
+    if (!entered && error instanceof LockedError) throw busy(given, error);
     if (entered && context.signal.aborted) call.reporter.notice('to go on: run the same command again');
     throw await diskFault(error, directory);
   }
@@ -110,8 +111,8 @@ function summary(directory: string, { events, parts, pin }: Manifest): string {
   return `${events} events in ${files} in ${directory}, all that match before ${pin}`;
 }
 
-function busy(directory: string, error: ServiceError): ServiceError {
-  const holder = /\((\d+[^)]*)\)/.exec(error.message)?.[1];
+function busy(directory: string, error: LockedError): ServiceError {
+  const { holder } = error;
   return new ServiceError(`another export into ${directory} is under way`, {
     details: holder ? [`process ${holder}`] : [],
     next: 'wait for it, or choose another directory',

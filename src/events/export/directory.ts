@@ -16,7 +16,7 @@ export async function openDirectory(directory: string): Promise<string> {
       code === 'EEXIST' || code === 'ENOTDIR'
         ? `${directory} is a file, or lies in one: an export needs a directory`
         : `the directory ${directory} cannot be made: ${message}`,
-      { cause: error },
+      { next: 'choose another directory', cause: error },
     );
   }
   const real = await realpath(directory);

@@ -1,9 +1,8 @@
-import { ServiceError } from '../../errors.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import type { IdentifiedItems } from '../page.ts';
 import { type Query, searchUrl } from '../query.ts';
 import { readAhead } from '../read-ahead.ts';
-import { readPages } from '../read-pages.ts';
+import { IncompleteError, readPages } from '../read-pages.ts';
 import { totalOf } from '../reading.ts';
 
 /** A search held to its window, and how many events are expected of it where that is known. */
@@ -104,8 +103,7 @@ async function readCarefully<Slice extends SliceToRead>(
         await sink.take(page.items);
       }
     } catch (error) {
-      if (!(error instanceof ServiceError) || !/not complete/.test(error.message) || attempt === TRIES)
-        throw error;
+      if (!(error instanceof IncompleteError) || attempt === TRIES) throw error;
       continue;
     }
     return sink.end(total ?? null);

@@ -175,7 +175,7 @@ describe('a directory', () => {
     const { code, stderr } = await exporting.export();
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `error: ${exporting.directory} is a file, or lies in one: an export needs a directory\n`,
+      `error: ${exporting.directory} is a file, or lies in one: an export needs a directory\nnext: choose another directory\n`,
     );
     expect(await readFile(exporting.directory, 'utf8')).toBe('precious');
   });
