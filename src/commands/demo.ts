@@ -3,6 +3,7 @@ import type { Action, Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import type { Reporter } from '../output/reporter.ts';
+import type { SandboxSettings } from '../sandbox/sandbox.ts';
 
 export function declare(command: Command, action: Action): void {
   command
@@ -52,7 +53,7 @@ const story: readonly (readonly string[])[] = [
 /** The same streams and clock around a home, a store and a browser of the demo's own. */
 async function demoContext(
   context: Context,
-  settings: Parameters<typeof import('../config/export-lines.ts').environmentOf>[0],
+  settings: SandboxSettings,
   folder: string,
   reporter: Reporter,
 ): Promise<Context> {

@@ -1,5 +1,6 @@
-import { access, constants, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { access, constants, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../config/make-folder.ts';
 import { HooktrailError, ServiceError, UsageError } from '../../errors.ts';
 import { isPartName, MANIFEST } from './manifest.ts';
 
@@ -9,7 +10,7 @@ import { isPartName, MANIFEST } from './manifest.ts';
  */
 export async function openDirectory(directory: string): Promise<string> {
   try {
-    await make(path.resolve(directory));
+    makeFolder(path.resolve(directory), 0o777);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new UsageError(
@@ -29,20 +30,6 @@ export async function openDirectory(directory: string): Promise<string> {
     });
   }
   return real;
-}
-
-/** Like `recursive: true`, which never ends on a file system that refuses new names with ENOENT, as /proc does. */
-async function make(directory: string): Promise<void> {
-  try {
-    await mkdir(directory);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return;
-    const parent = path.dirname(directory);
-    if (code !== 'ENOENT' || parent === directory || (await stat(parent).catch(() => undefined))) throw error;
-    await make(parent);
-    await mkdir(directory);
-  }
 }
 
 /** Throws `UsageError` where a directory without a manifest holds anything that is not ours. */
