@@ -75,5 +75,5 @@ test('WSL is told about localhost forwarding', async () => {
   const { program, authorizeUrl } = await at.login([], { env: { ...at.env, WSL_DISTRO_NAME: 'Debian' } });
   await program.printed('stderr', /This is WSL: .*\n.*localhostForwarding=true.*\n.*login --paste/);
   await visit(authorizeUrl);
-  await program.finished;
+  expect(await program.finished).toMatchObject({ code: 0 });
 });

@@ -145,13 +145,13 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     },
   );
 
-  test.skipIf(!hasKeyring)('an unlocked one is found usable in a few milliseconds', async () => {
+  test.skipIf(!hasKeyring)('an unlocked one is found usable, again and again', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');
-    await openKeychain(linux(bus.env));
-    const started = performance.now();
-    for (let i = 0; i < 20; i++) await openKeychain(linux(bus.env));
-    console.info(`asking the Secret Service: ${((performance.now() - started) / 20).toFixed(2)} ms`);
+    for (let i = 0; i < 20; i++) {
+      const keychain = await openKeychain(linux(bus.env));
+      expect(await keychain.get('an account')).toBeNull();
+    }
   });
 });
 
