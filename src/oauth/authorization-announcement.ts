@@ -3,7 +3,7 @@ import type { Reporter } from '../output/reporter.ts';
 import { isRemote, remoteAdvice } from './authorization-advice.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 
-interface Manner {
+interface AnnounceOptions {
   readonly browser: boolean;
   readonly paste: boolean;
 }
@@ -11,7 +11,7 @@ interface Manner {
 /** Shows the user the URL, whatever the options say, and opens the browser on it where one is wanted and near. */
 export async function announce(
   { url, redirectUri }: Pick<AuthorizationRequest, 'url' | 'redirectUri'>,
-  { browser, paste }: Manner,
+  { browser, paste }: AnnounceOptions,
   { environment, machine, browser: opener }: Pick<Context, 'environment' | 'machine' | 'browser'>,
   reporter: Reporter,
 ): Promise<void> {

@@ -15,7 +15,7 @@ import { readPending, savePending } from './pending-sign-in.ts';
 import { bindingOf } from './session.ts';
 import { withinTime } from './sign-in-deadline.ts';
 
-interface Manner {
+interface SignInOptions {
   readonly browser: boolean;
   readonly paste: boolean;
   readonly timeoutSeconds: number;
@@ -24,7 +24,7 @@ interface Manner {
 /** Signs in from start to end, with the redirect taken from the loopback port or pasted. */
 export async function signIn(
   flags: SignInFlags,
-  manner: Manner,
+  options: SignInOptions,
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
@@ -33,11 +33,11 @@ export async function signIn(
     const finish: Finish = async ({ redirectUri, codeVerifier }, answer) => {
       await finishWith({ ...setup, answer, redirectUri, codeVerifier }, context, reporter);
     };
-    if (!manner.paste) return await signInByLoopback(setup, manner, context, reporter, finish);
+    if (!options.paste) return await signInByLoopback(setup, options, context, reporter, finish);
     const request = await createAuthorizationRequest(identityOf(setup));
-    await announce(request, manner, context, reporter);
+    await announce(request, options, context, reporter);
     const expected = { ...request, ...expectedOf(setup.settings) };
-    const answer = await withinTime(manner.timeoutSeconds, context, (signal) =>
+    const answer = await withinTime(options.timeoutSeconds, context, (signal) =>
       receivePasted(request.redirectUri.url, expected, { ...context, signal }, lines, reporter),
     );
     await finish(request, answer);

@@ -53,7 +53,7 @@ export async function checkResponse(
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
   }
   if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
-  return await vouched(parameters, expected, issuer);
+  return await validated(parameters, expected, issuer);
 }
 
 /** RFC 9207 section 2.4: compared as texts. */
@@ -62,7 +62,7 @@ function isExpected(named: string, { issuer, issuerAsTyped }: Expected): boolean
 }
 
 /** The library's own check: its token request takes only parameters that passed it. */
-async function vouched(
+async function validated(
   parameters: URLSearchParams,
   { state, clientId, issuer: wanted }: Expected,
   named: string | undefined,

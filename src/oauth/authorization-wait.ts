@@ -9,7 +9,7 @@ import type { PageName } from './loopback-page.ts';
 import { openLoopbackPort } from './loopback-port.ts';
 import { withinTime } from './sign-in-deadline.ts';
 
-interface Wait {
+interface WaitOptions {
   readonly browser: boolean;
   readonly timeoutSeconds: number;
 }
@@ -22,7 +22,7 @@ export type Finish = (request: AuthorizationRequest, answer: Answer) => Promise<
  */
 export async function signInByLoopback(
   { settings }: Pick<SignInSetup, 'settings'>,
-  { browser, timeoutSeconds }: Wait,
+  { browser, timeoutSeconds }: WaitOptions,
   context: Context,
   reporter: Reporter,
   finish: Finish,

@@ -14,7 +14,7 @@ interface Flags extends FilterFlags, FormatFlags, SettingFlags {
 
 const CONCURRENCY = 4;
 /** Rows whose columns are laid out together. */
-const LOT = 500;
+const BATCH = 500;
 
 export function declare(command: Command, action: Action): void {
   command.argument('<eventId...>', 'event ids; - alone reads them from standard input, one a line');
@@ -61,8 +61,8 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
         : await createItemWriter(format, context, reporter);
     const source = (ending: AbortSignal) =>
       fromInput ? idsOfLines(context.stdin.lines(), ending) : each(ids);
-    const lot = format.format === 'table' || format.format === 'csv' ? LOT : 1;
-    const parts = { service, queries, writer, lot, context, reporter };
+    const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
+    const parts = { service, queries, writer, batch, context, reporter };
     return getAll(source, parts, flags.concurrency ?? CONCURRENCY);
   });
   return missing > 0 ? ExitCode.notFound : ExitCode.done;

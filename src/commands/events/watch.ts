@@ -23,12 +23,12 @@ export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option(
       '--interval <time>',
-      `time between two looks (default: ${durationText(INTERVAL)})`,
+      `time between two polls (default: ${durationText(INTERVAL)})`,
       duration('--interval', 1000),
     )
     .option(
       '--overlap <time>',
-      `how far each look reaches back, for events that appear late (default: ${durationText(OVERLAP)})`,
+      `how far each poll reaches back, for events that appear late (default: ${durationText(OVERLAP)})`,
       duration('--overlap', 0),
     )
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))

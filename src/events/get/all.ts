@@ -14,8 +14,8 @@ export interface GetParts {
   /** An event is looked for within each of them. */
   readonly queries: readonly Query[];
   readonly writer: ItemWriter;
-  /** Events printed together: the first lot decides a table's columns, one at a time goes out at once. */
-  readonly lot: number;
+  /** Events printed together: the first batch decides a table's columns, one at a time goes out at once. */
+  readonly batch: number;
   readonly context: Pick<Context, 'clock' | 'signal'>;
   readonly reporter: Reporter;
 }
@@ -23,7 +23,7 @@ export interface GetParts {
 /** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
 export async function getAll(
   ids: (ending: AbortSignal) => AsyncIterable<string>,
-  { service, queries, writer, lot, context, reporter }: GetParts,
+  { service, queries, writer, batch, context, reporter }: GetParts,
   concurrency: number,
 ): Promise<number> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
@@ -42,7 +42,7 @@ export async function getAll(
         missing++;
         reporter.warning(`the event ${id} was not found`);
       }
-      if (found.length >= lot) await print();
+      if (found.length >= batch) await print();
     }
     await print();
   } catch (error) {

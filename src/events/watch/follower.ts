@@ -1,8 +1,8 @@
 import { compareInstants, type Instant, instantAt, milliseconds } from '../instant.ts';
 import type { Query } from '../query.ts';
-import { type Looked, type LookParts, look } from './look.ts';
 import { WatchMemory } from './memory.ts';
 import { oldestFirst, type WatchedItem } from './order.ts';
+import { type Polled, type PollParts, poll } from './poll.ts';
 
 export interface Watch {
   /** One for each combination of repeated flags; their times are replaced. */
@@ -10,13 +10,13 @@ export interface Watch {
   /** Events created later than this. */
   readonly start: Instant;
   readonly before: Instant | undefined;
-  /** How far each look reaches back behind the one before, in milliseconds, for events that appear late. */
+  /** How far each poll reaches back behind the one before, in milliseconds, for events that appear late. */
   readonly overlap: number;
   /** Events held in memory at once; a longer gap is caught up in slices of time. */
   readonly most: number;
 }
 
-type Parts = Omit<LookParts, 'onItem'> & { readonly now: () => number };
+type Parts = Omit<PollParts, 'onItem'> & { readonly now: () => number };
 interface Found {
   readonly key: number;
   readonly item: WatchedItem;
@@ -28,7 +28,7 @@ const DATE_GRAIN = 1000;
 const SHORTEST_SLICE = 2000;
 
 /**
- * Follows events by looking again and again. All times are the service's; each look begins at the one before, less the
+ * Follows events by polling. All times are the service's; each poll begins at the one before, less the
  * overlap, so that whatever happened meanwhile (an outage, a laptop asleep) is caught up, and remembers what was handed on.
  */
 export class Follower {
@@ -63,10 +63,10 @@ export class Follower {
   }
 
   /**
-   * One look, in as many slices as it takes: new events, oldest first. When the service fails halfway, what it answered
-   * comes out and the error after it; the next look begins at the same time.
+   * One poll, in as many slices as it takes: new events, oldest first. When the service fails halfway, what it answered
+   * comes out and the error after it; the next poll begins at the same time.
    */
-  async *look(): AsyncGenerator<readonly WatchedItem[]> {
+  async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     const { overlap } = this.#watch;
     let after = this.#lowest();
     this.#memory.forget(milliseconds(after));
@@ -76,15 +76,15 @@ export class Follower {
       const from = milliseconds(after);
       const before = sliceEnd === undefined ? this.#watch.before : instantAt(sliceEnd);
       const found: Found[] = [];
-      let looked: Looked;
+      let polled: Polled;
       try {
-        looked = await this.#read(after, before, most, found);
+        polled = await this.#read(after, before, most, found);
       } catch (error) {
         if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.POSITIVE_INFINITY);
         throw error;
       }
-      const now = looked.serviceTime ?? this.#parts.now();
-      if (!looked.complete) {
+      const now = polled.serviceTime ?? this.#parts.now();
+      if (!polled.complete) {
         const length = (sliceEnd ?? now + DATE_GRAIN) - from;
         if (length <= SHORTEST_SLICE) most = Number.POSITIVE_INFINITY;
         else sliceEnd = from + Math.floor(length / 2);
@@ -109,9 +109,9 @@ export class Follower {
     return later(start, instantAt(this.#watermark - overlap) ?? start);
   }
 
-  #read(after: Instant, before: Instant | undefined, most: number, found: Found[]): Promise<Looked> {
+  #read(after: Instant, before: Instant | undefined, most: number, found: Found[]): Promise<Polled> {
     const onItem = (key: number, item: WatchedItem) => void found.push({ key, item });
-    return look({ queries: this.#watch.queries, after, before, most }, { ...this.#parts, onItem });
+    return poll({ queries: this.#watch.queries, after, before, most }, { ...this.#parts, onItem });
   }
 
   #unseen(found: readonly Found[], createdBefore: number): WatchedItem[] {

@@ -1,6 +1,6 @@
 /**
- * Which events were printed, for as long as a later look can meet them again. Each key is kept with a time that the event
- * was created before (the service's clock, milliseconds); once all looks begin after that time the key is of no use.
+ * Which events were printed, for as long as a later poll can meet them again. Each key is kept with a time that the event
+ * was created before (the service's clock, milliseconds); once all polls begin after that time the key is of no use.
  */
 export class WatchMemory {
   readonly #createdBefore = new Map<number, number>();
@@ -12,7 +12,7 @@ export class WatchMemory {
     return known === undefined;
   }
 
-  /** Drops what no look from this time on can meet. */
+  /** Drops what no poll from this time on can meet. */
   forget(from: number): void {
     for (const [key, createdBefore] of this.#createdBefore) {
       if (createdBefore <= from) this.#createdBefore.delete(key);

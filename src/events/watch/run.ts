@@ -9,7 +9,7 @@ import type { Follower } from './follower.ts';
 export interface WatchRun {
   readonly follower: Follower;
   readonly writer: ItemWriter;
-  /** Milliseconds between the end of a look and the next. */
+  /** Milliseconds between the end of a poll and the next. */
   readonly interval: number;
   readonly limit: number;
   readonly context: Pick<Context, 'clock' | 'signal'>;
@@ -28,7 +28,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
   let trouble = false;
   while (printed < limit) {
     try {
-      for await (const items of reading(follower.look())) {
+      for await (const items of reading(follower.poll())) {
         const { length } = items.slice(0, limit - printed);
         const texts = items.slice(0, length).map(({ bytes, start, end }) => bytes.subarray(start, end));
         if (length > 0) await run.writer.write(pageOf(texts));
@@ -51,7 +51,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
   }
 }
 
-/** What a later look may find mended. A refused sign-in is not. */
+/** What a later poll may find mended. A refused sign-in is not. */
 class Outage extends Error {
   readonly reason: Error;
   constructor(reason: Error) {
@@ -61,17 +61,17 @@ class Outage extends Error {
 }
 
 /** Tells failures of the service from those of printing. */
-async function* reading<Items>(looks: AsyncGenerator<Items>): AsyncGenerator<Items> {
+async function* reading<Items>(polls: AsyncGenerator<Items>): AsyncGenerator<Items> {
   try {
     for (;;) {
-      const { done, value } = await looks.next();
+      const { done, value } = await polls.next();
       if (done) return;
       yield value;
     }
   } catch (error) {
     throw error instanceof ServiceError || error instanceof UnreachableError ? new Outage(error) : error;
   } finally {
-    await looks.return(undefined);
+    await polls.return(undefined);
   }
 }
 

@@ -56,10 +56,10 @@ function following(service: FakeService, overlap: number, most = 20_000, start =
   const watch = { queries: [{}], start: instant(start), before: undefined, overlap, most };
   const follower = new Follower(watch, { ...parts, now: () => 0 });
   const printed: Stored[] = [];
-  const look = async () => {
+  const poll = async () => {
     const batches: number[][] = [];
     try {
-      for await (const items of follower.look()) {
+      for await (const items of follower.poll()) {
         const batch = items.map(({ bytes, start: from, end }) =>
           JSON.parse(bytes.toString('utf8', from, end)),
         );
@@ -72,14 +72,14 @@ function following(service: FakeService, overlap: number, most = 20_000, start =
     }
     return batches;
   };
-  return { follower, printed, look };
+  return { follower, printed, poll };
 }
 
 describe('following', () => {
-  test('hands on every event once, oldest first, whatever happens between looks', async () => {
+  test('hands on every event once, oldest first, whatever happens between polls', async () => {
     const OVERLAP = 60_000;
     const step = fc.record({
-      // How long until the next look, up to many times the overlap: outages and sleep.
+      // How long until the next poll, up to many times the overlap: outages and sleep.
       pause: fc.constantFrom(0, 300, 1000, 15_000, 59_999, 3_600_000),
       down: fc.boolean(),
       // How much earlier than it appears an event was created.
@@ -91,14 +91,14 @@ describe('following', () => {
         fc.constantFrom(2, 5, 20_000),
         async (steps, most) => {
           const service = new FakeService();
-          const { follower, printed, look } = following(service, OVERLAP, most);
+          const { follower, printed, poll } = following(service, OVERLAP, most);
           let id = 0;
           for (const { pause, down, late } of [...steps, { pause: 0, down: false, late: [] }]) {
             service.now += pause;
             for (const age of late)
               service.events.push({ id: id++, createdOn: Math.max(START + 1, service.now - age) });
             service.down = down;
-            for (const batch of await look()) expect(batch).toEqual(batch.toSorted((a, b) => a - b));
+            for (const batch of await poll()) expect(batch).toEqual(batch.toSorted((a, b) => a - b));
           }
           expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(
             service.events.map((event) => event.id),
@@ -110,13 +110,13 @@ describe('following', () => {
     );
   });
 
-  test('forgets what no look can meet again', async () => {
+  test('forgets what no poll can meet again', async () => {
     const service = new FakeService();
-    const { follower, printed, look } = following(service, 5000);
+    const { follower, printed, poll } = following(service, 5000);
     for (let second = 0; second < 300; second++) {
       service.now += 1000;
       service.events.push({ id: second, createdOn: service.now });
-      await look();
+      await poll();
     }
     expect(printed).toHaveLength(300);
     expect(follower.remembered).toBeLessThan(20);
@@ -124,10 +124,10 @@ describe('following', () => {
 
   test('catches a long gap up in slices, in order across them', async () => {
     const service = new FakeService();
-    const { printed, look } = following(service, 5000, 50);
+    const { printed, poll } = following(service, 5000, 50);
     for (let id = 0; id < 3000; id++) service.events.push({ id, createdOn: START + 1 + id * 1000 });
     service.now = START + 10 * 3_600_000;
-    const batches = await look();
+    const batches = await poll();
     expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 3000 }, (_, id) => id));
     expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(50);
     expect(service.requests).toBeLessThan(400);
@@ -135,24 +135,24 @@ describe('following', () => {
 
   test('loses nothing that was created where one slice ends and the next begins', async () => {
     const service = new FakeService();
-    const { printed, look } = following(service, 0, 2500);
+    const { printed, poll } = following(service, 0, 2500);
     for (let id = 0; id < 6000; id++) service.events.push({ id, createdOn: START + 1 + id });
     service.now = START + 7000;
-    expect((await look()).length).toBeGreaterThan(2);
+    expect((await poll()).length).toBeGreaterThan(2);
     expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, id) => id));
   });
 
   test('goes on from the newest it handed on, and from no event of the future', async () => {
     const service = new FakeService();
-    const { follower, look } = following(service, 5000);
+    const { follower, poll } = following(service, 5000);
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:00Z');
     service.now = START + 10_700;
     service.events.push({ id: 1, createdOn: START + 10_600 });
-    await look();
+    await poll();
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:10.600Z');
     service.events.push({ id: 2, createdOn: START + 3_600_000 });
     service.now = START + 20_000;
-    await look();
+    await poll();
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:20Z');
   });
 });

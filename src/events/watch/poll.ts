@@ -5,16 +5,16 @@ import type { Query } from '../query.ts';
 import { readPages } from '../read-pages.ts';
 import { createdOnReader, type WatchedItem } from './order.ts';
 
-export interface Look {
+export interface Poll {
   /** With the other filters, one for each combination of repeated flags. */
   readonly queries: readonly Query[];
   readonly after: Instant;
   readonly before: Instant | undefined;
-  /** More events than this are not read: the caller looks at less time then. */
+  /** More events than this are not read: the caller asks for less time then. */
   readonly most: number;
 }
 
-export interface LookParts {
+export interface PollParts {
   readonly fetchPage: FetchPage;
   readonly baseUrl: URL;
   readonly concurrency: () => number;
@@ -23,7 +23,7 @@ export interface LookParts {
   readonly onItem: (key: number, item: WatchedItem) => void;
 }
 
-export interface Looked {
+export interface Polled {
   /** False where there are more than `most`. */
   readonly complete: boolean;
   /** The service's time when it began to answer, in milliseconds; undefined where it tells none. */
@@ -31,7 +31,7 @@ export interface Looked {
 }
 
 /** Reads all events of a span of time. */
-export async function look({ queries, after, before, most }: Look, parts: LookParts): Promise<Looked> {
+export async function poll({ queries, after, before, most }: Poll, parts: PollParts): Promise<Polled> {
   const { baseUrl, concurrency, signal, onItem } = parts;
   const createdOn = createdOnReader();
   let serviceTime: number | undefined;
