@@ -58,7 +58,7 @@ async function demoContext(
   reporter: Reporter,
 ): Promise<Context> {
   const { randomBytes } = await import('node:crypto');
-  const { environmentOf } = await import('../config/export-lines.ts');
+  const { environmentOf } = await import('../config/sandbox-environment.ts');
   const { visit } = await import('../http/visit.ts');
   const { environment } = context;
   // What the user set for the real thing must not reach the sandbox; how the terminal looks must.

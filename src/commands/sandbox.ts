@@ -86,7 +86,7 @@ Examples:
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { exportLines } = await import('../config/export-lines.ts');
+  const { exportLines } = await import('../config/sandbox-environment.ts');
   const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
   const options = { ...sandboxOptions(flags), ...(deliveries ? { deliveries } : {}) };
   const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {

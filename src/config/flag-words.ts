@@ -11,8 +11,3 @@ export function flagWords(flags: object, names: readonly string[]): string[] {
     return value === true ? [flag] : [value].flat().flatMap((one) => [flag, String(one)]);
   });
 }
-
-/** One word for a POSIX shell, in quotes where it needs them. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}

@@ -1,5 +1,6 @@
-import { flagWords, shellWord } from '../config/flag-words.ts';
+import { flagWords } from '../config/flag-words.ts';
 import { suggestion } from '../config/nearest.ts';
+import { shellWord } from '../config/shell-word.ts';
 import { memberPath } from '../output/field-path.ts';
 import type { ItemPage } from '../output/item-format.ts';
 import { createCursor, MISSING } from '../output/json-cursor.ts';

@@ -1,3 +1,4 @@
+import { quotedWord } from '../config/shell-word.ts';
 import { mediaType } from './service.ts';
 
 /** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */
@@ -5,13 +6,8 @@ export function curlCommand(url: URL, vendor: string, profile: string | undefine
   const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
   return [
     'curl --globoff --silent --show-error --fail-with-body',
-    `--header ${quoted(`Accept: ${mediaType(vendor)}`)}`,
+    `--header ${quotedWord(`Accept: ${mediaType(vendor)}`)}`,
     `--header "Authorization: Bearer ${token}"`,
-    quoted(url.href),
+    quotedWord(url.href),
   ].join(' ');
-}
-
-/** One word for a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

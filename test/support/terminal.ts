@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { inject } from 'vitest';
+import { quotedWord } from '../../src/config/shell-word.ts';
 import { available } from './requirement.ts';
 
 const script = '/usr/bin/script';
@@ -46,9 +47,7 @@ export function startOnTerminal(
   args: readonly string[],
   { env, columns = 80 }: { env: Readonly<Record<string, string | undefined>>; columns?: number },
 ): OnTerminal {
-  const quoted = [process.execPath, inject('program'), ...args].map(
-    (word) => `'${word.replaceAll("'", "'\\''")}'`,
-  );
+  const quoted = [process.execPath, inject('program'), ...args].map(quotedWord);
   const child = spawnOnTerminal(`exec ${quoted.join(' ')}`, { env, columns });
   let screen = '';
   let seen = 0;

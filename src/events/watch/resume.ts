@@ -1,4 +1,5 @@
-import { flagWords, shellWord } from '../../config/flag-words.ts';
+import { flagWords } from '../../config/flag-words.ts';
+import { shellWord } from '../../config/shell-word.ts';
 import type { Instant } from '../instant.ts';
 
 /** Flags that a resumed run is given again: all but `--after`, which says where it goes on, and `--limit`. */

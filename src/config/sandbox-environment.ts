@@ -1,5 +1,6 @@
 import type { Environment } from '../context.ts';
 import type { SandboxSettings } from '../sandbox/options.ts';
+import { quotedWord } from './shell-word.ts';
 
 /** A sandbox's settings as environment variables. */
 export function environmentOf(settings: SandboxSettings): Environment {
@@ -18,6 +19,6 @@ export function environmentOf(settings: SandboxSettings): Environment {
 /** `export NAME='value'` lines for a POSIX shell. */
 export function exportLines(settings: SandboxSettings): string {
   return Object.entries(environmentOf(settings))
-    .map(([name, value]) => `export ${name}='${String(value).replaceAll("'", `'\\''`)}'\n`)
+    .map(([name, value]) => `export ${name}=${quotedWord(String(value))}\n`)
     .join('');
 }
