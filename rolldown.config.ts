@@ -130,7 +130,7 @@ const packages: Readonly<Record<string, string>> = {
 const together = Object.entries({
   program: ['program', 'tree', 'output/(reporter|palette|terminal-safe)'],
   flags: [
-    'config/(numbers|setting-flags|names|nearest)',
+    'config/(numbers|setting-flags|names|nearest|url-text)',
     'events/(filter-flags|guid|instant|page-flags|preview-flags|query|stats/stats-flags)',
     'http/api-url',
     'output/(format-flags|field-path|summary-flags)',
@@ -138,7 +138,7 @@ const together = Object.entries({
   service: [
     'config/(file|folder|replace-file|settings|values)',
     'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
-    'http/(direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|proxy|redaction)',
+    'http/(body-memory|direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|proxy|redaction)',
     'oauth/(connect|given-token|not-signed-in|session|token-answer)',
   ],
   'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],

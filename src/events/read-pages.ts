@@ -25,6 +25,8 @@ export interface ReadPage {
   readonly items: IdentifiedItems;
   /** Size of the whole result where the service tells it. */
   readonly total: number | undefined;
+  /** For who is through with the items: their memory serves pages to come. */
+  readonly release?: (() => void) | undefined;
 }
 
 interface Plan {
@@ -59,7 +61,7 @@ export async function* readPages(fetchPage: FetchPage, options: ReadOptions): As
 
   const { page } = first;
   const reading = new Reading(page, limit);
-  yield handOn(reading, page);
+  yield handOn(reading, first);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && reading.lastTotal !== undefined;
@@ -108,7 +110,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
         start = Math.max(1, job.start - shrunk);
         continue read;
       }
-      yield handOn(reading, page);
+      yield handOn(reading, result);
       start = job.start + size;
       if (reading.full) return;
       const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
@@ -138,7 +140,8 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
     else return;
     guard(at);
     const speculative = !page.next && reading.lastTotal === undefined;
-    ({ page } = await plan.fetchPage(at));
+    const answer = await plan.fetchPage(at);
+    ({ page } = answer);
     // Nobody promised that there is more, or that offsets are understood.
     if (speculative && reading.repeats(page)) return;
     empty = page.items.count === 0 ? empty + 1 : 0;
@@ -146,7 +149,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
       throw new ServiceError(
         `the service answered ${empty} empty pages in a row, each with a link to the next`,
       );
-    yield handOn(reading, page);
+    yield handOn(reading, answer);
     start += page.items.count;
   }
 }
@@ -158,8 +161,8 @@ function hasMoreByOffset(page: Page, reading: Reading, size: number, start: numb
   return page.next === undefined && page.items.count >= Math.min(size, page.limit ?? size);
 }
 
-function handOn(reading: Reading, page: Page): ReadPage {
-  return { items: reading.take(page), total: reading.lastTotal };
+function handOn(reading: Reading, { page, release }: Answer): ReadPage {
+  return { items: reading.take(page), total: reading.lastTotal, release };
 }
 
 /** The service's time of an answer, rounded up to the next full second: `Date` has no fraction. */

@@ -20,6 +20,15 @@ export interface Search {
   readonly onItems?: ((items: ItemPage) => void) | undefined;
 }
 
+/** A read this long collects its garbage itself, each time so many pages have passed: that keeps memory flat. */
+const MANY_PAGES = 100;
+const COLLECTED_PAGES = 8;
+
+async function collectGarbage(): Promise<void> {
+  const { collectYoungGarbage } = await import('./young-garbage.ts');
+  collectYoungGarbage();
+}
+
 /** Reads every page of every search, in order, and prints the items; returns how many, and whether there are more. */
 export async function searchAll(search: Search) {
   const { service, queries, options, format, context, reporter, onItems } = search;
@@ -56,6 +65,8 @@ export async function searchAll(search: Search) {
         progress.update({ pages, events: printed, total: queries.length === 1 ? sum : undefined, note: '' });
         onItems?.(page.items);
         await writer.write(page.items);
+        if (!writer.keepsPages) page.release?.();
+        if (pages > MANY_PAGES && pages % COLLECTED_PAGES === 0) await collectGarbage();
       }
       total = total === undefined || sum === undefined ? undefined : total + sum;
     }

@@ -1,3 +1,4 @@
+import { urlText } from '../config/url-text.ts';
 import { UsageError } from '../errors.ts';
 
 /**
@@ -12,7 +13,7 @@ export function apiUrl(baseUrl: URL, path: string): URL {
       next: `give a path, or a URL that starts with ${baseUrl.origin}`,
     });
   }
-  const url = new URL(`${baseUrl.href.replace(/\/$/, '')}/${path.replace(/^\//, '')}`);
+  const url = new URL(`${urlText(baseUrl)}/${path.replace(/^\//, '')}`);
   url.hash = '';
   return url;
 }

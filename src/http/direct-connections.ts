@@ -1,4 +1,5 @@
 import type { Agent, IncomingMessage, request } from 'node:http';
+import { BodyMemory } from './body-memory.ts';
 import type { Connections, HttpRequest, HttpResponse } from './transport.ts';
 import { ACCEPT_ENCODING, CONNECT_TIMEOUT, IDLE_TIMEOUT } from './transport-defaults.ts';
 import { TransportError } from './transport-error.ts';
@@ -14,13 +15,14 @@ interface Client {
  */
 export function directConnections(): Connections {
   const clients = new Map<string, Promise<Client>>();
+  const memory = new BodyMemory();
   const clientFor = ({ protocol }: URL) => {
     const client = clients.get(protocol) ?? load(protocol);
     clients.set(protocol, client);
     return client;
   };
   return {
-    exchange: async (sent) => await exchange(await clientFor(sent.url), sent),
+    exchange: async (sent) => await exchange(await clientFor(sent.url), sent, memory),
     prepare: (url) => void clientFor(url),
     async close() {
       for (const client of clients.values()) (await client).agent.destroy();
@@ -33,7 +35,11 @@ async function load(protocol: string): Promise<Client> {
   return { request, agent: new Agent({ keepAlive: true }) };
 }
 
-function exchange({ request, agent }: Client, message: HttpRequest): Promise<HttpResponse> {
+function exchange(
+  { request, agent }: Client,
+  message: HttpRequest,
+  memory: BodyMemory,
+): Promise<HttpResponse> {
   const { method, url, headers, body, idleTimeout = IDLE_TIMEOUT, signal } = message;
   return new Promise((resolve, reject) => {
     let isConnected = false;
@@ -64,18 +70,34 @@ function exchange({ request, agent }: Client, message: HttpRequest): Promise<Htt
     sent.on('error', fail);
     sent.on('response', (response) => {
       response.on('error', fail);
-      collect(response, resolve);
+      collect(response, memory, resolve);
     });
     sent.end(body);
   });
 }
 
-function collect(response: IncomingMessage, resolve: (whole: HttpResponse) => void): void {
+function collect(
+  response: IncomingMessage,
+  memory: BodyMemory,
+  resolve: (whole: HttpResponse) => void,
+): void {
+  const { statusCode: status = 0, headers } = response;
+  const space = memory.take(Number(headers['content-length']));
+  if (space) {
+    let length = 0;
+    response.on('data', (chunk: Buffer) => {
+      length += chunk.copy(space.bytes, length);
+    });
+    response.on('end', () =>
+      resolve({ status, headers, body: space.bytes.subarray(0, length), release: space.release }),
+    );
+    return;
+  }
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   response.on('end', () => {
     const [only] = chunks;
     const body = chunks.length === 1 && only ? only : Buffer.concat(chunks);
-    resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+    resolve({ status, headers, body });
   });
 }

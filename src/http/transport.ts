@@ -19,6 +19,8 @@ export interface HttpResponse {
   readonly headers: IncomingHttpHeaders;
   /** The whole body, decompressed. */
   readonly body: Buffer;
+  /** Says that nobody will read the body any more, so that its memory serves other answers. */
+  readonly release?: () => void;
 }
 
 /** Sends one request over kept-alive connections; follows no redirect and repeats nothing. */
@@ -50,7 +52,11 @@ export function createTransport(environment: Environment): Transport {
       request.signal?.throwIfAborted();
       const headers = { 'user-agent': `hooktrail/${version}`, ...request.headers };
       const response = await (await connected(request.url)).exchange({ ...request, headers });
-      return { ...response, body: await decoded(response.body, response.headers['content-encoding']) };
+      const body = await decoded(response.body, response.headers['content-encoding']);
+      if (body === response.body) return response;
+      const { release, ...rest } = response;
+      release?.();
+      return { ...rest, body };
     },
     prepare(url) {
       // What goes wrong here goes wrong again when something is sent, and is told then.

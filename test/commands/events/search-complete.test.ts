@@ -30,6 +30,24 @@ describe('a search of many pages', () => {
     expect(array.stdout).toBe(`[\n${compact.stdout.trimEnd().split('\n').join(',\n')}\n]\n`);
   });
 
+  test('holds each page until it is printed, although pages use the memory of those before', async () => {
+    await using searching = await startSearching({ events: 3000 });
+    const expected = searching.sandbox.control.store.newestIds(3000);
+    const printed = async (...args: string[]) => {
+      const { code, stdout } = await searching.search('--page-size', '50', '--concurrency', '16', ...args);
+      expect(code).toBe(0);
+      return stdout;
+    };
+    const items = (await printed('--ndjson')).trimEnd().split('\n');
+    expect(items.map((item) => JSON.parse(item).eventId)).toEqual(expected);
+    expect(await printed('--json')).toBe(`[\n${items.join(',\n')}\n]\n`);
+    expect(await printed('--jq', '.[] | tojson')).toBe(
+      items.map((item) => `${JSON.stringify(JSON.parse(item))}\n`).join(''),
+    );
+    const rows = (await printed('--csv', '--fields', 'eventId')).trimEnd().split('\n');
+    expect(rows.slice(1)).toEqual(expected);
+  });
+
   test('--limit keeps the page size and cuts the last page', async () => {
     await using searching = await startSearching();
     const { stdout } = await searching.search(...lines('--limit', '7', '--page-size', '3'));
