@@ -41,9 +41,8 @@ describe('a search of many pages', () => {
     const items = (await printed('--ndjson')).trimEnd().split('\n');
     expect(items.map((item) => JSON.parse(item).eventId)).toEqual(expected);
     expect(await printed('--json')).toBe(`[\n${items.join(',\n')}\n]\n`);
-    expect(await printed('--jq', '.[] | tojson')).toBe(
-      items.map((item) => `${JSON.stringify(JSON.parse(item))}\n`).join(''),
-    );
+    const ids = await printed('--jq', '.[].eventId');
+    expect(ids.trimEnd().split('\n')).toEqual(expected);
     const rows = (await printed('--csv', '--fields', 'eventId')).trimEnd().split('\n');
     expect(rows.slice(1)).toEqual(expected);
   });
