@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts';
 import { readConfig, type SavedConfig } from './file.ts';
 import { type SettingName, settingNames, settingOrder } from './names.ts';
 import { suggestion } from './nearest.ts';
+import { urlText } from './url-text.ts';
 import { parseSetting, type SettingValues } from './values.ts';
 
 /** The flags that carry settings, as commander names them. */
@@ -65,8 +66,8 @@ export function resolveSettings(
     const entry = found.get(name);
     if (entry) return parseSetting(name, entry.text, entry.source);
     // RFC 9207: the issuer is the identity provider's own address unless the user knows better.
-    if (name === 'issuer') return get('authUrl')?.href.replace(/\/$/, '') as SettingValues[Name] | undefined;
-    return undefined;
+    const authUrl = name === 'issuer' ? get('authUrl') : undefined;
+    return authUrl && (urlText(authUrl) as SettingValues[Name]);
   };
   return {
     profile,

@@ -1,3 +1,4 @@
+import { urlText } from '../config/url-text.ts';
 import type { Instant } from './instant.ts';
 
 /** One search of the event service; every part is optional (service description, part 4). */
@@ -53,6 +54,5 @@ export function searchUrl(baseUrl: URL, query: Query, page?: PageWindow): URL {
 
 /** A path under the base URL, whose own path is kept. */
 export function endpoint(baseUrl: URL, path: string, search = ''): URL {
-  const base = baseUrl.href.replace(/\/$/, '');
-  return new URL(`${base}/${path}${search && `?${search}`}`);
+  return new URL(`${urlText(baseUrl)}/${path}${search && `?${search}`}`);
 }

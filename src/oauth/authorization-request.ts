@@ -1,3 +1,4 @@
+import { urlText } from '../config/url-text.ts';
 import type { RedirectUri, SettingValues } from '../config/values.ts';
 
 /** An authorization request on its way, with what proves that an answer belongs to it. */
@@ -20,7 +21,7 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
   );
   const state = generateRandomState();
   const codeVerifier = generateRandomCodeVerifier();
-  const url = new URL(`${identity.authUrl.href.replace(/\/$/, '')}/connect/authorize`);
+  const url = new URL(`${urlText(identity.authUrl)}/connect/authorize`);
   const parameters = new URLSearchParams({
     client_id: identity.clientId,
     // Not of RFC 6749: this provider requires it.

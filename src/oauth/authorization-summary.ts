@@ -1,3 +1,4 @@
+import { urlText } from '../config/url-text.ts';
 import type { Context } from '../context.ts';
 import type { Reporter } from '../output/reporter.ts';
 import type { Completion } from './authorization-completion.ts';
@@ -11,9 +12,9 @@ export function reportSignIn(
   reporter: Reporter,
 ): void {
   const { authUrl, baseUrl, scope } = settings.require('authUrl', 'baseUrl', 'scope');
-  reporter.success(`Signed in at ${authUrl.href.replace(/\/$/, '')}`);
+  reporter.success(`Signed in at ${urlText(authUrl)}`);
   reporter.notice(`  profile   ${settings.profile}`);
-  reporter.notice(`  service   ${baseUrl.href.replace(/\/$/, '')}`);
+  reporter.notice(`  service   ${urlText(baseUrl)}`);
   reporter.notice(`  token     ${lifetime(grant, clock.now())}`);
   reporter.notice(`  secrets   ${vault.place}`);
   const withheld = scope.split(' ').filter((name) => !(grant.scope ?? scope).split(' ').includes(name));

@@ -1,4 +1,5 @@
 import type { Settings } from '../config/settings.ts';
+import { urlText } from '../config/url-text.ts';
 import type { Context } from '../context.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { Secrets, Vault } from '../credentials/vault.ts';
@@ -63,9 +64,8 @@ async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<
   }
 }
 
-/** `URL` ends an origin with a slash that nobody typed. */
 function shown(url: URL | undefined): string | null {
-  return url?.href.replace(/\/$/, '') ?? null;
+  return url ? urlText(url) : null;
 }
 
 /** Without all of them, nothing can have been stored. */

@@ -1,5 +1,6 @@
 import type * as OAuth from 'oauth4webapi';
 import type { Settings } from '../config/settings.ts';
+import { urlText } from '../config/url-text.ts';
 import { isLoopback } from '../config/values.ts';
 import type { Clock } from '../context.ts';
 import { UnreachableError } from '../errors.ts';
@@ -111,7 +112,7 @@ async function request(
 ): Promise<TokenGrant> {
   const { authUrl, clientId } = settings.require('authUrl', 'clientId');
   const oauth = await import('oauth4webapi');
-  const issuer = authUrl.href.replace(/\/$/, '');
+  const issuer = urlText(authUrl);
   const as = { issuer, token_endpoint: `${issuer}/connect/token` };
   const client = { client_id: clientId };
   const sentAt = clock.now();
