@@ -43,7 +43,7 @@ describe('a search of many pages', () => {
     expect(await printed('--json')).toBe(`[\n${items.join(',\n')}\n]\n`);
     const ids = await printed('--jq', '.[].eventId');
     expect(ids.trimEnd().split('\n')).toEqual(expected);
-    const rows = (await printed('--csv', '--fields', 'eventId')).trimEnd().split('\n');
+    const rows = (await printed('--csv', '--fields', 'eventId')).trimEnd().split('\r\n');
     expect(rows.slice(1)).toEqual(expected);
   });
 
