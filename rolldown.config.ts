@@ -138,7 +138,7 @@ const together = Object.entries({
   service: [
     'config/(file|folder|replace-file|settings|values)',
     'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
-    'http/(body-memory|direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|proxy|redaction)',
+    'http/(body-memory|direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|redaction)',
     'oauth/(connect|given-token|not-signed-in|session|token-answer)',
   ],
   'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],
@@ -148,8 +148,9 @@ const together = Object.entries({
     'output/(item-format|progress)',
   ],
   table: [
-    'output/(cell-kind|cell-width|default-columns|fit-columns|item-cells|item-members|json-bytes|json-cursor)',
-    'output/(numbers-text|progress-text|table-cell|table-items|table-layout|table-text|value-text)',
+    'output/(cell-width|default-columns|item-cells|item-members|numbers-text|progress-text|value-text)',
+    'output/json/(bytes|cursor)',
+    'output/table/(cell|cell-kind|fit-columns|items|layout|rows)',
   ],
 }).map(([name, modules]) => ({
   name,

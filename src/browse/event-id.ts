@@ -1,6 +1,6 @@
 import { memberPath } from '../output/field-path.ts';
 import type { ItemPage } from '../output/item-format.ts';
-import { createCursor, MISSING } from '../output/json-cursor.ts';
+import { createCursor, MISSING } from '../output/json/cursor.ts';
 import { valueText } from '../output/value-text.ts';
 
 /** The item's `eventId`; undefined where it has none. */

@@ -3,7 +3,7 @@ import { suggestion } from '../config/nearest.ts';
 import { shellWord } from '../config/shell-word.ts';
 import { memberPath } from '../output/field-path.ts';
 import type { ItemPage } from '../output/item-format.ts';
-import { createCursor, MISSING } from '../output/json-cursor.ts';
+import { createCursor, MISSING } from '../output/json/cursor.ts';
 import { stringText } from '../output/value-text.ts';
 import type { FilterFlags } from './filter-flags.ts';
 import { isGuid } from './guid.ts';

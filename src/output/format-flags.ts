@@ -40,7 +40,7 @@ export function addFormatFlags(command: Command): Command {
 /** A jq program that is wrong is told before anything is asked of anybody, or printed. Throws `UsageError`. */
 export async function checkJq(_: Command, command: Command): Promise<void> {
   const { jq } = command.opts<FormatFlags>();
-  if (jq !== undefined) await (await import('./jq-items.ts')).checkProgram(jq);
+  if (jq !== undefined) await (await import('./json/jq-items.ts')).checkProgram(jq);
 }
 
 /** The format that the flags ask for. Throws `UsageError` where they contradict each other. */

@@ -1,6 +1,6 @@
 import type { FieldPath } from './field-path.ts';
 import type { ItemPage } from './item-format.ts';
-import { createCursor, MISSING } from './json-cursor.ts';
+import { createCursor, MISSING } from './json/cursor.ts';
 
 /** Makes a cell of the JSON value between two offsets. */
 export type CellOf = (bytes: Buffer, start: number, end: number) => string;

@@ -53,21 +53,21 @@ export async function createItemWriter(
   const { stdout } = context;
   const { fields, jq } = options;
   if (jq !== undefined) {
-    const { createJqWriter } = await import('./jq-items.ts');
+    const { createJqWriter } = await import('./json/jq-items.ts');
     return createJqWriter({ program: jq, fields, perItem: options.format === 'ndjson' }, stdout, reporter);
   }
   switch (options.format) {
     case 'json':
     case 'ndjson': {
-      const { createJsonWriter } = await import('./json-items.ts');
+      const { createJsonWriter } = await import('./json/items.ts');
       return createJsonWriter(options.format, fields, stdout);
     }
     case 'csv': {
-      const { createCsvWriter } = await import('./csv-items.ts');
+      const { createCsvWriter } = await import('./csv/items.ts');
       return createCsvWriter(options, stdout, reporter);
     }
     case 'table': {
-      const { createTableWriter } = await import('./table-items.ts');
+      const { createTableWriter } = await import('./table/items.ts');
       return createTableWriter(options, stdout, reporter);
     }
   }

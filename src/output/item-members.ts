@@ -1,5 +1,5 @@
 import type { ItemPage } from './item-format.ts';
-import { stringEnd, valueEnd } from './json-bytes.ts';
+import { stringEnd, valueEnd } from './json/bytes.ts';
 import { stringText } from './value-text.ts';
 
 /** What a page's items look like, to choose columns by. */

@@ -55,7 +55,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const count = await total(call, queries);
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
-    const { printJson } = await import('../../output/print-json.ts');
+    const { printJson } = await import('../../output/json/print.ts');
     await printJson({ count }, jq, context, reporter);
   }
   return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;

@@ -73,7 +73,7 @@ function isFormatted({ output, json, ndjson, csv, fields, jq }: Flags): boolean 
 }
 
 async function prettyWriter({ context, reporter }: Call) {
-  const { createPrettyWriter } = await import('../../output/pretty-json.ts');
+  const { createPrettyWriter } = await import('../../output/json/pretty.ts');
   const { paletteOf } = await import('../../output/palette.ts');
   return createPrettyWriter(context.stdout, await paletteOf(reporter.stdoutColor));
 }

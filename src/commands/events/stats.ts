@@ -76,7 +76,7 @@ async function print(
 ): Promise<void> {
   const { stdout } = context;
   if (format === 'table') {
-    const { statsText } = await import('../../output/stats-text.ts');
+    const { statsText } = await import('../../output/stats/text.ts');
     const { takesUnicode } = await import('../../output/unicode.ts');
     const { paletteOf } = await import('../../output/palette.ts');
     const palette = await paletteOf(reporter.stdoutColor);
@@ -84,10 +84,10 @@ async function print(
     await stdout.write(statsText(stats, { room, unicode: takesUnicode(context), palette }));
     return;
   }
-  const { statsCsv, statsJson } = await import('../../output/stats-data.ts');
+  const { statsCsv, statsJson } = await import('../../output/stats/data.ts');
   if (format === 'csv') await stdout.write(statsCsv(stats, stdout));
   else {
-    const { printJson } = await import('../../output/print-json.ts');
+    const { printJson } = await import('../../output/json/print.ts');
     await printJson(statsJson(stats), jq, context, reporter);
   }
 }

@@ -38,7 +38,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     reporter.notice('no profiles yet: `hooktrail login` saves one');
     return;
   }
-  const { renderTable } = await import('../../output/render-table.ts');
+  const { renderTable } = await import('../../output/table/render.ts');
   const rows = profiles.map((profile) => [
     profile.active ? '*' : '',
     profile.name,

@@ -5,7 +5,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import type { ItemPage } from '../../output/item-format.ts';
-import { toLines } from '../../output/json-items.ts';
+import { toLines } from '../../output/json/items.ts';
 import { readPage } from '../page.ts';
 import type { Part } from './manifest.ts';
 

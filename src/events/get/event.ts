@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import { memberPath } from '../../output/field-path.ts';
 import type { ItemPage } from '../../output/item-format.ts';
-import { createCursor, MISSING } from '../../output/json-cursor.ts';
+import { createCursor, MISSING } from '../../output/json/cursor.ts';
 import { stringText } from '../../output/value-text.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import { PAGE_SIZE } from '../page-flags.ts';

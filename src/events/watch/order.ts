@@ -1,5 +1,5 @@
 import { memberPath } from '../../output/field-path.ts';
-import { createCursor, MISSING } from '../../output/json-cursor.ts';
+import { createCursor, MISSING } from '../../output/json/cursor.ts';
 import { stringText } from '../../output/value-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../instant.ts';
 

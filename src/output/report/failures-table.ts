@@ -3,8 +3,8 @@ import type { FieldPath } from '../field-path.ts';
 import { createRowReader } from '../item-cells.ts';
 import type { ItemPage } from '../item-format.ts';
 import { type Members, membersOf } from '../item-members.ts';
+import { prettyJson } from '../json/pretty.ts';
 import { plain } from '../palette.ts';
-import { prettyJson } from '../pretty-json.ts';
 import { valueText } from '../value-text.ts';
 import { type Html, html, shortened } from './html.ts';
 

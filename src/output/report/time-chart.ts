@@ -1,5 +1,5 @@
 import type { Stats } from '../../events/stats/stats.ts';
-import { timeLabels } from '../timeline-text.ts';
+import { timeLabels } from '../stats/timeline.ts';
 import { bothWidths, colors, drawn } from './chart.ts';
 import { escaped, type Html } from './html.ts';
 

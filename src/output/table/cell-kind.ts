@@ -1,0 +1,37 @@
+import type { Palette } from '../palette.ts';
+
+/** What the texts of a column are, as far as it matters to how they are shown. */
+export type CellKind = 'time' | 'guid' | 'status' | 'text';
+
+const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
+const GUID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
+const BAD = /^(fail|error|reject|dead|undeliver|expired)/i;
+const GOOD = /^(success|succeed|ok$|deliver|sent$|complete|published$|done$|active$)/i;
+const WAITING = /^(pending|retry|queued|progress|in[ _-]?progress|waiting|unknown)/i;
+
+/** The kind of a column by its title and its texts, those that are missing left out. */
+export function kindOf(title: string, texts: readonly string[]): CellKind {
+  if (/(status|state)$/i.test(title)) return 'status';
+  if (texts.length === 0) return 'text';
+  if (texts.every((text) => TIME.test(text))) return 'time';
+  return texts.every((text) => GUID.test(text)) ? 'guid' : 'text';
+}
+
+/** A time in less and less room: date and time as they came but for the `T`, without the fraction, without the year. */
+export function timeForms(text: string): readonly string[] {
+  const match = TIME.exec(text);
+  if (!match) return [text];
+  const [, year, day, time, fraction = '', zone = ''] = match;
+  return [
+    `${year}-${day} ${time}${fraction}${zone}`,
+    `${year}-${day} ${time}${zone}`,
+    `${day} ${time}${zone}`,
+  ];
+}
+
+/** A status, `padded` as it is shown, in the colour of what it means. */
+export function coloredStatus(text: string, padded: string, palette: Palette): string {
+  if (BAD.test(text)) return palette.bad(padded);
+  if (GOOD.test(text)) return palette.good(padded);
+  return WAITING.test(text) ? palette.caution(padded) : padded;
+}
