@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { configFolder } from '../config/folder.ts';
+import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
 import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../credentials/encrypted-file.ts';
 import { openKeychain } from '../credentials/keychain.ts';
@@ -11,6 +12,11 @@ import { InterruptedError, UsageError } from '../errors.ts';
 export interface TokenPlace {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
+}
+
+/** Where the settings have secrets kept. */
+export function tokenPlace(settings: Settings): TokenPlace {
+  return { profile: settings.profile, ...settings.require('store') };
 }
 
 const VARIABLE = 'HOOKTRAIL_API_TOKEN';

@@ -1,3 +1,5 @@
+import { Option } from 'commander';
+import { wholeNumber } from '../config/numbers.ts';
 import { secureUrl } from '../config/values.ts';
 import { UsageError } from '../errors.ts';
 
@@ -11,6 +13,24 @@ export function handlerUrl(flag: string): (text: string) => URL {
     if (url.hash) return refuse('a URL without fragment');
     return url;
   };
+}
+
+export interface ForwardFlags {
+  /** Seconds. */
+  readonly forwardTimeout?: number;
+}
+
+const FORWARD_TIMEOUT = 30;
+
+export function forwardTimeout(): Option {
+  const text = `seconds without progress until the handler counts as failed (default: ${FORWARD_TIMEOUT})`;
+  const parse = wholeNumber('--forward-timeout', 1, 3_600);
+  return new Option('--forward-timeout <s>', text).argParser(parse);
+}
+
+/** The flag or its default, in milliseconds. */
+export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT }: ForwardFlags): number {
+  return forwardTimeout * 1000;
 }
 
 /** A parser for the flag that names a journal. */

@@ -4,9 +4,16 @@ import { duration } from '../../config/durations.ts';
 import { wholeNumber } from '../../config/numbers.ts';
 import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
-import { byteSize, handlerUrl, journalFlag } from '../../webhooks/flags.ts';
+import {
+  byteSize,
+  type ForwardFlags,
+  forwardTimeout,
+  forwardTimeoutOf,
+  handlerUrl,
+  journalFlag,
+} from '../../webhooks/flags.ts';
 
-interface Flags extends SettingFlags {
+interface Flags extends ForwardFlags, SettingFlags {
   readonly port?: number;
   readonly host?: string;
   readonly path?: string;
@@ -15,14 +22,12 @@ interface Flags extends SettingFlags {
   readonly keep?: number;
   readonly maxBody?: number;
   readonly saveToken?: true;
-  readonly forwardTimeout?: number;
   readonly requestTimeout?: number;
 }
 
 const PORT = 8977;
 const HOST = '127.0.0.1';
 const MAX_BODY = 10 * 1024 * 1024;
-const FORWARD_TIMEOUT = 30;
 const REQUEST_TIMEOUT = 30;
 /** Milliseconds that deliveries under way get when the program is stopped, and then to be answered that it ends. */
 const GRACE = 10_000;
@@ -48,11 +53,7 @@ export function declare(command: Command, action: Action): void {
     )
     .option('--max-body <size>', 'the largest delivery taken (default: 10mb)', byteSize('--max-body'))
     .option('--save-token', 'save the Api-Token where secrets live, for the next time')
-    .option(
-      '--forward-timeout <s>',
-      `seconds without progress until the handler counts as failed (default: ${FORWARD_TIMEOUT})`,
-      wholeNumber('--forward-timeout', 1, 3_600),
-    )
+    .addOption(forwardTimeout())
     .option(
       '--request-timeout <s>',
       `seconds a sender has for a whole delivery (default: ${REQUEST_TIMEOUT})`,
@@ -78,10 +79,10 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const { loadSettings } = await import('../../config/settings.ts');
-  const { requireApiToken, saveApiToken } = await import('../../webhooks/api-token.ts');
+  const { requireApiToken, saveApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
   const { defaultJournal } = await import('../../webhooks/journal/default.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
-  const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
+  const place = tokenPlace(settings);
   const token = await requireApiToken(place, context, flags.saveToken);
   if (flags.saveToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
@@ -98,7 +99,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
   const { startReceiver } = await import('../../webhooks/listen/receiver.ts');
   const { kept: journal, opened } = await KeptJournal.open(file, flags.keep, context);
   const { forwardTo, host = HOST, port = PORT, path = '/' } = flags;
-  const timeout = (flags.forwardTimeout ?? FORWARD_TIMEOUT) * 1000;
+  const timeout = forwardTimeoutOf(flags);
   const handler = forwardTo && (await createHandler(forwardTo, timeout, context.environment));
   const lines = new LineWriter(context.stdout);
   const problems = new ProblemLog(reporter);

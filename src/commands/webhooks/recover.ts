@@ -10,20 +10,24 @@ import type { Query } from '../../events/query.ts';
 import type { Service } from '../../http/service.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-format.ts';
-import { handlerUrl, journalFlag } from '../../webhooks/flags.ts';
+import {
+  type ForwardFlags,
+  forwardTimeout,
+  forwardTimeoutOf,
+  handlerUrl,
+  journalFlag,
+} from '../../webhooks/flags.ts';
 
-interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
   readonly forwardTo?: URL;
   readonly journal?: string;
   readonly concurrency?: number;
   readonly retryFor?: number;
-  readonly forwardTimeout?: number;
   readonly dryRun?: true;
 }
 
 const CONCURRENCY = 4;
 const RETRY_FOR = 60_000;
-const FORWARD_TIMEOUT = 30;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
@@ -43,11 +47,7 @@ export function declare(command: Command, action: Action): void {
       'go on this long while the handler takes nothing, such as 10m (default: 60s)',
       duration('--retry-for', 1000, Number.POSITIVE_INFINITY),
     )
-    .option(
-      '--forward-timeout <s>',
-      `seconds without progress until the handler counts as failed (default: ${FORWARD_TIMEOUT})`,
-      wholeNumber('--forward-timeout', 1, 3_600),
-    )
+    .addOption(forwardTimeout())
     .option('--dry-run', 'list what would be handed over, and hand over nothing');
   addFormatFlags(command);
   addConnectionFlags(command)
@@ -115,9 +115,9 @@ async function handOver(
   file: string,
   settings: Settings,
 ): Promise<void> {
-  const { findApiToken } = await import('../../webhooks/api-token.ts');
+  const { findApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
   const { recoverMissing } = await import('../../webhooks/recover/recover-missing.ts');
-  const place = { profile: settings.profile, store: settings.get('store') ?? 'keychain' } as const;
+  const place = tokenPlace(settings);
   const apiToken = await findApiToken(place, context).catch((error: Error) => {
     reporter.warning(`the Api-Token cannot be read, and the handler gets none: ${error.message}`);
     return undefined;
@@ -133,7 +133,7 @@ async function handOver(
     url: flags.forwardTo as URL,
     concurrency: flags.concurrency ?? CONCURRENCY,
     retryFor: flags.retryFor ?? RETRY_FOR,
-    timeout: (flags.forwardTimeout ?? FORWARD_TIMEOUT) * 1000,
+    timeout: forwardTimeoutOf(flags),
   });
 }
 
