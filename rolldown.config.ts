@@ -139,7 +139,7 @@ const together = Object.entries({
     'config/(file|folder|replace-file|settings|values)',
     'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
     'http/(body-memory|direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|redaction)',
-    'oauth/(connect|given-token|not-signed-in|session|token-answer)',
+    'oauth/(connect|not-signed-in|session|token/(answer|given))',
   ],
   'keychain-vault': ['credentials/(keychain-vault|parse-access|sealed|secret-files)'],
   reading: [

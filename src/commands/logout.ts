@@ -26,7 +26,7 @@ Examples:
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { changeConfig, readConfig } = await import('../config/file.ts');
   const { resolveSettings } = await import('../config/settings.ts');
-  const { forgetPending } = await import('../oauth/pending-sign-in.ts');
+  const { forgetPending } = await import('../oauth/authorization/pending-sign-in.ts');
   const { signOut } = await import('../oauth/sign-out.ts');
   const config = await readConfig(context);
   // No other setting matters here, and a bad one must not keep anybody signed in.

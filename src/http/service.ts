@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts';
 import { NotSignedInError, UnreachableError } from '../errors.ts';
-import type { TokenSource } from '../oauth/token-source.ts';
+import type { TokenSource } from '../oauth/token/source.ts';
 import { type OnRetry, sendWithRetry } from './retry.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 import { TransportError } from './transport-error.ts';

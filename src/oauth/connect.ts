@@ -3,9 +3,9 @@ import { loadSettings, type SettingFlags, type Settings } from '../config/settin
 import { createService, type Service } from '../http/service.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
-import { givenToken } from './given-token.ts';
 import { openSession } from './session.ts';
-import type { TokenSource } from './token-source.ts';
+import { givenToken } from './token/given.ts';
+import type { TokenSource } from './token/source.ts';
 
 /**
  * Runs `work` with the event service that the settings name, signed in; connections end with it.

@@ -5,9 +5,9 @@ import type { AccessToken, Secrets, Vault } from '../credentials/vault.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { TransportError } from '../http/transport-error.ts';
 import type { Reporter } from '../output/reporter.ts';
-import { UnusableGrantError } from './token-answer.ts';
-import { refresh, type TokenRequestWorld } from './token-endpoint.ts';
-import { InvalidGrantError } from './token-refusal.ts';
+import { UnusableGrantError } from './token/answer.ts';
+import { refresh, type TokenRequestWorld } from './token/endpoint.ts';
+import { InvalidGrantError } from './token/refusal.ts';
 
 export interface RefreshParts {
   readonly settings: Settings;

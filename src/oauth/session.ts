@@ -7,9 +7,9 @@ import type { AccessToken, Binding, Vault } from '../credentials/vault.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
 import type { Reporter } from '../output/reporter.ts';
-import { givenToken } from './given-token.ts';
 import { loginCommand, notSignedIn, withoutSignIn } from './not-signed-in.ts';
-import type { TokenSource } from './token-source.ts';
+import { givenToken } from './token/given.ts';
+import type { TokenSource } from './token/source.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
 const MARGIN = 60_000;

@@ -4,9 +4,9 @@ import type { Context } from '../context.ts';
 import { openVault } from '../credentials/open-vault.ts';
 import type { Secrets, Vault } from '../credentials/vault.ts';
 import { NotSignedInError } from '../errors.ts';
-import { givenToken } from './given-token.ts';
 import { withoutSignIn } from './not-signed-in.ts';
 import { bindingOf } from './session.ts';
+import { givenToken } from './token/given.ts';
 
 /** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
 export interface SignInState {

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { forgetProfile } from '../credentials/stored-sign-ins.ts';
 import type { Binding } from '../credentials/vault.ts';
 import { UsageError } from '../errors.ts';
-import { forgetPending } from './pending-sign-in.ts';
+import { forgetPending } from './authorization/pending-sign-in.ts';
 import { bindingOf, withSignInLock } from './session.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { receiveRedirect } from '../../src/oauth/loopback-listener.ts';
-import { openLoopbackPort } from '../../src/oauth/loopback-port.ts';
+import { receiveRedirect } from '../../src/oauth/loopback/listener.ts';
+import { openLoopbackPort } from '../../src/oauth/loopback/port.ts';
 import { ask, changed } from '../support/browser.ts';
 
 const expected = { state: 'the-state', issuer: 'https://id.example', clientId: 'me' };

@@ -1,10 +1,10 @@
-import type { Context } from '../context.ts';
-import { NotSignedInError } from '../errors.ts';
-import { canPrompt, promptText } from '../output/prompt.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { checkResponse, type Expected, issuerText } from './authorization-response.ts';
-import type { Answer } from './loopback-listener.ts';
+import type { Context } from '../../context.ts';
+import { NotSignedInError } from '../../errors.ts';
+import { canPrompt, promptText } from '../../output/prompt.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import type { Answer } from '../loopback/listener.ts';
 import type { Lines } from './pasted-lines.ts';
+import { checkResponse, type Expected, issuerText } from './response.ts';
 
 const QUESTION = 'Paste the URL the browser ended up at';
 

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../../context.ts';
 
 /** Standard input a line at a time: the client secret and the pasted URL may come on the same pipe. */
 export interface Lines {

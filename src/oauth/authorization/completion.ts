@@ -1,17 +1,17 @@
-import { changeConfig, type SavedProfile } from '../config/file.ts';
-import { settingNames, settingOrder } from '../config/names.ts';
-import type { SettingFlags, Settings } from '../config/settings.ts';
-import type { RedirectUri } from '../config/values.ts';
-import type { Context } from '../context.ts';
-import type { Vault } from '../credentials/vault.ts';
-import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
-import { traced } from '../http/traced.ts';
-import { createTransport } from '../http/transport.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { terminalSafeLine } from '../output/terminal-safe.ts';
-import type { Answer } from './loopback-listener.ts';
-import { bindingOf, withSignInLock } from './session.ts';
-import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
+import { changeConfig, type SavedProfile } from '../../config/file.ts';
+import { settingNames, settingOrder } from '../../config/names.ts';
+import type { SettingFlags, Settings } from '../../config/settings.ts';
+import type { RedirectUri } from '../../config/values.ts';
+import type { Context } from '../../context.ts';
+import type { Vault } from '../../credentials/vault.ts';
+import { NotSignedInError, ServiceError, UnreachableError } from '../../errors.ts';
+import { traced } from '../../http/traced.ts';
+import { createTransport } from '../../http/transport.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { terminalSafeLine } from '../../output/terminal-safe.ts';
+import type { Answer } from '../loopback/listener.ts';
+import { bindingOf, withSignInLock } from '../session.ts';
+import { exchangeCode, type TokenGrant } from '../token/endpoint.ts';
 
 export interface Completion {
   readonly answer: Answer;

@@ -1,19 +1,19 @@
-import { loadSettings } from '../config/settings.ts';
-import type { Context } from '../context.ts';
-import { openVault } from '../credentials/open-vault.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { announce } from './authorization-announcement.ts';
-import { type Completion, completeSignIn, settingTexts } from './authorization-completion.ts';
-import { createAuthorizationRequest } from './authorization-request.ts';
-import { expectedOf } from './authorization-response.ts';
-import { prepareSignIn, type SignInFlags } from './authorization-setup.ts';
-import { reportSignIn } from './authorization-summary.ts';
-import { type Finish, signInByLoopback } from './authorization-wait.ts';
+import { loadSettings } from '../../config/settings.ts';
+import type { Context } from '../../context.ts';
+import { openVault } from '../../credentials/open-vault.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { bindingOf } from '../session.ts';
+import { announce } from './announcement.ts';
+import { type Completion, completeSignIn, settingTexts } from './completion.ts';
+import { withinTime } from './deadline.ts';
 import { withLines } from './pasted-lines.ts';
 import { receivePasted } from './pasted-redirect.ts';
 import { readPending, savePending } from './pending-sign-in.ts';
-import { bindingOf } from './session.ts';
-import { withinTime } from './sign-in-deadline.ts';
+import { createAuthorizationRequest } from './request.ts';
+import { expectedOf } from './response.ts';
+import { prepareSignIn, type SignInFlags } from './setup.ts';
+import { reportSignIn } from './summary.ts';
+import { type Finish, signInByLoopback } from './wait.ts';
 
 interface SignInOptions {
   readonly browser: boolean;

@@ -1,8 +1,8 @@
-import { urlText } from '../config/url-text.ts';
-import type { Context } from '../context.ts';
-import type { Reporter } from '../output/reporter.ts';
-import type { Completion } from './authorization-completion.ts';
-import type { TokenGrant } from './token-endpoint.ts';
+import { urlText } from '../../config/url-text.ts';
+import type { Context } from '../../context.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import type { TokenGrant } from '../token/endpoint.ts';
+import type { Completion } from './completion.ts';
 
 /** Tells on standard error what a finished sign-in is good for. */
 export function reportSignIn(

@@ -1,13 +1,13 @@
 import type * as OAuth from 'oauth4webapi';
-import type { Settings } from '../config/settings.ts';
-import { urlText } from '../config/url-text.ts';
-import { isLoopback } from '../config/values.ts';
-import type { Clock } from '../context.ts';
-import { UnreachableError } from '../errors.ts';
-import type { HttpResponse, Transport } from '../http/transport.ts';
-import { TransportError } from '../http/transport-error.ts';
-import { type Granted, grantedIn, isHeaderSafe, UnusableGrantError } from './token-answer.ts';
-import { tokenRefusal } from './token-refusal.ts';
+import type { Settings } from '../../config/settings.ts';
+import { urlText } from '../../config/url-text.ts';
+import { isLoopback } from '../../config/values.ts';
+import type { Clock } from '../../context.ts';
+import { UnreachableError } from '../../errors.ts';
+import type { HttpResponse, Transport } from '../../http/transport.ts';
+import { TransportError } from '../../http/transport-error.ts';
+import { type Granted, grantedIn, isHeaderSafe, UnusableGrantError } from './answer.ts';
+import { tokenRefusal } from './refusal.ts';
 
 /** What the token endpoint grants (the service description, part 5). */
 export interface TokenGrant {

@@ -1,4 +1,4 @@
-import type { Environment } from '../context.ts';
+import type { Environment } from '../../context.ts';
 
 /** Where the browser is not on the machine that waits for it, as far as the environment tells. */
 export function isRemote(environment: Environment): boolean {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Settings } from '../config/settings.ts';
-import { terminalSafeLine } from '../output/terminal-safe.ts';
+import type { Settings } from '../../config/settings.ts';
+import { terminalSafeLine } from '../../output/terminal-safe.ts';
 
 /** What a redirect has to name to be an answer to our request. */
 export interface Expected {

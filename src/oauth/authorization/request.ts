@@ -1,5 +1,5 @@
-import { urlText } from '../config/url-text.ts';
-import type { RedirectUri, SettingValues } from '../config/values.ts';
+import { urlText } from '../../config/url-text.ts';
+import type { RedirectUri, SettingValues } from '../../config/values.ts';
 
 /** An authorization request on its way, with what proves that an answer belongs to it. */
 export interface AuthorizationRequest {

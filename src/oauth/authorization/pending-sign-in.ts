@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { configFolder } from '../config/folder.ts';
-import { makeFolder } from '../config/make-folder.ts';
-import { replaceFile } from '../config/replace-file.ts';
-import { resolveSettings, type SettingFlags, type Settings } from '../config/settings.ts';
-import type { Context } from '../context.ts';
-import { openVault } from '../credentials/open-vault.ts';
-import { forgetEverything, forgetProfile } from '../credentials/stored-sign-ins.ts';
-import type { Vault } from '../credentials/vault.ts';
-import { NotSignedInError } from '../errors.ts';
-import { bindingOf } from './session.ts';
+import { configFolder } from '../../config/folder.ts';
+import { makeFolder } from '../../config/make-folder.ts';
+import { replaceFile } from '../../config/replace-file.ts';
+import { resolveSettings, type SettingFlags, type Settings } from '../../config/settings.ts';
+import type { Context } from '../../context.ts';
+import { openVault } from '../../credentials/open-vault.ts';
+import { forgetEverything, forgetProfile } from '../../credentials/stored-sign-ins.ts';
+import type { Vault } from '../../credentials/vault.ts';
+import { NotSignedInError } from '../../errors.ts';
+import { bindingOf } from '../session.ts';
 
 /** What `login --start` leaves for `login --complete`. */
 export interface PendingSignIn {

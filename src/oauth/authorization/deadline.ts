@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
-import { NotSignedInError } from '../errors.ts';
+import type { Context } from '../../context.ts';
+import { NotSignedInError } from '../../errors.ts';
 
 /**
  * Waits that long for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is interrupted.

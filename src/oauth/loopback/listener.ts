@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../context.ts';
-import { type AuthorizationResponse, checkResponse, type Expected } from './authorization-response.ts';
-import { type PageName, page, pageHeaders } from './loopback-page.ts';
-import type { LoopbackPort } from './loopback-port.ts';
-import { redirectParameters } from './loopback-request.ts';
+import type { Clock } from '../../context.ts';
+import { type AuthorizationResponse, checkResponse, type Expected } from '../authorization/response.ts';
+import { type PageName, page, pageHeaders } from './page.ts';
+import type { LoopbackPort } from './port.ts';
+import { redirectParameters } from './request.ts';
 
 export type Answer = Extract<AuthorizationResponse, { kind: 'code' | 'refused' }>;
 

@@ -1,13 +1,13 @@
-import { type SettingName, settingNames } from '../config/names.ts';
-import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../config/settings.ts';
-import { parseSetting } from '../config/values.ts';
-import type { Context } from '../context.ts';
-import { openVault } from '../credentials/open-vault.ts';
-import type { Vault } from '../credentials/vault.ts';
-import { UsageError } from '../errors.ts';
-import { canPrompt, promptSecret, promptText } from '../output/prompt.ts';
+import { type SettingName, settingNames } from '../../config/names.ts';
+import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../../config/settings.ts';
+import { parseSetting } from '../../config/values.ts';
+import type { Context } from '../../context.ts';
+import { openVault } from '../../credentials/open-vault.ts';
+import type { Vault } from '../../credentials/vault.ts';
+import { UsageError } from '../../errors.ts';
+import { canPrompt, promptSecret, promptText } from '../../output/prompt.ts';
+import { bindingOf } from '../session.ts';
 import type { Lines } from './pasted-lines.ts';
-import { bindingOf } from './session.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;

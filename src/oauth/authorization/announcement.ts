@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { isRemote, remoteAdvice } from './authorization-advice.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
+import type { Context } from '../../context.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { isRemote, remoteAdvice } from './advice.ts';
+import type { AuthorizationRequest } from './request.ts';
 
 interface AnnounceOptions {
   readonly browser: boolean;

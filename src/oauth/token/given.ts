@@ -1,6 +1,6 @@
-import type { Environment } from '../context.ts';
-import { UsageError } from '../errors.ts';
-import { isHeaderSafe } from './token-answer.ts';
+import type { Environment } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
+import { isHeaderSafe } from './answer.ts';
 
 /** `HOOKTRAIL_ACCESS_TOKEN` without white space around it; undefined where that leaves nothing. Throws `UsageError` for what is no token. */
 export function givenToken(environment: Environment): string | undefined {

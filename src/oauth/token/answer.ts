@@ -1,5 +1,5 @@
-import { type ErrorParts, ServiceError } from '../errors.ts';
-import type { HttpResponse } from '../http/transport.ts';
+import { type ErrorParts, ServiceError } from '../../errors.ts';
+import type { HttpResponse } from '../../http/transport.ts';
 
 /** What goes into a header and has no end of its own (RFC 6750 section 2.1, and what is seen beside it). */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;

@@ -1,13 +1,13 @@
-import type { Context } from '../context.ts';
-import type { Reporter } from '../output/reporter.ts';
-import { announce } from './authorization-announcement.ts';
-import { type AuthorizationRequest, createAuthorizationRequest } from './authorization-request.ts';
-import { expectedOf, issuerText } from './authorization-response.ts';
-import type { SignInSetup } from './authorization-setup.ts';
-import { type Answer, receiveRedirect } from './loopback-listener.ts';
-import type { PageName } from './loopback-page.ts';
-import { openLoopbackPort } from './loopback-port.ts';
-import { withinTime } from './sign-in-deadline.ts';
+import type { Context } from '../../context.ts';
+import type { Reporter } from '../../output/reporter.ts';
+import { type Answer, receiveRedirect } from '../loopback/listener.ts';
+import type { PageName } from '../loopback/page.ts';
+import { openLoopbackPort } from '../loopback/port.ts';
+import { announce } from './announcement.ts';
+import { withinTime } from './deadline.ts';
+import { type AuthorizationRequest, createAuthorizationRequest } from './request.ts';
+import { expectedOf, issuerText } from './response.ts';
+import type { SignInSetup } from './setup.ts';
 
 interface WaitOptions {
   readonly browser: boolean;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isLoopback, type RedirectUri } from '../config/values.ts';
-import { UsageError } from '../errors.ts';
+import { isLoopback, type RedirectUri } from '../../config/values.ts';
+import { UsageError } from '../../errors.ts';
 
 /** Sockets on this machine alone that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
 export interface LoopbackPort {

@@ -1,6 +1,6 @@
-import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
-import { describeBody } from '../http/service-error.ts';
-import type { HttpResponse } from '../http/transport.ts';
+import { type HooktrailError, NotSignedInError, ServiceError } from '../../errors.ts';
+import { describeBody } from '../../http/service-error.ts';
+import type { HttpResponse } from '../../http/transport.ts';
 
 /** The code or refresh token is spent, expired or revoked (RFC 6749 section 5.2, `invalid_grant`). */
 export class InvalidGrantError extends NotSignedInError {}
