@@ -96,7 +96,7 @@ test('a sign-in without refresh token leaves none of an earlier one', async () =
 });
 
 test('a token in the environment is pointed out', async () => {
-  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'abc' };
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'a-token-of-the-environment' };
   const { program, authorizeUrl } = await at.login([], { env });
   await visit(authorizeUrl);
   const { code, stderr } = await program.finished;
@@ -104,7 +104,7 @@ test('a token in the environment is pointed out', async () => {
   expect(stderr).toContain(
     'warning: HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here\n',
   );
-  expect(stderr).not.toContain('abc');
+  expect(stderr).not.toContain('a-token-of-the-environment');
 });
 
 test('nothing is stored when the sign-in fails', async () => {
