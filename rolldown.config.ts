@@ -137,7 +137,7 @@ const together = Object.entries({
   ],
   service: [
     'config/(file|folder|replace-file|settings|values)',
-    'credentials/(dbus-\\w+|keychain|keychain-error|open-vault|secret-service)',
+    'credentials/(dbus/[\\w-]+|keychain|keychain-error|open-vault)',
     'http/(body-memory|direct-connections|proxy|retry|service|traced|transport|transport-defaults|transport-error|content-encoding|redaction)',
     'oauth/(connect|not-signed-in|session|token/(answer|given))',
   ],

@@ -45,7 +45,7 @@ export async function changeConfig(
   { environment, machine, clock }: Place & Pick<Context, 'clock'>,
   change: (config: SavedConfig) => void,
 ): Promise<void> {
-  const { withLock } = await import('../credentials/lock.ts');
+  const { withLock } = await import('../credentials/lock/lock.ts');
   const file = configPath({ environment, machine });
   const surroundings = { machine, clock, signal: new AbortController().signal };
   const work = async () => {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Context, Keychain } from '../context.ts';
+import { checkSecretService } from './dbus/secret-service.ts';
 import { KeychainError } from './keychain-error.ts';
-import { checkSecretService } from './secret-service.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 

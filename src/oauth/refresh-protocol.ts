@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
-import type { HeldLock } from '../credentials/lock.ts';
+import type { HeldLock } from '../credentials/lock/lock.ts';
 import type { AccessToken, Secrets, Vault } from '../credentials/vault.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { TransportError } from '../http/transport-error.ts';

@@ -61,7 +61,7 @@ export async function withSignInLock<T>(
   context: Context,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { withLock } = await import('../credentials/lock.ts');
+  const { withLock } = await import('../credentials/lock/lock.ts');
   return await withLock(lockName(binding), context, work);
 }
 
@@ -123,7 +123,7 @@ class StoredSession implements TokenSource {
       access.token !== rejected && this.#hasTime(access, access.token === known ? MARGIN : SHORT_MARGIN);
     // Most runs find a token that is good: what a refresh takes is read when there is one.
     const [{ withLock }, { refreshUnderLock }] = await Promise.all([
-      import('../credentials/lock.ts'),
+      import('../credentials/lock/lock.ts'),
       import('./refresh-protocol.ts'),
     ]);
     // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off

@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
 const heavy =
   /^(undici|ora|open|chalk|echarts|jq-wasm|oidc-provider|csv-stringify|cli-table3|@clack|@inquirer|oauth4webapi|string-width|keytar)/;
 /** It compares with what the file system stamped, whatever a test's clock says. */
-const ageOfFiles = 'src/credentials/lock-generations.ts';
+const ageOfFiles = 'src/credentials/lock/generations.ts';
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
 /** One line for each rule that a file breaks. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { addConnectionFlags } from '../../config/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../config/settings.ts';
-import type { LockedError } from '../../credentials/lock.ts';
+import type { LockedError } from '../../credentials/lock/lock.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Identity } from '../../events/export/identity.ts';
 import type { Manifest } from '../../events/export/manifest.ts';
@@ -43,7 +43,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const [{ openDirectory, diskFault }, { typedFilters }, { withLock, LockedError }] = await Promise.all([
     import('../../events/export/directory.ts'),
     import('../../events/typed-filters.ts'),
-    import('../../credentials/lock.ts'),
+    import('../../credentials/lock/lock.ts'),
   ]);
   const { baseUrl } = (await loadSettings(flags, context)).require('baseUrl');
   const identity = { service: baseUrl.href, filters: typedFilters(flags), gzip: flags.gzip === true };

@@ -1,8 +1,8 @@
-import type { Context } from '../context.ts';
-import { sessionBus } from './dbus-address.ts';
-import { DBusConnection, DBusError, DBusTimeout } from './dbus-connection.ts';
-import type { MethodCall } from './dbus-message.ts';
-import { KeychainError } from './keychain-error.ts';
+import type { Context } from '../../context.ts';
+import { KeychainError } from '../keychain-error.ts';
+import { sessionBus } from './address.ts';
+import { DBusConnection, DBusError, DBusTimeout } from './connection.ts';
+import type { MethodCall } from './message.ts';
 
 const SERVICE = {
   destination: 'org.freedesktop.secrets',

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { decodeMessage, encodeCall, type MethodCall, type Reply } from './dbus-message.ts';
+import { decodeMessage, encodeCall, type MethodCall, type Reply } from './message.ts';
 
 /** The peer answered a call with an error. */
 export class DBusError extends Error {

@@ -1,8 +1,8 @@
-import type { Context } from '../context.ts';
-import { type ErrorParts, ServiceError } from '../errors.ts';
-import { lockFolder } from './lock-folder.ts';
-import { type Generation, Generations } from './lock-generations.ts';
-import { type Condition, conditionOf, describeSelf } from './lock-holder.ts';
+import type { Context } from '../../context.ts';
+import { type ErrorParts, ServiceError } from '../../errors.ts';
+import { lockFolder } from './folder.ts';
+import { type Generation, Generations } from './generations.ts';
+import { type Condition, conditionOf, describeSelf } from './holder.ts';
 
 /** Another process kept the lock for longer than was waited. */
 export class LockedError extends ServiceError {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Machine } from '../context.ts';
+import type { Machine } from '../../context.ts';
 
 /** Who holds a lock, in enough detail to tell later whether that very process still runs. */
 export interface Holder {

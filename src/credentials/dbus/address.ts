@@ -1,6 +1,6 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
-import type { Context } from '../context.ts';
+import type { Context } from '../../context.ts';
 
 /**
  * Where libsecret will look for the session bus: a path for `net.connect` (a leading NUL is Linux' abstract namespace),

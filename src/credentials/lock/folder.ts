@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { access, constants, lstat, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../config/make-folder.ts';
-import type { Machine } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { makeFolder } from '../../config/make-folder.ts';
+import type { Machine } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
 
 type User = Pick<Machine, 'platform' | 'userId' | 'userHome'>;
 

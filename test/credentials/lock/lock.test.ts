@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Context, Machine } from '../../src/context.ts';
-import { withLock } from '../../src/credentials/lock.ts';
-import { describeSelf } from '../../src/credentials/lock-holder.ts';
-import { createContext } from '../support/context.ts';
+import type { Context, Machine } from '../../../src/context.ts';
+import { describeSelf } from '../../../src/credentials/lock/holder.ts';
+import { withLock } from '../../../src/credentials/lock/lock.ts';
+import { createContext } from '../../support/context.ts';
 
 let home: string;
 let log: string;
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 function worker(rounds: number, hold: number): ChildProcess {
-  const script = path.resolve(import.meta.dirname, '../support/lock-worker.ts');
+  const script = path.resolve(import.meta.dirname, '../../support/lock-worker.ts');
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', script, home, log, String(rounds), String(hold)],

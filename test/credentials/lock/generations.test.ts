@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Generations } from '../../src/credentials/lock-generations.ts';
+import { Generations } from '../../../src/credentials/lock/generations.ts';
 
 const holder = (nonce: string) => ({ pid: 1, hostname: 'here', nonce });
 let folder: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Holder } from './lock-holder.ts';
+import type { Holder } from './holder.ts';
 
 /**
  * A lock as a folder of numbered files. The highest number is the lock's state: held by the process it describes, or
