@@ -92,7 +92,8 @@ describe('an answer that is no collection', () => {
       stdout: '[]\n',
       stderr:
         'error: the service answered with something that is not a collection\n' +
-        '  code: event.broken\n  message: try later\n',
+        '  code: event.broken\n  message: try later\n' +
+        'next: check --base-url (HOOKTRAIL_BASE_URL), or try again later\n',
     });
   });
 });

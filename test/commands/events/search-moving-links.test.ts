@@ -7,7 +7,8 @@ describe('a result that moves while its links are followed', () => {
     ['smaller pages than asked for', { maxPageSize: 3 }],
     ['smaller pages than asked for, and no links', { maxPageSize: 3, links: 'none' as const }],
   ])('%s: a FAILED event that turns SUCCESS hides no other', async (_, behaviour) => {
-    await using searching = await startSearching({ events: 600 });
+    // How many of them failed depends on the time of day.
+    await using searching = await startSearching({ events: 1000 });
     const { control } = searching.sandbox;
     const ids = idsOf((await searching.search('--ndjson', '--failed')).stdout);
     expect(ids.length).toBeGreaterThan(20);
