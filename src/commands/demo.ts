@@ -29,9 +29,7 @@ async function run(call: Call): Promise<ExitCode> {
   try {
     const own = await demoContext(context, sandbox.settings, folder.path, reporter);
     for (const argv of story) {
-      reporter.notice(
-        `\n${reporter.palette.dim('$')} ${reporter.palette.bold(`hooktrail ${argv.join(' ')}`)}`,
-      );
+      reporter.command(`hooktrail ${argv.join(' ')}`);
       const code = await call.invoke(argv, own);
       if (code !== ExitCode.done) return code;
     }

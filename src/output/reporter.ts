@@ -15,6 +15,8 @@ export interface Reporter {
   say(text: string): void;
   /** Left out under `--quiet`. */
   notice(text: string): void;
+  /** A notice of a command line that runs next, with a space above it. */
+  command(line: string): void;
   /** A notice that something worked. */
   success(text: string): void;
   warning(text: string): void;
@@ -37,6 +39,9 @@ export async function createReporter(context: Context, flags: GlobalFlags): Prom
     say: (text) => line(safe(text)),
     notice: (text) => {
       if (!flags.quiet) line(safe(text));
+    },
+    command: (words) => {
+      if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(safe(words))}`);
     },
     success: (text) => {
       if (!flags.quiet) line(palette.good(safe(text)));

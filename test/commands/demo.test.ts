@@ -22,3 +22,10 @@ test('the demo signs in and searches without waiting for anything to time out', 
   expect(stderr.text).not.toContain('warning');
   expect(stdout.text.match(/ {2}FAILED {2}/g)).toHaveLength(10);
 });
+
+test('on a terminal the demo sets its commands apart in bold', async () => {
+  const [stdout, stderr] = [fakeOutput(80), fakeOutput(80)];
+  expect(await main(['demo'], createContext({ stdout, stderr, environment: { TERM: 'xterm' } }))).toBe(0);
+  expect(stderr.text).toContain('\u001b[1mhooktrail login\u001b[22m\n');
+  expect(stderr.text + stdout.text).not.toContain('\\u001b');
+});

@@ -66,6 +66,7 @@ export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeRepo
     stdoutColor,
     palette: plain,
     say: (text) => void said.push(text),
+    command: (line) => void said.push(line),
     notice: (text) => void said.push(`notice: ${text}`),
     success: (text) => void said.push(`success: ${text}`),
     warning: (text) => void said.push(`warning: ${text}`),
