@@ -14,8 +14,9 @@ Starts a sandbox, signs in to it and searches its FAILED events, with the
 commands you would type. Your profiles, secrets and browser are left alone: all
 of it lives in a temporary folder that is removed at the end.
 
-Example:
-  $ npx hooktrail demo`,
+Examples:
+  $ npx hooktrail demo
+  $ hooktrail demo --verbose    # with a line for every request`,
     )
     .action(action(run));
 }

@@ -10,10 +10,11 @@ export function declare(command: Command, action: Action): void {
       `
 The token is good for another minute at least: it is refreshed first if need be.
 
-Example:
+Examples:
   $ curl -H "Authorization: Bearer $(hooktrail token)" \\
       -H 'Accept: application/vnd.acme.v1+json' \\
-      https://events.example.com/v1/event-types`,
+      https://events.example.com/v1/event-types
+  $ export HOOKTRAIL_ACCESS_TOKEN="$(hooktrail token --profile staging)"`,
     )
     .action(action(run));
 }

@@ -15,12 +15,11 @@ function examplesOf(notes: string): string {
 }
 
 describe('the help of every command', () => {
-  test('shows an example at least, most commands two or three', () => {
+  test('shows two examples at least', () => {
     const counts = commands.map(
       ({ command, notes }) => [command.name(), callsIn(examplesOf(notes)).length] as const,
     );
-    expect(counts.filter(([, count]) => count === 0)).toEqual([]);
-    expect(counts.filter(([, count]) => count >= 2).length).toBeGreaterThan(counts.length / 2);
+    expect(counts.filter(([, count]) => count < 2)).toEqual([]);
   });
 
   test('shows examples that the command tree takes, of that command', async () => {

@@ -8,7 +8,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Examples:
-  $ hooktrail config unset issuer`,
+  $ hooktrail config unset issuer
+  $ hooktrail config unset redirect-uri --profile staging`,
     )
     .action(action(run));
 }

@@ -8,7 +8,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Examples:
-  $ hooktrail profiles delete staging`,
+  $ hooktrail profiles delete staging
+  $ hooktrail profiles delete sandbox --quiet`,
     )
     .action(action(run));
 }
