@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import Module from 'node:module';
 import path from 'node:path';
 import { Script } from 'node:vm';
@@ -74,8 +74,13 @@ function writeCode(file: string, code: Buffer): void {
   header.writeInt32LE(checksum(code));
   header.writeUInt32LE(code.length, 4);
   const temporary = `${file}.${Math.random().toString(36).slice(2)}`;
-  writeFileSync(temporary, Buffer.concat([header, code]), { mode: 0o600 });
-  renameSync(temporary, file);
+  try {
+    writeFileSync(temporary, Buffer.concat([header, code]), { mode: 0o600 });
+    renameSync(temporary, file);
+  } catch {
+    // The next start compiles again, and tries again.
+    rmSync(temporary, { force: true });
+  }
 }
 
 /** FNV-1a over words of four bytes; V8 hands out whole words. */

@@ -68,6 +68,11 @@ async function grow(
   isForHelp: boolean,
   action: Action,
 ) {
+  if (words?.[0] === 'help' && !nodes.some(({ name }) => name === 'help')) {
+    // `events help search`: commander's own help of a group.
+    await grow(parent, nodes, words.slice(1), true, action);
+    return;
+  }
   const [word, ...rest] = words ?? [];
   const meant = nodes.find(({ name }) => name === word);
   // The others are there to be shown by help and suggested for what is none of them.

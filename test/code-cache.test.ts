@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import module from 'node:module';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -47,6 +47,19 @@ describe.skipIf(isNodes)('compiled code that is kept between runs', () => {
     await writeFile(file, damage(whole));
     expect(await help(home.env)).toEqual(first);
     expect((await readFile(file)).length).toBe(whole.length);
+    expect(await readdir(folder)).toEqual(names);
+  });
+
+  test('leaves nothing behind where one of its files cannot be written', async () => {
+    await using home = await createHome();
+    await help(home.env);
+    const folder = folderOf(home.folder);
+    const names = await readdir(folder);
+    const [first = ''] = names;
+    await rm(path.join(folder, first));
+    await mkdir(path.join(folder, first));
+    for (const name of names.slice(1)) await rm(path.join(folder, name));
+    expect(await help(home.env)).toMatchObject({ code: 0, stderr: '' });
     expect(await readdir(folder)).toEqual(names);
   });
 

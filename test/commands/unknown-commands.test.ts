@@ -35,3 +35,16 @@ test('a word too many after a command that is named is that', async () => {
   expect(stderr).toMatch(/^error: too many arguments for 'list'/);
   expect(code).toBe(2);
 });
+
+test.each(['events search', 'config set', 'webhooks listen', 'profiles use'])(
+  'the help of %s is the same however it is asked for',
+  async (command) => {
+    await using home = await createHome();
+    const [group, name] = command.split(' ') as [string, string];
+    const help = (...args: string[]) => run(args, { env: home.env });
+    const own = await help(group, name, '--help');
+    expect(own.stdout).toMatch(/^Examples?:$/m);
+    expect(await help(group, 'help', name)).toEqual(own);
+    expect(await help('help', group, name)).toEqual(own);
+  },
+);
