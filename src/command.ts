@@ -1,16 +1,12 @@
 import type { Command } from 'commander';
-import { suggestion } from './config/nearest.ts';
 import type { Context } from './context.ts';
 import { type ExitCode, UsageError } from './errors.ts';
-import type { Reporter } from './output/reporter.ts';
+import { suggestion } from './settings/nearest.ts';
+import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
 /** Options every command takes. */
-export interface GlobalFlags {
+export interface GlobalFlags extends ReporterFlags {
   readonly profile?: string;
-  readonly verbose?: boolean;
-  readonly debug?: boolean;
-  readonly color?: boolean;
-  readonly quiet?: boolean;
 }
 
 /** One call of a command: what was typed, parsed by the declarations, and the world it runs in. */

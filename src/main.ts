@@ -33,9 +33,9 @@ async function explain(error: unknown, argv: readonly string[], context: Context
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
   const [{ errorText }, { colorLevel, paletteOf }, { safeFor }] = await Promise.all([
-    import('./output/error-text.ts'),
-    import('./output/palette.ts'),
-    import('./output/terminal-safe.ts'),
+    import('./terminal/error-text.ts'),
+    import('./terminal/palette.ts'),
+    import('./terminal/terminal-safe.ts'),
   ]);
   const colored = argv.includes('--no-color') ? false : undefined;
   const palette = await paletteOf(colorLevel(stderr, environment, colored));

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import type { Action, GlobalFlags, Invoke, Run } from './command.ts';
+import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode } from './errors.ts';
-import { createReporter } from './output/reporter.ts';
-import { type Branch, type Leaf, tree } from './tree.ts';
+import { createReporter } from './terminal/reporter.ts';
 import { version } from './version.ts';
 
 export interface Outcome {

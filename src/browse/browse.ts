@@ -1,14 +1,13 @@
 import type { Call } from '../command.ts';
-import type { SettingFlags } from '../config/settings.ts';
 import { adaptiveConcurrency } from '../events/adaptive-concurrency.ts';
+import type { Query } from '../events/event-query.ts';
 import { pageFetcher } from '../events/fetch-page.ts';
 import type { FilterFlags } from '../events/filter-flags.ts';
-import type { Query } from '../events/query.ts';
 import { type ReadPage, readPages } from '../events/read-pages.ts';
 import type { Service } from '../http/service.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { paletteOf } from '../output/palette.ts';
-import { takesUnicode } from '../output/unicode.ts';
+import type { ItemPage } from '../items/items.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { Browsing } from './browsing.ts';
 import { clipboardSequence, eventIdOf } from './event-id.ts';
 import { EventList } from './event-list.ts';

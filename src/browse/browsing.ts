@@ -1,4 +1,4 @@
-import type { ItemPage } from '../output/item-format.ts';
+import type { ItemPage } from '../items/items.ts';
 import type { EventList } from './event-list.ts';
 import { FilteredList } from './filtered-list.ts';
 import { characterOf, type Key, moved, movementOf } from './keys.ts';

@@ -1,7 +1,7 @@
-import { memberPath } from '../output/field-path.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { createCursor, MISSING } from '../output/json/cursor.ts';
-import { valueText } from '../output/value-text.ts';
+import { memberPath } from '../items/field-path.ts';
+import type { ItemPage } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { valueText } from '../items/value-text.ts';
 
 /** The item's `eventId`; undefined where it has none. */
 export function eventIdOf({ bytes, spans }: ItemPage): string | undefined {

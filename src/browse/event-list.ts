@@ -1,5 +1,5 @@
 import type { ReadPage } from '../events/read-pages.ts';
-import type { ItemPage } from '../output/item-format.ts';
+import type { ItemPage } from '../items/items.ts';
 
 /** Events as far as they were read; the rest is read when somebody comes near the end. */
 export class EventList {

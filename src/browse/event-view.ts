@@ -1,9 +1,9 @@
 import { wrapAnsi } from 'fast-wrap-ansi';
-import { cutTo } from '../output/cell-width.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { prettyJson } from '../output/json/pretty.ts';
-import { grouped } from '../output/numbers-text.ts';
-import type { Palette } from '../output/palette.ts';
+import type { ItemPage } from '../items/items.ts';
+import { prettyJson } from '../output/pretty-json.ts';
+import { cutTo } from '../terminal/cell-width.ts';
+import { grouped } from '../terminal/numbers-text.ts';
+import type { Palette } from '../terminal/palette.ts';
 import type { Browsing } from './browsing.ts';
 import { footerLine } from './list-view.ts';
 

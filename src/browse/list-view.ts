@@ -1,14 +1,14 @@
-import { cutTo } from '../output/cell-width.ts';
-import { tableColumns } from '../output/default-columns.ts';
-import { createRowReader } from '../output/item-cells.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { membersOf } from '../output/item-members.ts';
-import { grouped } from '../output/numbers-text.ts';
-import type { Palette } from '../output/palette.ts';
-import { terminalCell } from '../output/table/cell.ts';
-import { headOf } from '../output/table/items.ts';
-import { type Column, fittedCells, fittedTitles, NONE, terminalColumns } from '../output/table/layout.ts';
-import { terminalSafeLine } from '../output/terminal-safe.ts';
+import { tableColumns } from '../items/default-columns.ts';
+import { createRowReader } from '../items/item-cells.ts';
+import { membersOf } from '../items/item-members.ts';
+import type { ItemPage } from '../items/items.ts';
+import { terminalCell } from '../output/table-cell.ts';
+import { headOf } from '../output/table-items.ts';
+import { type Column, fittedCells, fittedTitles, NONE, terminalColumns } from '../output/table-layout.ts';
+import { cutTo } from '../terminal/cell-width.ts';
+import { grouped } from '../terminal/numbers-text.ts';
+import type { Palette } from '../terminal/palette.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { Browsing } from './browsing.ts';
 import type { EventList } from './event-list.ts';
 

@@ -1,11 +1,11 @@
 import path from 'node:path';
 import type { Call } from '../command.ts';
-import { flagWords } from '../config/flag-words.ts';
-import type { SettingFlags } from '../config/settings.ts';
-import { temporaryFolder } from '../config/temporary-folder.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import type { FilterFlags } from '../events/filter-flags.ts';
+import { temporaryFolder } from '../files/folders.ts';
+import { flagWords } from '../settings/command-words.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 
 const FLAGS = [
   ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type'],

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { suggestion } from '../config/nearest.ts';
-import { addConnectionFlags } from '../config/setting-flags.ts';
-import type { SettingFlags } from '../config/settings.ts';
 import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { suggestion } from '../settings/nearest.ts';
+import { addConnectionFlags } from '../settings/setting-flags.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {
   readonly method?: string;
@@ -44,7 +44,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const headers = parseHeaders(flags.header ?? []);
   const method = parseMethod(flags.method ?? (flags.input === undefined ? 'GET' : 'POST'));
-  const { withService } = await import('../oauth/connect.ts');
+  const { withService } = await import('../sign-in/connect.ts');
   const { apiUrl } = await import('../http/api-url.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const body = flags.input === undefined ? undefined : await inputBody(flags.input, context);
@@ -60,7 +60,7 @@ async function run(call: Call<Flags>): Promise<void> {
 
 async function print(body: Buffer, stdout: Output): Promise<void> {
   if (!stdout.isTerminal) return stdout.write(body);
-  const { terminalSafe } = await import('../output/terminal-safe.ts');
+  const { terminalSafe } = await import('../terminal/terminal-safe.ts');
   return stdout.write(terminalSafe(body.toString().replaceAll('\r\n', '\n')));
 }
 

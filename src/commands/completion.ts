@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { suggestion } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
-import { type Shell, shells } from '../shells/shells.ts';
+import { suggestion } from '../settings/nearest.ts';
+
+/** The shells that there are completions for. */
+export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
+export type Shell = (typeof shells)[number];
 
 export function declare(command: Command, action: Action): void {
   command
@@ -32,6 +36,17 @@ async function run({ args, context }: Call): Promise<void> {
       next: suggestion(name, shells),
     });
   }
-  const { completionScript } = await import('../shells/completion-script.ts');
   await context.stdout.write(await completionScript(shell));
+}
+
+const files: Readonly<Record<Shell, string>> = {
+  bash: 'hooktrail.bash',
+  zsh: 'hooktrail.zsh',
+  fish: 'hooktrail.fish',
+  powershell: 'hooktrail.ps1',
+};
+
+/** The completion script of a shell. The package keeps them in a folder beside both `src/` and the built program. */
+async function completionScript(shell: Shell): Promise<string> {
+  return await readFile(new URL(`../../completions/${files[shell]}`, import.meta.url), 'utf8');
 }

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode } from '../errors.ts';
-import type { Reporter } from '../output/reporter.ts';
 import type { SandboxSettings } from '../sandbox/sandbox.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 
 export function declare(command: Command, action: Action): void {
   command
@@ -24,7 +24,7 @@ Examples:
 async function run(call: Call): Promise<ExitCode> {
   const { context, reporter } = call;
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { temporaryFolder } = await import('../config/temporary-folder.ts');
+  const { temporaryFolder } = await import('../files/folders.ts');
   const folder = await temporaryFolder('hooktrail-demo-');
   const sandbox = await startSandbox({ autoApprove: true, redirectUri: 'http://127.0.0.1:0/callback' });
   try {
@@ -57,7 +57,7 @@ async function demoContext(
   reporter: Reporter,
 ): Promise<Context> {
   const { randomBytes } = await import('node:crypto');
-  const { environmentOf } = await import('../config/sandbox-environment.ts');
+  const { environmentOf } = await import('../settings/sandbox-environment.ts');
   const { visit } = await import('../http/visit.ts');
   const { environment } = context;
   // What the user set for the real thing must not reach the sandbox; how the terminal looks must.

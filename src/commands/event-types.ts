@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { addConnectionFlags } from '../config/setting-flags.ts';
-import type { SettingFlags } from '../config/settings.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
+import { addConnectionFlags } from '../settings/setting-flags.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends FormatFlags, SettingFlags {
   readonly match?: string;
@@ -25,10 +25,10 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'event-types');
-  const { withService } = await import('../oauth/connect.ts');
+  const { withService } = await import('../sign-in/connect.ts');
   await withService(call, async (service) => {
     const { fetchEventTypes } = await import('../events/event-types.ts');
-    const { createItemWriter } = await import('../output/item-format.ts');
+    const { createItemWriter } = await import('../output/create-item-writer.ts');
     const writer = await createItemWriter(format, context, reporter);
     try {
       const items = await fetchEventTypes(service, context.clock, flags.match);

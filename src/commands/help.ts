@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { suggestion } from '../config/nearest.ts';
 import { type ExitCode, UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
+import { suggestion } from '../settings/nearest.ts';
 
 export function declare(command: Command, action: Action): void {
   command

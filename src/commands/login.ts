@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { wholeNumber } from '../config/numbers.ts';
-import { addIdentityFlags, addServiceFlags } from '../config/setting-flags.ts';
 import type { Environment } from '../context.ts';
-import type { SignInFlags } from '../oauth/authorization/setup.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
+import { addIdentityFlags, addServiceFlags } from '../settings/setting-flags.ts';
+import type { SignInFlags } from '../sign-in/sign-in-setup.ts';
 
 interface Flags extends SignInFlags {
   readonly browser: boolean;
@@ -59,7 +59,7 @@ async function run({ flags, context: real, reporter }: Call<Flags>): Promise<voi
   if (context.environment['HOOKTRAIL_ACCESS_TOKEN']) {
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
   }
-  const { signIn, startSignIn, finishSignIn } = await import('../oauth/authorization/flow.ts');
+  const { signIn, startSignIn, finishSignIn } = await import('../sign-in/sign-in-flow.ts');
   if (flags.start) return await startSignIn(flags, context, reporter);
   const { browser, paste = false, timeout: timeoutSeconds } = flags;
   if (flags.complete) return await finishSignIn(flags, timeoutSeconds, context, reporter);

@@ -24,10 +24,10 @@ Examples:
 }
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
-  const { changeConfig, readConfig } = await import('../config/file.ts');
-  const { resolveSettings } = await import('../config/settings.ts');
-  const { forgetPending } = await import('../oauth/authorization/pending-sign-in.ts');
-  const { signOut } = await import('../oauth/sign-out.ts');
+  const { changeConfig, readConfig } = await import('../settings/config-file.ts');
+  const { resolveSettings } = await import('../settings/settings.ts');
+  const { forgetPending } = await import('../sign-in/pending-sign-in.ts');
+  const { signOut } = await import('../sign-in/sign-out.ts');
   const config = await readConfig(context);
   // No other setting matters here, and a bad one must not keep anybody signed in.
   const { profile } = resolveSettings(

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type Action, type Call, untilStopped } from '../command.ts';
-import { share, wholeNumber } from '../config/numbers.ts';
 import { UsageError } from '../errors.ts';
 import type { DeliveryOptions, SandboxOptions } from '../sandbox/sandbox.ts';
+import { share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/flags.ts';
 
 interface Flags {
@@ -86,7 +86,7 @@ Examples:
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { exportLines } = await import('../config/sandbox-environment.ts');
+  const { exportLines } = await import('../settings/sandbox-environment.ts');
   const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
   const options = { ...sandboxOptions(flags), ...(deliveries ? { deliveries } : {}) };
   const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { addConnectionFlags } from '../config/setting-flags.ts';
-import type { SettingFlags, Settings } from '../config/settings.ts';
 import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import type { CheckResult } from '../output/status-text.ts';
+import { addConnectionFlags } from '../settings/setting-flags.ts';
+import type { SettingFlags, Settings } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {
   readonly json?: true;
@@ -37,8 +37,8 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
-  const { loadSettings } = await import('../config/settings.ts');
-  const { readSignInState } = await import('../oauth/sign-in-state.ts');
+  const { loadSettings } = await import('../settings/settings.ts');
+  const { readSignInState } = await import('../sign-in/sign-in-state.ts');
   const settings = await loadSettings(flags, context);
   const before = await readSignInState(settings, context);
   const failure = flags.check && before.signedIn ? await check(call, settings) : undefined;
@@ -51,7 +51,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   } else {
     const { statusText } = await import('../output/status-text.ts');
     const safe = context.stdout.isTerminal
-      ? (await import('../output/terminal-safe.ts')).terminalSafeLine
+      ? (await import('../terminal/terminal-safe.ts')).terminalSafeLine
       : (text: string) => text;
     await context.stdout.write(statusText(state, result, context.clock.now(), safe));
   }
@@ -63,8 +63,8 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
 
 /** Asks for the event types, the service's cheapest answer, with a token that is good; returns what went wrong. */
 async function check(call: Call<Flags>, settings: Settings): Promise<Failure | undefined> {
-  const { openSession } = await import('../oauth/session.ts');
-  const { withService } = await import('../oauth/connect.ts');
+  const { openSession } = await import('../sign-in/session.ts');
+  const { withService } = await import('../sign-in/connect.ts');
   const { apiUrl } = await import('../http/api-url.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const { context, reporter } = call;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { addConnectionFlags } from '../config/setting-flags.ts';
-import type { SettingFlags } from '../config/settings.ts';
+import { addConnectionFlags } from '../settings/setting-flags.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 
 export function declare(command: Command, action: Action): void {
   addConnectionFlags(command)
@@ -20,8 +20,8 @@ Examples:
 }
 
 async function run({ flags, context, reporter }: Call<SettingFlags>): Promise<void> {
-  const { loadSettings } = await import('../config/settings.ts');
-  const { openSession } = await import('../oauth/session.ts');
+  const { loadSettings } = await import('../settings/settings.ts');
+  const { openSession } = await import('../sign-in/session.ts');
   const settings = await loadSettings(flags, context);
   const tokens = await openSession(settings, context, reporter);
   await context.stdout.write(`${await tokens.accessToken()}\n`);

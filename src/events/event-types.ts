@@ -1,8 +1,12 @@
 import type { Clock } from '../context.ts';
 import type { Service } from '../http/service.ts';
-import type { ItemPage } from '../output/item-format.ts';
+import { tableColumns } from '../items/default-columns.ts';
+import { createRowReader } from '../items/item-cells.ts';
+import { membersOf } from '../items/item-members.ts';
+import type { ItemPage } from '../items/items.ts';
+import { valueText } from '../items/value-text.ts';
+import { endpoint } from './event-query.ts';
 import { type Answer, pageFetcher } from './fetch-page.ts';
-import { endpoint } from './query.ts';
 
 /** The event types on offer, or those of them in which a value holds `match`, in any case (service description, part 4). */
 export async function fetchEventTypes(service: Service, clock: Clock, match?: string): Promise<ItemPage> {
@@ -29,4 +33,16 @@ function holds(value: unknown, text: string): boolean {
   if (value !== null && typeof value === 'object')
     return Object.values(value).some((member) => holds(member, text));
   return String(value).toLowerCase().includes(text);
+}
+
+/**
+ * The names by which `eq(eventType,…)` takes the listed types. The service does not say which member holds it (service
+ * description, part 2): it is the one that `event-types` shows first.
+ */
+export function eventTypeNames(items: ItemPage): string[] {
+  if (items.count === 0) return [];
+  const [name] = tableColumns(membersOf(items), 'event-types');
+  const read = createRowReader(name ? [name] : [], valueText, '');
+  const names = read(items).map(([text = '']) => text);
+  return [...new Set(names.filter((text) => text !== ''))];
 }

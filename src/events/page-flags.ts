@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumber } from '../config/numbers.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
 
 export interface PageFlags {
   readonly pageSize?: number;

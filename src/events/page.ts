@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import type { ItemPage } from '../output/item-format.ts';
-import { hashed } from './item-hash.ts';
-import { JsonScanner, JsonSyntaxError } from './json-scanner.ts';
+import { hashed } from '../items/item-hash.ts';
+import type { ItemPage } from '../items/items.ts';
+import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 
 /** Items of a search, with what tells one from another when a result moves while it is read. */
 export interface IdentifiedItems extends ItemPage {

@@ -1,11 +1,11 @@
 import { ServiceError } from '../errors.ts';
+import { type Instant, instantAt } from '../items/instant.ts';
+import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
-import { type Instant, instantAt } from './instant.ts';
-import { followed, leadsTo, loopGuard, pinned } from './links.ts';
 import type { IdentifiedItems, Page } from './page.ts';
-import { type PageWindow, type Query, searchUrl } from './query.ts';
+import { followed, leadsTo, loopGuard, pinned } from './page-links.ts';
+import { Reading } from './read-account.ts';
 import { readAhead } from './read-ahead.ts';
-import { Reading } from './reading.ts';
 
 export interface ReadOptions {
   readonly baseUrl: URL;

@@ -1,10 +1,14 @@
 import type { Call } from '../command.ts';
 import type { Service } from '../http/service.ts';
-import type { ItemPage } from '../output/item-format.ts';
-import { eventTypeNames } from './event-type-names.ts';
-import { askEventTypes } from './event-types.ts';
+import { memberPath } from '../items/field-path.ts';
+import { isGuid } from '../items/guid.ts';
+import type { ItemPage } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { stringText } from '../items/value-text.ts';
+import { flagWords, shellWord } from '../settings/command-words.ts';
+import { suggestion } from '../settings/nearest.ts';
+import { askEventTypes, eventTypeNames } from './event-types.ts';
 import type { FilterFlags } from './filter-flags.ts';
-import { failureHints, firstFailedId, unlistedTypes } from './hints.ts';
 
 export interface SearchHints {
   /** Looks at items before they are printed. */
@@ -44,4 +48,38 @@ async function wrongTypes(
     signal.throwIfAborted();
     return [];
   }
+}
+
+/** The id of the first event of a page that failed, where items tell it in the fields that searches go by. */
+export function firstFailedId({ bytes, spans, count }: ItemPage): string | undefined {
+  const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
+  const text = (path: number) => {
+    const start = cursor.starts[path] as number;
+    return start === MISSING || bytes[start] !== 0x22
+      ? undefined
+      : stringText(bytes, start, cursor.ends[path] as number);
+  };
+  for (let item = 0; item < count; item++) {
+    cursor.read(bytes, spans[2 * item] as number);
+    const id = text(0) === 'FAILED' ? text(1) : undefined;
+    if (id !== undefined && isGuid(id)) return id;
+  }
+  return undefined;
+}
+
+/** What to type next after a search that showed a failed event, as command lines with a comment each. */
+export function failureHints(id: string, flags: FilterFlags): string[] {
+  const kept = flagWords(flags, ['after', 'since', 'before', 'until', 'subscription', 'type']);
+  const stats = ['hooktrail events stats', ...kept.map(shellWord)].join(' ');
+  return [`hooktrail events get ${id}  # in full`, `${stats}  # what fails, since when`];
+}
+
+/** What to say of types that the service does not list; it may have events of them all the same. */
+export function unlistedTypes(asked: readonly string[], listed: readonly string[]): string[] {
+  return asked
+    .filter((type) => !listed.includes(type))
+    .map((type) => {
+      const next = suggestion(type, listed) ?? '`hooktrail event-types` lists them';
+      return `'${type}' is not among the event types on offer; ${next}`;
+    });
 }

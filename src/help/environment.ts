@@ -1,4 +1,4 @@
-import { settingNames } from '../config/names.ts';
+import { settingNames } from '../settings/setting-names.ts';
 import { aligned } from './aligned.ts';
 
 export function environmentText(): string {

@@ -1,5 +1,5 @@
-import { urlText } from '../config/url-text.ts';
 import { UsageError } from '../errors.ts';
+import { urlText } from '../settings/setting-values.ts';
 
 /**
  * The address of a path under the base URL. A whole URL is taken too when it lies on the base URL's own origin; anything else

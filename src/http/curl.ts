@@ -1,4 +1,4 @@
-import { quotedWord } from '../config/shell-word.ts';
+import { quotedWord } from '../settings/command-words.ts';
 import { mediaType } from './service.ts';
 
 /** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */

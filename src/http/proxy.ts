@@ -1,6 +1,6 @@
-import { isLoopback } from '../config/values.ts';
 import type { Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { isLoopback } from '../settings/setting-values.ts';
 
 const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
 

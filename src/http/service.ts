@@ -1,7 +1,7 @@
 import type { Clock } from '../context.ts';
 import { NotSignedInError, UnreachableError } from '../errors.ts';
-import type { TokenSource } from '../oauth/token/source.ts';
 import { type OnRetry, sendWithRetry } from './retry.ts';
+import type { TokenSource } from './token-source.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 import { TransportError } from './transport-error.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../context.ts';
-import type { Reporter } from '../output/reporter.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { redactedHeaders, redactedUrl } from './redaction.ts';
 import type { Transport } from './transport.ts';
 

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { suggestion } from '../config/nearest.ts';
 import { UsageError } from '../errors.ts';
-import { parseFieldPaths } from './field-path.ts';
-import type { FormatName, FormatOptions, ListKind } from './item-format.ts';
+import { parseFieldPaths } from '../items/field-path.ts';
+import type { ListKind } from '../items/items.ts';
+import { suggestion } from '../settings/nearest.ts';
+import type { FormatName, FormatOptions } from './item-writer.ts';
 
 /** The format flags as typed. */
 export interface FormatFlags {
@@ -40,7 +41,7 @@ export function addFormatFlags(command: Command): Command {
 /** A jq program that is wrong is told before anything is asked of anybody, or printed. Throws `UsageError`. */
 export async function checkJq(_: Command, command: Command): Promise<void> {
   const { jq } = command.opts<FormatFlags>();
-  if (jq !== undefined) await (await import('./json/jq-items.ts')).checkProgram(jq);
+  if (jq !== undefined) await (await import('./jq-items.ts')).checkProgram(jq);
 }
 
 /** The format that the flags ask for. Throws `UsageError` where they contradict each other. */
@@ -84,4 +85,34 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   throw new UsageError(`--output: '${text}' is not accepted: ${accepted}`, {
     next: suggestion(text, formats),
   });
+}
+
+/** The format flags of a command that prints numbers of its own making instead of items. */
+export type SummaryFlags = Pick<FormatFlags, 'output' | 'json' | 'csv' | 'jq'>;
+
+export interface SummaryFormat {
+  readonly format: 'table' | 'json' | 'csv';
+  readonly jq: string | undefined;
+}
+
+/** Adds `--json` and `--jq`, and with `csv` what CSV holds. */
+export function addSummaryFlags(command: Command, json: string, csv?: string): Command {
+  const names = csv ? 'table (the default), json or csv' : 'table (the default) or json';
+  command
+    .optionsGroup('Format:')
+    .option('-o, --output <format>', names)
+    .option('--json', json)
+    .option('--jq <program>', 'run a jq program over the JSON; strings come out raw');
+  if (csv) command.option('--csv', csv);
+  return command.optionsGroup('Options:').hook('preAction', checkJq);
+}
+
+/** The format that the flags ask for. Throws `UsageError`, also for a format that the command does not have. */
+export function summaryFormat(flags: SummaryFlags, hasCsv: boolean): SummaryFormat {
+  const { format, jq } = formatOptions(
+    flags,
+    'events',
+    hasCsv ? ['table', 'json', 'csv'] : ['table', 'json'],
+  );
+  return { format: format as SummaryFormat['format'], jq };
 }

@@ -1,4 +1,4 @@
-import type { SignInState } from '../oauth/sign-in-state.ts';
+import type { SignInState } from '../sign-in/sign-in-state.ts';
 
 /** What `status --check` finds. `refused` and `not-renewed` come from the identity provider, the others from the service. */
 export type CheckResult = keyof typeof checks;

@@ -1,12 +1,12 @@
 import path from 'node:path';
-import { configFolder } from '../config/folder.ts';
-import type { Settings } from '../config/settings.ts';
 import type { Context } from '../context.ts';
-import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../credentials/encrypted-file.ts';
-import { openKeychain } from '../credentials/keychain.ts';
-import { askPassphrase } from '../credentials/passphrase.ts';
-import { readSecretFile, writeSecretFile } from '../credentials/secret-files.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
+import { configFolder } from '../files/places.ts';
+import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../secrets/encrypted-file.ts';
+import { openKeychain } from '../secrets/keychain.ts';
+import { askPassphrase } from '../secrets/passphrase.ts';
+import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** The expected `Api-Token` belongs to a subscription, not to a sign-in: one a profile is kept. */
 export interface TokenPlace {
@@ -36,7 +36,7 @@ export async function findApiToken(place: TokenPlace, context: Context): Promise
  * anybody can be asked. Throws `UsageError` where nothing is found.
  */
 export async function requireApiToken(place: TokenPlace, context: Context, isNew = false): Promise<string> {
-  const { canPrompt, promptSecret } = await import('../output/prompt.ts');
+  const { canPrompt, promptSecret } = await import('../terminal/prompt.ts');
   const canAsk = canPrompt(context);
   let unusable: unknown;
   try {

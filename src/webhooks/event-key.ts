@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isGuid } from '../events/guid.ts';
+import { isGuid } from '../items/guid.ts';
 
 /** What the journal keeps of an `eventId`: 16 bytes, however the id is written. */
 export type EventKey = Buffer;

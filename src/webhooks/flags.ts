@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import { wholeNumber } from '../config/numbers.ts';
-import { secureUrl } from '../config/values.ts';
 import { UsageError } from '../errors.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
+import { secureUrl } from '../settings/setting-values.ts';
 
 /** A parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own addresses. */
 export function handlerUrl(flag: string): (text: string) => URL {

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
-import { isLoopback } from '../config/values.ts';
 import type { Environment } from '../context.ts';
 import { hostsWithoutProxy, proxyFor } from '../http/proxy.ts';
 import { proxyDispatcher, proxyFailure } from '../http/proxy-dispatcher.ts';
 import { CONNECT_TIMEOUT } from '../http/transport-defaults.ts';
 import { TransportError } from '../http/transport-error.ts';
+import { isLoopback } from '../settings/setting-values.ts';
 
 export interface HandedOver {
   readonly body: Uint8Array;

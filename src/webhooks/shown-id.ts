@@ -1,4 +1,4 @@
-import { terminalSafeLine } from '../output/terminal-safe.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 const LONGEST = 100;
 

@@ -7,16 +7,8 @@ const source = (path: string, text: string): Source => ({ path, text });
 describe('the rules of the code', () => {
   test('hold in every file', async () => {
     const sources = await readSources();
-    expect(sources.length).toBeGreaterThan(200);
+    expect(sources.length).toBeGreaterThan(100);
     expect(violations(sources)).toEqual([]);
-  });
-
-  test('files are about 60 lines in the median', async () => {
-    const lines = (await readSources())
-      .filter(({ path }) => path.startsWith('src/'))
-      .map(({ text }) => text.trimEnd().split('\n').length)
-      .sort((a, b) => a - b);
-    expect(lines[lines.length >> 1]).toBeLessThanOrEqual(65);
   });
 
   test.each([
@@ -24,6 +16,12 @@ describe('the rules of the code', () => {
     [source('src/http/x.ts', "const a = await import('../program.ts');"), 'http must not import program'],
     [source('src/commands/x.ts', "import { a } from './login.ts';"), 'a command must not import another'],
     [source('src/commands/a/x.ts', "import { a } from '../b/y.ts';"), 'a command must not import another'],
+    [source('src/http/x.ts', "import type { A } from '../events/page.ts';"), 'http must not import events'],
+    [
+      source('src/events/x.ts', "import type { A } from '../output/csv.ts';"),
+      'events must not import output',
+    ],
+    [source('src/sandbox/x.ts', "import type { A } from '../errors.ts';"), 'sandbox must not import errors'],
     [source('src/commands/x.ts', "import { a } from '../main.ts';"), 'commands must not import main'],
     [source('src/sandbox/x.ts', "import { a } from '../events/page.ts';"), 'sandbox must not import events'],
     [
@@ -41,14 +39,11 @@ describe('the rules of the code', () => {
     ],
     [source('src/events/utils.ts', ''), 'a name without a subject'],
     [source('src/helpers/page.ts', ''), 'a name without a subject'],
-    [source('src/events/long.ts', 'x\n'.repeat(251)), 'longer than 250 lines'],
-    [source('test/events/long.test.ts', 'x\n'.repeat(251)), 'longer than 250 lines'],
   ])('%j breaks one', (file, rule) => {
     expect(violations([file])).toEqual([`${file.path}: ${rule}`]);
   });
 
   test.each([
-    source('src/sandbox/x.ts', "import type { Item } from '../events/page.ts';"),
     source(
       'src/commands/x.ts',
       "import { a } from '../events/page.ts';\nconst { b } = await import('undici');",

@@ -7,8 +7,8 @@ import { eventLines, openedLines } from '../../src/browse/event-view.ts';
 import type { Key } from '../../src/browse/keys.ts';
 import { listLines } from '../../src/browse/list-view.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
-import { cellWidth } from '../../src/output/cell-width.ts';
-import { plain } from '../../src/output/palette.ts';
+import { cellWidth } from '../../src/terminal/cell-width.ts';
+import { plain } from '../../src/terminal/palette.ts';
 import { pageOf } from '../support/outputs.ts';
 
 const look = { palette: plain, unicode: true };

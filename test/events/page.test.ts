@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JsonScanner, JsonSyntaxError } from '../../src/events/json-scanner.ts';
 import { readPage } from '../../src/events/page.ts';
+import { JsonScanner, JsonSyntaxError } from '../../src/items/json-scanner.ts';
 
 const texts = (body: string | Buffer) => {
   const { bytes, spans, count } = readPage(Buffer.from(body)).items;

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type Described, describeAll } from '../../build/manual-page.ts';
 import { topics } from '../../src/help/topics.ts';
-import { describeAll } from '../../src/manual/describe.ts';
-import type { Described } from '../../src/manual/page.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 
 let commands: readonly Described[];

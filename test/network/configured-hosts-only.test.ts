@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeAll } from '../../src/manual/describe.ts';
+import { describeAll } from '../../build/manual-page.ts';
 import { browserCommand } from '../support/browser.ts';
 import { freePort } from '../support/ports.ts';
 import { run, start } from '../support/program.ts';

@@ -2,9 +2,8 @@ import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
-import config from '../../rolldown.config.ts';
-import { describeAll } from '../../src/manual/describe.ts';
-import { manualPage } from '../../src/manual/page.ts';
+import { describeAll, manualPage } from '../../build/manual-page.ts';
+import config from '../../build/rolldown.config.ts';
 import { version } from '../../src/version.ts';
 
 declare module 'vitest' {

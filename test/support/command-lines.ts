@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { describeAll } from '../../src/manual/describe.ts';
+import { describeAll } from '../../build/manual-page.ts';
 
 /** The words of each call of the program in the lines of a shell; a comment ends a line, a backslash continues it. */
 export function callsIn(script: string): string[][] {

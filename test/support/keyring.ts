@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import type { Environment, Machine } from '../../src/context.ts';
-import { checkSecretService } from '../../src/credentials/dbus/secret-service.ts';
+import { checkSecretService } from '../../src/secrets/dbus/secret-service.ts';
 import { available } from './requirement.ts';
 
 /** A D-Bus session bus of the test's own, with or without a Secret Service on it. */

@@ -1,6 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { withLock } from '../../src/credentials/lock/lock.ts';
+import { withLock } from '../../src/lock/lock.ts';
 import { createContext } from './context.ts';
 
 /** Takes a lock again and again, and writes down when it entered and left. */

@@ -1,9 +1,10 @@
 import readline from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Output } from '../../src/context.ts';
-import type { ItemContext, ItemPage } from '../../src/output/item-format.ts';
-import { plain } from '../../src/output/palette.ts';
-import type { Reporter } from '../../src/output/reporter.ts';
+import type { ItemPage } from '../../src/items/items.ts';
+import type { ItemContext } from '../../src/output/item-writer.ts';
+import { plain } from '../../src/terminal/palette.ts';
+import type { Reporter } from '../../src/terminal/reporter.ts';
 
 export interface FakeOutput extends Output {
   /** Everything written so far. */

@@ -1,4 +1,5 @@
-import { createItemWriter, type FormatOptions } from '../../src/output/item-format.ts';
+import { createItemWriter } from '../../src/output/create-item-writer.ts';
+import type { FormatOptions } from '../../src/output/item-writer.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from './outputs.ts';
 
 interface Setting extends Partial<FormatOptions> {

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import { forgetEverything, forgetProfile } from '../../src/credentials/stored-sign-ins.ts';
+import { forgetEverything, forgetProfile } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken, requireApiToken, saveApiToken } from '../../src/webhooks/api-token.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 

@@ -16,10 +16,10 @@ Examples:
 }
 
 async function run({ flags, args, context }: Call): Promise<void> {
-  const { readConfig } = await import('../../config/file.ts');
-  const { settingNames } = await import('../../config/names.ts');
-  const { settingOfKey } = await import('../../config/saved-setting.ts');
-  const { resolveSettings } = await import('../../config/settings.ts');
+  const { readConfig } = await import('../../settings/config-file.ts');
+  const { settingNames } = await import('../../settings/setting-names.ts');
+  const { settingOfKey } = await import('../../settings/setting-names.ts');
+  const { resolveSettings } = await import('../../settings/settings.ts');
   const { key } = settingNames[settingOfKey(args[0] as string)];
   const config = await readConfig(context);
   const { profile } = resolveSettings(flags, context.environment, config);

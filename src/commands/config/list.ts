@@ -19,8 +19,8 @@ Examples:
 }
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
-  const { readConfig } = await import('../../config/file.ts');
-  const { resolveSettings } = await import('../../config/settings.ts');
+  const { readConfig } = await import('../../settings/config-file.ts');
+  const { resolveSettings } = await import('../../settings/settings.ts');
   const config = await readConfig(context);
   const { profile } = resolveSettings(flags, context.environment, config);
   const saved = config.profiles[profile] ?? {};

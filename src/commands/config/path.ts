@@ -14,6 +14,6 @@ Examples:
 }
 
 async function run({ context }: Call): Promise<void> {
-  const { configPath } = await import('../../config/file.ts');
+  const { configPath } = await import('../../settings/config-file.ts');
   await context.stdout.write(`${configPath(context)}\n`);
 }

@@ -16,11 +16,11 @@ Examples:
 }
 
 async function run({ flags, args, context, reporter }: Call): Promise<void> {
-  const { changeConfig } = await import('../../config/file.ts');
-  const { settingNames } = await import('../../config/names.ts');
-  const { settingOfKey } = await import('../../config/saved-setting.ts');
-  const { resolveSettings } = await import('../../config/settings.ts');
-  const { parseSetting } = await import('../../config/values.ts');
+  const { changeConfig } = await import('../../settings/config-file.ts');
+  const { settingNames } = await import('../../settings/setting-names.ts');
+  const { settingOfKey } = await import('../../settings/setting-names.ts');
+  const { resolveSettings } = await import('../../settings/settings.ts');
+  const { parseSetting } = await import('../../settings/setting-values.ts');
   const [name, text] = [settingOfKey(args[0] as string), args[1] as string];
   const { key } = settingNames[name];
   parseSetting(name, text, key);

@@ -15,10 +15,10 @@ Examples:
 }
 
 async function run({ flags, args, context, reporter }: Call): Promise<void> {
-  const { changeConfig } = await import('../../config/file.ts');
-  const { settingNames } = await import('../../config/names.ts');
-  const { settingOfKey } = await import('../../config/saved-setting.ts');
-  const { resolveSettings } = await import('../../config/settings.ts');
+  const { changeConfig } = await import('../../settings/config-file.ts');
+  const { settingNames } = await import('../../settings/setting-names.ts');
+  const { settingOfKey } = await import('../../settings/setting-names.ts');
+  const { resolveSettings } = await import('../../settings/settings.ts');
   const { key } = settingNames[settingOfKey(args[0] as string)];
   let profile = '';
   await changeConfig(context, (config) => {

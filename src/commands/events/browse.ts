@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, SettingFlags {}
 
@@ -31,7 +31,7 @@ async function run(call: Call<Flags>): Promise<void> {
       next: 'use `hooktrail events search` with the same filters',
     });
   }
-  const { withService } = await import('../../oauth/connect.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
   const { browse } = await import('../../browse/browse.ts');
   // A line printed between would stand in the middle of the list.
   const unseen = () => {};

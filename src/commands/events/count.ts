@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode } from '../../errors.ts';
+import type { Query } from '../../events/event-query.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/preview-flags.ts';
-import type { Query } from '../../events/query.ts';
-import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/summary-flags.ts';
+import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/request-preview.ts';
+import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
+import { wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PreviewFlags, SummaryFlags, SettingFlags {
   readonly concurrency?: number;
@@ -48,24 +48,24 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const queries = filterQueries(flags, context.clock.now());
   const { format, jq } = summaryFormat(flags, false);
   if (preview) {
-    const { previewRequests } = await import('../../events/preview.ts');
+    const { previewRequests } = await import('../../events/request-preview.ts');
     await previewRequests(call, queries, 1, preview);
     return ExitCode.done;
   }
   const count = await total(call, queries);
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
-    const { printJson } = await import('../../output/json/print.ts');
+    const { printJson } = await import('../../output/jq-items.ts');
     await printJson({ count }, jq, context, reporter);
   }
   return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
 }
 
 async function total(call: Call<Flags>, queries: readonly Query[]): Promise<number> {
-  const { withService } = await import('../../oauth/connect.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
-    const { countAll } = await import('../../events/count-all.ts');
+    const { countAll } = await import('../../events/event-count.ts');
     return countAll(service, queries, flags.concurrency ?? CONCURRENCY, context, reporter);
   });
 }

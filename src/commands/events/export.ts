@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import { loadSettings, type SettingFlags } from '../../config/settings.ts';
-import type { LockedError } from '../../credentials/lock/lock.ts';
 import { ServiceError } from '../../errors.ts';
-import type { Identity } from '../../events/export/identity.ts';
-import type { Manifest } from '../../events/export/manifest.ts';
+import type { Query } from '../../events/event-query.ts';
+import type { Identity, Manifest } from '../../events/export/export-manifest.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
 import { addPageFlags, type PageFlags, pageOptions } from '../../events/page-flags.ts';
-import type { Query } from '../../events/query.ts';
+import type { LockedError } from '../../lock/lock.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PageFlags, SettingFlags {
   readonly gzip?: true;
@@ -41,9 +40,9 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const queries = filterQueries(flags, context.clock.now());
   const [{ openDirectory, diskFault }, { typedFilters }, { withLock, LockedError }] = await Promise.all([
-    import('../../events/export/directory.ts'),
-    import('../../events/typed-filters.ts'),
-    import('../../credentials/lock/lock.ts'),
+    import('../../events/export/export-directory.ts'),
+    import('../../events/filter-flags.ts'),
+    import('../../lock/lock.ts'),
   ]);
   const { baseUrl } = (await loadSettings(flags, context)).require('baseUrl');
   const identity = { service: baseUrl.href, filters: typedFilters(flags), gzip: flags.gzip === true };
@@ -71,13 +70,13 @@ async function exportInto(
 ): Promise<void> {
   const { flags, args, context, reporter } = call;
   const given = args[0] as string;
-  const { readManifest } = await import('../../events/export/manifest.ts');
+  const { readManifest } = await import('../../events/export/export-manifest.ts');
   const earlier = await readManifest(directory);
   let verified: Manifest | undefined;
   if (earlier) {
-    const { checkSame } = await import('../../events/export/identity.ts');
+    const { checkSame } = await import('../../events/export/export-manifest.ts');
     checkSame(given, earlier, identity);
-    const { verifyExport } = await import('../../events/export/verify.ts');
+    const { verifyExport } = await import('../../events/export/export-verify.ts');
     verified = await verifyExport(directory, earlier, reporter, context.signal);
     if (verified.finishedAt) {
       reporter.notice(`verified: ${summary(given, verified)}; nothing was downloaded`);
@@ -86,11 +85,11 @@ async function exportInto(
     const done = verified.parts.filter(({ sha256 }) => sha256).length;
     reporter.notice(`continuing: ${done} of ${verified.parts.length} files are there already`);
   } else {
-    const { checkUnused } = await import('../../events/export/directory.ts');
+    const { checkUnused } = await import('../../events/export/export-directory.ts');
     await checkUnused(directory);
   }
-  const { withService } = await import('../../oauth/connect.ts');
-  const { runExport } = await import('../../events/export/run.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
+  const { runExport } = await import('../../events/export/export-run.ts');
   const finished = await withService(call, (service) =>
     runExport({
       service,

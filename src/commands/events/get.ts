@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { idsOfArguments, idsOfLines } from '../../events/get/ids.ts';
+import { idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;
@@ -48,13 +48,13 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const format = formatOptions(flags, 'events');
   const fromInput = args.length === 1 && args[0] === '-';
   const ids = fromInput ? [] : idsOfArguments(args);
-  const { withService } = await import('../../oauth/connect.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
   if (fromInput && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one a line');
 
   const missing = await withService(call, async (service) => {
-    const { getAll } = await import('../../events/get/all.ts');
-    const { createItemWriter } = await import('../../output/item-format.ts');
+    const { getAll } = await import('../../events/get/get-events.ts');
+    const { createItemWriter } = await import('../../output/create-item-writer.ts');
     const writer =
       ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)
         ? await prettyWriter(call)
@@ -73,8 +73,8 @@ function isFormatted({ output, json, ndjson, csv, fields, jq }: Flags): boolean 
 }
 
 async function prettyWriter({ context, reporter }: Call) {
-  const { createPrettyWriter } = await import('../../output/json/pretty.ts');
-  const { paletteOf } = await import('../../output/palette.ts');
+  const { createPrettyWriter } = await import('../../output/pretty-json.ts');
+  const { paletteOf } = await import('../../terminal/palette.ts');
   return createPrettyWriter(context.stdout, await paletteOf(reporter.stdoutColor));
 }
 

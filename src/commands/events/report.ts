@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
-import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/stats/stats-flags.ts';
+import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/statistics-window.ts';
+import { wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, StatsFlags, SettingFlags {
   readonly limit?: number;
@@ -43,11 +43,11 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const file = args[0] as string;
-  const { statsWindow } = await import('../../events/stats/window.ts');
+  const { statsWindow } = await import('../../events/statistics-window.ts');
   const { status } = statsWindow(flags, context.clock.now());
   if (status === 'SUCCESS')
     throw new UsageError('--status: a report is about failed deliveries, there is none about SUCCESS alone');
-  const { checkTarget, writeReport, fileUrl } = await import('../../output/report/target.ts');
+  const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
   await checkTarget(file, flags.open === true);
   const page = await makePage(call);
   if (file === '-') {
@@ -63,10 +63,10 @@ async function makePage(call: Call<Flags>): Promise<{ text: string; summary: str
   const { flags, context, reporter } = call;
   const [{ withService }, { gatherReport }, { reportPage }, { typedFilters, filterTexts }, { version }] =
     await Promise.all([
-      import('../../oauth/connect.ts'),
-      import('../../events/stats/report-data.ts'),
-      import('../../output/report/page.ts'),
-      import('../../events/typed-filters.ts'),
+      import('../../sign-in/connect.ts'),
+      import('../../events/report-data.ts'),
+      import('../../output/report/report-page.ts'),
+      import('../../events/filter-flags.ts'),
       import('../../version.ts'),
     ]);
   const limit = flags.limit ?? LIMIT;

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
+import type { Query } from '../../events/event-query.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
 import { addPageFlags, PAGE_SIZE, type PageFlags, pageOptions } from '../../events/page-flags.ts';
-import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/preview-flags.ts';
-import type { Query } from '../../events/query.ts';
 import type { ReadOptions } from '../../events/read-pages.ts';
+import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/request-preview.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import type { FormatOptions } from '../../output/item-format.ts';
+import type { FormatOptions } from '../../output/item-writer.ts';
+import { wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
@@ -48,7 +48,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const queries = filterQueries(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
   if (preview) {
-    const { previewRequests } = await import('../../events/preview.ts');
+    const { previewRequests } = await import('../../events/request-preview.ts');
     const size = Math.min(pageOptions(flags).pageSize, flags.limit ?? PAGE_SIZE);
     await previewRequests(call, queries, size, preview);
     return ExitCode.done;
@@ -75,10 +75,10 @@ async function search(
   format: FormatOptions,
   atGlance: boolean,
 ): Promise<Found> {
-  const { withService } = await import('../../oauth/connect.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
-    const { searchAll } = await import('../../events/search-all.ts');
+    const { searchAll } = await import('../../output/print-search.ts');
     const hints = await hintsFor(call);
     const options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { concurrency: number } = {
       baseUrl: service.baseUrl,

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
-import type { Stats } from '../../events/stats/stats.ts';
-import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/stats/stats-flags.ts';
+import type { Stats } from '../../events/statistics.ts';
+import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/statistics-window.ts';
 import {
   addSummaryFlags,
   type SummaryFlags,
   type SummaryFormat,
   summaryFormat,
-} from '../../output/summary-flags.ts';
+} from '../../output/format-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, StatsFlags, SummaryFlags, SettingFlags {}
 
@@ -42,7 +42,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = summaryFormat(flags, true);
-  const { statsWindow } = await import('../../events/stats/window.ts');
+  const { statsWindow } = await import('../../events/statistics-window.ts');
   // Flags that are wrong are told before anything is sent; times are read again by the service's clock.
   statsWindow(flags, context.clock.now());
   const stats = await gather(call);
@@ -52,15 +52,15 @@ async function run(call: Call<Flags>): Promise<void> {
 }
 
 async function gather(call: Call<Flags>): Promise<Stats> {
-  const { withService } = await import('../../oauth/connect.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
   const { buckets, concurrency } = statsOptions(flags);
   return withService(call, async (service) => {
-    const { statsWindow } = await import('../../events/stats/window.ts');
-    const { gatherStats } = await import('../../events/stats/stats.ts');
-    const { countQueries } = await import('../../events/stats/counts.ts');
+    const { statsWindow } = await import('../../events/statistics-window.ts');
+    const { gatherStats } = await import('../../events/statistics.ts');
+    const { countQueries } = await import('../../events/statistics.ts');
     const { askEventTypes } = await import('../../events/event-types.ts');
-    const { eventTypeNames } = await import('../../events/event-type-names.ts');
+    const { eventTypeNames } = await import('../../events/event-types.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     const window = statsWindow(flags, serviceTime ?? context.clock.now());
     const types = flags.type ? null : eventTypeNames(page.items);
@@ -76,18 +76,18 @@ async function print(
 ): Promise<void> {
   const { stdout } = context;
   if (format === 'table') {
-    const { statsText } = await import('../../output/stats/text.ts');
-    const { takesUnicode } = await import('../../output/unicode.ts');
-    const { paletteOf } = await import('../../output/palette.ts');
+    const { statsText } = await import('../../output/statistics-text.ts');
+    const { takesUnicode } = await import('../../terminal/palette.ts');
+    const { paletteOf } = await import('../../terminal/palette.ts');
     const palette = await paletteOf(reporter.stdoutColor);
     const room = stdout.isTerminal ? stdout.columns : undefined;
     await stdout.write(statsText(stats, { room, unicode: takesUnicode(context), palette }));
     return;
   }
-  const { statsCsv, statsJson } = await import('../../output/stats/data.ts');
+  const { statsCsv, statsJson } = await import('../../output/statistics-data.ts');
   if (format === 'csv') await stdout.write(statsCsv(stats, stdout));
   else {
-    const { printJson } = await import('../../output/json/print.ts');
+    const { printJson } = await import('../../output/jq-items.ts');
     await printJson(statsJson(stats), jq, context, reporter);
   }
 }

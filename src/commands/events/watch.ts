@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { duration, durationText } from '../../config/durations.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { ClosedPipeError } from '../../errors.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly interval?: number;
@@ -64,11 +63,11 @@ async function run(call: Call<Flags>): Promise<void> {
   filterQueries(flags, context.clock.now());
   const asked = formatOptions(flags, 'events');
   const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
-  const { withService } = await import('../../oauth/connect.ts');
-  const { startFollowing } = await import('../../events/watch/start.ts');
-  const { runWatch } = await import('../../events/watch/run.ts');
-  const { createItemWriter } = await import('../../output/item-format.ts');
-  const { resumeCommand } = await import('../../events/watch/resume.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
+  const { startFollowing } = await import('../../events/watch/watch-run.ts');
+  const { runWatch } = await import('../../events/watch/watch-run.ts');
+  const { createItemWriter } = await import('../../output/create-item-writer.ts');
+  const { resumeCommand } = await import('../../events/watch/watch-resume.ts');
   const { interval = INTERVAL, overlap = OVERLAP, limit = Number.POSITIVE_INFINITY } = flags;
   await withService(call, async (service) => {
     const sampled = format.format === 'table' && context.stdout.isTerminal;

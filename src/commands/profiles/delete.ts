@@ -15,9 +15,9 @@ Examples:
 }
 
 async function run({ args, context, reporter }: Call): Promise<void> {
-  const { changeConfig, readConfig } = await import('../../config/file.ts');
-  const { unknownProfile } = await import('../../config/settings.ts');
-  const { signOut } = await import('../../oauth/sign-out.ts');
+  const { changeConfig, readConfig } = await import('../../settings/config-file.ts');
+  const { unknownProfile } = await import('../../settings/settings.ts');
+  const { signOut } = await import('../../sign-in/sign-out.ts');
   const name = args[0] as string;
   const config = await readConfig(context);
   if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);

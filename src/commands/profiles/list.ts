@@ -19,8 +19,8 @@ Examples:
 }
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
-  const { readConfig } = await import('../../config/file.ts');
-  const { resolveSettings } = await import('../../config/settings.ts');
+  const { readConfig } = await import('../../settings/config-file.ts');
+  const { resolveSettings } = await import('../../settings/settings.ts');
   const config = await readConfig(context);
   const active = resolveSettings(flags, context.environment, config).profile;
   const profiles = Object.entries(config.profiles).map(([name, saved]) => ({
@@ -38,7 +38,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     reporter.notice('no profiles yet: `hooktrail login` saves one');
     return;
   }
-  const { renderTable } = await import('../../output/table/render.ts');
+  const { renderTable } = await import('../../output/table-rows.ts');
   const rows = profiles.map((profile) => [
     profile.active ? '*' : '',
     profile.name,

@@ -18,8 +18,8 @@ Examples:
 }
 
 async function run({ args, context, reporter }: Call): Promise<void> {
-  const { changeConfig } = await import('../../config/file.ts');
-  const { unknownProfile } = await import('../../config/settings.ts');
+  const { changeConfig } = await import('../../settings/config-file.ts');
+  const { unknownProfile } = await import('../../settings/settings.ts');
   const name = args[0] as string;
   await changeConfig(context, (config) => {
     if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { type Action, type Call, untilStopped } from '../../command.ts';
-import { duration } from '../../config/durations.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import type { SettingFlags } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
+import { duration, wholeNumber } from '../../settings/flag-values.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 import {
   byteSize,
   type ForwardFlags,
@@ -78,7 +77,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
-  const { loadSettings } = await import('../../config/settings.ts');
+  const { loadSettings } = await import('../../settings/settings.ts');
   const { requireApiToken, saveApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
   const { defaultJournal } = await import('../../webhooks/journal/default.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);

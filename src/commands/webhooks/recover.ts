@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { duration } from '../../config/durations.ts';
-import { wholeNumber } from '../../config/numbers.ts';
-import { addConnectionFlags } from '../../config/setting-flags.ts';
-import type { SettingFlags, Settings } from '../../config/settings.ts';
 import { UsageError } from '../../errors.ts';
+import type { Query } from '../../events/event-query.ts';
 import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import type { Query } from '../../events/query.ts';
 import type { Service } from '../../http/service.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import type { FormatOptions } from '../../output/item-format.ts';
+import type { FormatOptions } from '../../output/item-writer.ts';
+import { duration, wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import type { SettingFlags, Settings } from '../../settings/settings.ts';
 import {
   type ForwardFlags,
   forwardTimeout,
@@ -87,7 +86,7 @@ async function run(call: Call<Flags>): Promise<void> {
   }
   const queries = filterQueries(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
-  const { withService } = await import('../../oauth/connect.ts');
+  const { withService } = await import('../../sign-in/connect.ts');
   await withService(call, async (service, settings) => {
     const file = await journalFile(call, settings);
     if (flags.dryRun) await list(call, service, queries, format, file);

@@ -1,11 +1,11 @@
-import { tableColumns } from '../default-columns.ts';
-import type { FieldPath } from '../field-path.ts';
-import { createRowReader } from '../item-cells.ts';
-import type { ItemPage } from '../item-format.ts';
-import { type Members, membersOf } from '../item-members.ts';
-import { prettyJson } from '../json/pretty.ts';
-import { plain } from '../palette.ts';
-import { valueText } from '../value-text.ts';
+import { tableColumns } from '../../items/default-columns.ts';
+import type { FieldPath } from '../../items/field-path.ts';
+import { createRowReader } from '../../items/item-cells.ts';
+import { type Members, membersOf } from '../../items/item-members.ts';
+import type { ItemPage } from '../../items/items.ts';
+import { valueText } from '../../items/value-text.ts';
+import { plain } from '../../terminal/palette.ts';
+import { prettyJson } from '../pretty-json.ts';
 import { type Html, html, shortened } from './html.ts';
 
 interface Row {

@@ -1,4 +1,4 @@
-import { terminalSafe, unicodeEscape } from '../terminal-safe.ts';
+import { terminalSafe, unicodeEscape } from '../../terminal/terminal-safe.ts';
 
 /** Text that is HTML already; everything else is escaped when it is put into a page. */
 export class Html {

@@ -1,4 +1,4 @@
-import { grouped } from '../numbers-text.ts';
+import { grouped } from '../../terminal/numbers-text.ts';
 import { bothWidths, colors, drawn } from './chart.ts';
 import { escaped, type Html, shortened, visible } from './html.ts';
 

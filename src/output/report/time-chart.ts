@@ -1,5 +1,5 @@
-import type { Stats } from '../../events/stats/stats.ts';
-import { timeLabels } from '../stats/timeline.ts';
+import type { Stats } from '../../events/statistics.ts';
+import { timeLabels } from '../statistics-text.ts';
 import { bothWidths, colors, drawn } from './chart.ts';
 import { escaped, type Html } from './html.ts';
 

@@ -1,6 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { syncFolder } from '../../config/replace-file.ts';
+import { syncFolder } from '../../files/replace-file.ts';
 import type { JournalFile } from './file.ts';
 import { IdSet } from './id-set.ts';
 import { readRecords } from './load.ts';

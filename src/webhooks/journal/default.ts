@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { configFolder } from '../../config/folder.ts';
-import { makeFolder } from '../../config/make-folder.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
+import { makeFolder } from '../../files/folders.ts';
+import { configFolder } from '../../files/places.ts';
 
 /** The journal of a profile that none is named for, in a folder that exists. Throws `UsageError` where there can be none. */
 export async function defaultJournal(

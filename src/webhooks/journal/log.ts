@@ -1,5 +1,5 @@
 import type { Clock, Machine } from '../../context.ts';
-import { conditionOf } from '../../credentials/lock/holder.ts';
+import { conditionOf } from '../../lock/lock-holder.ts';
 import { JournalError } from './error.ts';
 import type { JournalFile } from './file.ts';
 import { GroupCommit } from './group-commit.ts';

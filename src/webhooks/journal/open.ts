@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
-import { makeFolder } from '../../config/make-folder.ts';
-import { syncFolder } from '../../config/replace-file.ts';
 import type { Context } from '../../context.ts';
-import { conditionOf, describeSelf } from '../../credentials/lock/holder.ts';
-import { withLock } from '../../credentials/lock/lock.ts';
+import { makeFolder } from '../../files/folders.ts';
+import { syncFolder } from '../../files/replace-file.ts';
+import { withLock } from '../../lock/lock.ts';
+import { conditionOf, describeSelf } from '../../lock/lock-holder.ts';
 import { compactJournal } from './compact.ts';
 import { JournalError } from './error.ts';
 import { JournalFile } from './file.ts';

@@ -1,4 +1,4 @@
-import type { Holder } from '../../credentials/lock/holder.ts';
+import type { Holder } from '../../lock/lock-holder.ts';
 import { type EventKey, KEY_BYTES } from '../event-key.ts';
 import { crc32c } from './checksum.ts';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { JsonScanner, JsonSyntaxError } from '../../events/json-scanner.ts';
 import { compacted } from '../../events/page.ts';
+import { JsonScanner, JsonSyntaxError } from '../../items/json-scanner.ts';
 import { type EventKey, eventKey } from '../event-key.ts';
 
 /** A delivery that came with the right token, and whose body is what the service description says (parts 2 and 6). */

@@ -1,5 +1,5 @@
 import type { Output } from '../../context.ts';
-import { terminalSafeLine } from '../../output/terminal-safe.ts';
+import { terminalSafeLine } from '../../terminal/terminal-safe.ts';
 
 const NEWLINE = Buffer.from('\n');
 /** Bytes that may wait for a slow reader before those who print have to wait as well. */

@@ -1,4 +1,4 @@
-import type { Reporter } from '../../output/reporter.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 
 const INTERVAL = 1_000;
 

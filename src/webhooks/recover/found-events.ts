@@ -1,13 +1,13 @@
 import type { Context } from '../../context.ts';
+import type { Query } from '../../events/event-query.ts';
 import { pageFetcher } from '../../events/fetch-page.ts';
-import { textsOf } from '../../events/item-texts.ts';
-import { JsonScanner } from '../../events/json-scanner.ts';
 import { PAGE_SIZE } from '../../events/page-flags.ts';
-import type { Query } from '../../events/query.ts';
 import { readPages } from '../../events/read-pages.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
-import type { Progress } from '../../output/progress.ts';
+import { textsOf } from '../../items/item-texts.ts';
+import { JsonScanner } from '../../items/json-scanner.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import { type EventKey, eventKey } from '../event-key.ts';
 
 /** An event of a search, with memory of its own. */

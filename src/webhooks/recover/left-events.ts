@@ -1,5 +1,6 @@
-import { pageOf } from '../../events/item-texts.ts';
-import type { FormatOptions, ItemWriter } from '../../output/item-format.ts';
+import { pageOf } from '../../items/item-texts.ts';
+import type { ItemWriter } from '../../items/items.ts';
+import type { FormatOptions } from '../../output/item-writer.ts';
 import type { FoundEvent } from './found-events.ts';
 
 const PAGE = 200;

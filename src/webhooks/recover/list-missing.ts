@@ -1,10 +1,10 @@
 import type { Context } from '../../context.ts';
-import type { Query } from '../../events/query.ts';
+import type { Query } from '../../events/event-query.ts';
 import type { Service } from '../../http/service.ts';
-import type { FormatOptions } from '../../output/item-format.ts';
-import { createItemWriter } from '../../output/item-format.ts';
-import { startProgress } from '../../output/progress.ts';
-import type { Reporter } from '../../output/reporter.ts';
+import { createItemWriter } from '../../output/create-item-writer.ts';
+import type { FormatOptions } from '../../output/item-writer.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 import { knownIds } from '../journal/known-ids.ts';
 import { foundEvents } from './found-events.ts';
 import { LeftEvents } from './left-events.ts';

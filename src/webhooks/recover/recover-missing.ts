@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors.ts';
 import { waitText } from '../../http/retry.ts';
-import { createItemWriter } from '../../output/item-format.ts';
-import { startProgress } from '../../output/progress.ts';
+import { createItemWriter } from '../../output/create-item-writer.ts';
+import { startProgress } from '../../terminal/progress.ts';
 import { createHandler } from '../forward.ts';
 import { openJournal } from '../journal/open.ts';
 import { foundEvents } from './found-events.ts';

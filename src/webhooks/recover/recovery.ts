@@ -1,4 +1,4 @@
-import type { Reporter } from '../../output/reporter.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 import { JournalError } from '../journal/error.ts';
 import type { Journal } from '../journal/journal.ts';
 import { shownId } from '../shown-id.ts';

@@ -1,0 +1,120 @@
+import type { Command } from 'commander';
+import type { Context } from '../src/context.ts';
+import { environmentText } from '../src/help/environment.ts';
+import { exitCodesText } from '../src/help/exit-codes.ts';
+import { filtersText } from '../src/help/filters.ts';
+import { buildProgram } from '../src/program.ts';
+
+/** A command of the tree with what only its help holds. */
+export interface Described {
+  readonly command: Command;
+  /** What `--help` prints after the options: explanations and examples. */
+  readonly notes: string;
+}
+
+/** The manual page (man(7) macros) of the whole program, without a date: the same tree gives the same page. */
+export function manualPage(program: Command, commands: readonly Described[], version: string): string {
+  return [
+    `.TH HOOKTRAIL 1 "" "hooktrail ${version}" "User Commands"`,
+    // A variable or a URL that is hyphenated, or a line that is stretched, is hard to copy.
+    '.nh',
+    '.ad l',
+    '.SH NAME',
+    `hooktrail \\- ${escaped(lowerFirst(program.description()).replace(/\.$/, ''))}`,
+    '.SH SYNOPSIS',
+    '.B hooktrail',
+    '.I command',
+    '.RI [ options ]',
+    '.SH DESCRIPTION',
+    line(program.description()),
+    'Every command explains itself with',
+    '.BR \\-\\-help .',
+    '.SH GLOBAL OPTIONS',
+    ...optionsText(program),
+    '.SH COMMANDS',
+    ...commands.flatMap(commandText),
+    '.SH FILTERS',
+    literal(filtersText()),
+    '.SH ENVIRONMENT',
+    literal(environmentText()),
+    '.SH EXIT STATUS',
+    literal(exitCodesText()),
+    '',
+  ].join('\n');
+}
+
+function commandText({ command, notes }: Described): string[] {
+  const words: string[] = [];
+  for (let at: Command | null = command; at; at = at.parent) words.unshift(at.name());
+  const usage = command.usage().replace(/^\[options\] ?/, '');
+  return [
+    `.SS ${escaped(`${words.join(' ')} ${usage}`.trim())}`,
+    line(upperFirst(`${command.description()}.`)),
+    ...optionsText(command),
+    ...(notes.trim() === '' ? [] : ['.PP', literal(notes.replace(/^\n+/, ''))]),
+  ];
+}
+
+function optionsText(command: Command): string[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .filter(({ long }) => command.parent === null || long !== '--help')
+    .flatMap((option) => ['.TP', `.B ${escaped(option.flags)}`, line(option.description)]);
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Text in which no character acts on the formatter: see groff_char(7) for the minus, the quotes and the caret. */
+export function escaped(text: string): string {
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll("'", '\\(aq')
+    .replaceAll('`', '\\(ga')
+    .replaceAll('^', '\\(ha')
+    .replaceAll('~', '\\(ti')
+    .replaceAll('…', '...')
+    .replaceAll('–', '\\(en');
+}
+
+/** A line of running text; one that begins with a dot is no request. */
+export function line(text: string): string {
+  return escaped(text).replace(/^\./, '\\&.');
+}
+
+/** Lines that stay as they are, in the typewriter's font. */
+export function literal(text: string): string {
+  const lines = text.trimEnd().split('\n');
+  return ['.EX', ...lines.map(line), '.EE'].join('\n');
+}
+
+/** The whole tree, every declaration read, and its leaves in order with what their help says beyond the options. */
+export async function describeAll(): Promise<{ program: Command; commands: readonly Described[] }> {
+  let printed = '';
+  const stdout = {
+    isTerminal: false,
+    write: async (chunk: string) => {
+      printed += chunk;
+    },
+  };
+  // Nothing runs, so that the declarations see no more of the world than where help is printed to.
+  const context = { stdout } as unknown as Context;
+  const { program } = await buildProgram([], context, async () => 0, true);
+  const notesOf = (command: Command) => {
+    printed = '';
+    command.outputHelp();
+    return printed.replace(command.helpInformation(), '');
+  };
+  return { program, commands: leavesOf(program).map((command) => ({ command, notes: notesOf(command) })) };
+}
+
+function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}

@@ -1,9 +1,0 @@
-/** One word for a POSIX shell, in quotes. */
-export function quotedWord(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The same, in quotes only where it needs them. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : quotedWord(text);
-}

@@ -1,0 +1,74 @@
+import type { Context } from '../context.ts';
+import type { Service } from '../http/service.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { adaptiveConcurrency } from './adaptive-concurrency.ts';
+import { type Query, searchUrl } from './event-query.ts';
+import { type FetchPage, pageFetcher } from './fetch-page.ts';
+import { PAGE_SIZE } from './page-flags.ts';
+import { totalOf } from './read-account.ts';
+import { readAhead } from './read-ahead.ts';
+import { readPages } from './read-pages.ts';
+
+/**
+ * How many events match, by the service's own `count` on a page of one item (service description, part 2); undefined
+ * where it gives none, or only the size of the page.
+ */
+export async function askCount(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  query: Query,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { page } = await fetchPage(searchUrl(baseUrl, query, { start: 1, count: 1 }), signal);
+  return totalOf(page);
+}
+
+/** The same number by reading every page; `onPage` is told how many were read so far. */
+export async function countByReading(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  query: Query,
+  concurrency: () => number,
+  signal: AbortSignal,
+  onPage: (events: number) => void,
+): Promise<number> {
+  let events = 0;
+  const pages = readPages(fetchPage, { baseUrl, query, pageSize: PAGE_SIZE, concurrency, signal });
+  for await (const { items } of pages) {
+    events += items.count;
+    onPage(events);
+  }
+  return events;
+}
+
+/** The number of events that match any of the queries, which must not overlap; `concurrency` requests at once. */
+export async function countAll(
+  service: Service,
+  queries: readonly Query[],
+  concurrency: number,
+  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  reporter: Reporter,
+): Promise<number> {
+  const { baseUrl } = service;
+  const { clock, signal } = context;
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const fetchPage = pageFetcher(service, clock, onRetry);
+  const progress = startProgress(context, reporter, 'counting');
+  let total = 0;
+  let noticed = false;
+  try {
+    const ask = (query: Query, ending: AbortSignal) => askCount(fetchPage, baseUrl, query, ending);
+    for await (const { job, result } of readAhead(queries.values(), ask, width, signal)) {
+      if (result === undefined && !noticed) {
+        noticed = true;
+        reporter.notice('the service gives no count: reading every match to count it');
+      }
+      const onPage = (events: number) => progress.update({ events: total + events });
+      total += result ?? (await countByReading(fetchPage, baseUrl, job, width, signal, onPage));
+    }
+  } finally {
+    progress.stop();
+  }
+  return total;
+}

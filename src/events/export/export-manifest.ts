@@ -1,0 +1,162 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '../../errors.ts';
+import { replaceFile } from '../../files/replace-file.ts';
+import { compareInstants, parseInstant } from '../../items/instant.ts';
+import type { Query } from '../event-query.ts';
+import type { Filters } from '../filter-flags.ts';
+
+/** A slice of time of one query, and the file that holds its events once it was read. */
+export interface Part {
+  readonly file: string;
+  /** Index of its query. */
+  readonly query: number;
+  /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
+  readonly after: string | null;
+  readonly before: string;
+  /** Events in the file; before it is there, how many are expected. Null where the service does not count. */
+  readonly events: number | null;
+  /** What the service counted between `after` and `before` when the part was read. */
+  readonly counted: number | null;
+  /** Where the query is for one status: the same without it, as counted before the part was read. */
+  readonly ofAnyStatus: number | null;
+  readonly bytes: number | null;
+  /** Of the file as it lies there; null until it does. */
+  readonly sha256: string | null;
+}
+
+/** A query whose times are texts, as the service is asked. */
+export type SavedQuery = Omit<Query, 'after' | 'before'> & {
+  readonly after?: string;
+  readonly before: string;
+};
+
+export interface Manifest {
+  readonly format: 'hooktrail-export';
+  readonly version: 1;
+  readonly hooktrail: string;
+  /** The event service's base URL. */
+  readonly service: string;
+  /** The filters as they were typed. */
+  readonly filters: Filters;
+  readonly gzip: boolean;
+  /** Events created before this belong to the export: the service's time when it began, or `--before`. */
+  readonly pin: string;
+  readonly queries: readonly SavedQuery[];
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  /** Events in all parts, once the export is finished. */
+  readonly events: number | null;
+  readonly parts: readonly Part[];
+}
+
+export const MANIFEST = 'manifest.json';
+const PART = /^part-\d{6,}\.ndjson(\.gz)?$/;
+
+/** The manifest of a directory; undefined where there is none. Throws `UsageError` where it is not one of ours. */
+export async function readManifest(directory: string): Promise<Manifest | undefined> {
+  const file = path.join(directory, MANIFEST);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const manifest = parsed(text);
+  if (manifest?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
+  if (manifest.version !== 1) throw foreign(file, 'was written by a newer version of hooktrail');
+  if (!isSound(manifest)) throw foreign(file, 'is damaged');
+  return manifest;
+}
+
+export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
+  await replaceFile(path.join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Whether a name is one that parts of an export have. */
+export function isPartName(name: string): boolean {
+  return PART.test(name);
+}
+
+/** The search that reads a part. */
+export function partQuery(manifest: Manifest, part: Part): Query {
+  return restored({ ...(manifest.queries[part.query] as SavedQuery), before: part.before }, part.after);
+}
+
+/** A whole query of the export, held to its window. */
+export function heldQuery(manifest: Manifest, index: number): Query {
+  const saved = manifest.queries[index] as SavedQuery;
+  return restored(saved, saved.after ?? null);
+}
+
+export function saved(query: Query, before: string): SavedQuery {
+  const { after, before: _, ...rest } = query;
+  return { ...(after ? { after: after.text } : {}), before, ...rest };
+}
+
+function restored({ before, ...rest }: SavedQuery, after: string | null): Query {
+  const time = (text: string) => parseInstant(text, MANIFEST, 0);
+  return { ...rest, after: after === null ? undefined : time(after), before: time(before) };
+}
+
+function parsed(text: string): Manifest | undefined {
+  try {
+    return JSON.parse(text) as Manifest;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSound({ queries, parts, filters, pin, service }: Manifest): boolean {
+  return (
+    Array.isArray(queries) &&
+    Array.isArray(parts) &&
+    typeof filters === 'object' &&
+    filters !== null &&
+    typeof pin === 'string' &&
+    typeof service === 'string' &&
+    // A name that led out of the directory would let a manifest have other files overwritten.
+    parts.every((part) => isPartName(part.file) && queries[part.query] !== undefined)
+  );
+}
+
+function foreign(file: string, why: string): UsageError {
+  return new UsageError(`${file} ${why}`, { next: 'choose another directory, or remove this one' });
+}
+
+/** What makes two calls the same export. */
+export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
+
+/** Throws `UsageError` naming each difference where the directory's export is another one than is asked for. */
+export function checkSame(directory: string, there: Identity, here: Identity): void {
+  const differences: string[] = [];
+  const compare = (name: string, a: string, b: string) => {
+    if (a !== b) differences.push(`${name}: ${a} there, ${b} here`);
+  };
+  compare('--base-url', there.service, here.service);
+  for (const name of ['after', 'before', 'subscription', 'id', 'status', 'type']) {
+    const [a, b] = [there.filters[name], here.filters[name]];
+    if (!isSameTime(a, b)) compare(`--${name}`, text(a), text(b));
+  }
+  compare('--gzip', there.gzip ? 'given' : 'not given', here.gzip ? 'given' : 'not given');
+  if (differences.length === 0) return;
+  throw new UsageError(`${directory} holds another export`, {
+    details: differences,
+    next: 'choose another directory, or repeat the command that began this one',
+  });
+}
+
+/** `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was resolved once. */
+function isSameTime(a: Filters[string] | undefined, b: Filters[string] | undefined): boolean {
+  if (typeof a !== 'string' || typeof b !== 'string') return false;
+  const isAbsolute = (time: string) => /^\d{4}-/.test(time);
+  if (a === b) return true;
+  if (!isAbsolute(a) || !isAbsolute(b)) return false;
+  return compareInstants(parseInstant(a, 'a', 0), parseInstant(b, 'b', 0)) === 0;
+}
+
+function text(value: Filters[string] | undefined): string {
+  if (value === undefined) return 'not given';
+  return typeof value === 'string' ? value : value.join(', ');
+}

@@ -1,0 +1,122 @@
+import { createHash, type Hash } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { createGunzip, createGzip, type Gzip } from 'node:zlib';
+import { toLines } from '../../items/item-texts.ts';
+import type { ItemPage } from '../../items/items.ts';
+import { readPage } from '../page.ts';
+import type { Part } from './export-manifest.ts';
+
+/** A part while it is written: under a name of its own until it is whole and on the disk. */
+export class PartFile {
+  readonly #file: string;
+  readonly #handle: FileHandle;
+  readonly #hash: Hash = createHash('sha256');
+  readonly #gzip: Gzip | undefined;
+  #written: Promise<void> = Promise.resolve();
+  #bytes = 0;
+  events = 0;
+
+  private constructor(file: string, handle: FileHandle, gzip: boolean) {
+    this.#file = file;
+    this.#handle = handle;
+    if (!gzip) return;
+    this.#gzip = createGzip();
+    this.#gzip.on('data', (chunk: Buffer) => {
+      this.#written = this.#written.then(() => this.#store(chunk));
+      // Seen by whoever waits for it next; until then a full disk must not end the process.
+      this.#written.catch(() => undefined);
+    });
+  }
+
+  static async create(directory: string, part: Part): Promise<PartFile> {
+    const file = path.join(directory, part.file);
+    return new PartFile(file, await open(temporary(file), 'w', 0o600), part.file.endsWith('.gz'));
+  }
+
+  async add(items: ItemPage): Promise<void> {
+    if (items.count === 0) return;
+    this.events += items.count;
+    const lines = toLines(items);
+    if (!this.#gzip) return this.#store(lines);
+    if (!this.#gzip.write(lines)) await once(this.#gzip, 'drain');
+    await this.#written;
+  }
+
+  /** Makes it durable and gives it its name. */
+  async commit(): Promise<{ events: number; bytes: number; sha256: string }> {
+    if (this.#gzip) {
+      this.#gzip.end();
+      await once(this.#gzip, 'end');
+      await this.#written;
+    }
+    await this.#handle.sync();
+    await this.#handle.close();
+    await rename(temporary(this.#file), this.#file);
+    return { events: this.events, bytes: this.#bytes, sha256: this.#hash.digest('hex') };
+  }
+
+  async discard(): Promise<void> {
+    this.#gzip?.destroy();
+    await this.#written.catch(() => undefined);
+    await this.#handle.close().catch(() => undefined);
+    await rm(temporary(this.#file), { force: true });
+  }
+
+  async #store(chunk: Buffer): Promise<void> {
+    this.#hash.update(chunk);
+    this.#bytes += chunk.length;
+    // `write` may take less than all of it, on a disk that is nearly full; `appendFile` goes on until it is all there or fails.
+    await this.#handle.appendFile(chunk);
+  }
+}
+
+function temporary(file: string): string {
+  return `${file}.tmp`;
+}
+
+/** What is wrong with a part that should be there; undefined where nothing is. */
+export async function faultOf(directory: string, part: Part): Promise<string | undefined> {
+  const file = path.join(directory, part.file);
+  const found = await stat(file).catch(() => undefined);
+  if (!found?.isFile()) return 'is missing';
+  if (found.size !== part.bytes) return `has ${found.size} bytes instead of ${part.bytes}`;
+  const hash = createHash('sha256');
+  let events = 0;
+  const raw = createReadStream(file, { highWaterMark: 1 << 18 });
+  const text = part.file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
+  raw.on('data', (chunk) => hash.update(chunk));
+  raw.on('error', (error) => text.destroy(error));
+  try {
+    for await (const chunk of text) {
+      for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) events++;
+    }
+  } catch (error) {
+    return `cannot be read: ${(error as Error).message}`;
+  }
+  if (hash.digest('hex') !== part.sha256) return 'was changed: its checksum differs';
+  return events === part.events ? undefined : `holds ${events} events instead of ${part.events}`;
+}
+
+/** The keys of a part's events, as pages have them. */
+export async function keysOf(directory: string, part: Part): Promise<Set<number>> {
+  const keys = new Set<number>();
+  const raw = createReadStream(path.join(directory, part.file), { highWaterMark: 1 << 18 });
+  const text = part.file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
+  raw.on('error', (error) => text.destroy(error));
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of text as AsyncIterable<Buffer>) {
+    const all = Buffer.concat([rest, chunk]);
+    const end = all.lastIndexOf(10) + 1;
+    rest = all.subarray(end);
+    if (end === 0) continue;
+    // Strings hold no raw line feed: each one parts two items.
+    const items = all.subarray(0, end - 1);
+    for (let at = items.indexOf(10); at !== -1; at = items.indexOf(10, at + 1)) items[at] = 0x2c;
+    const page = Buffer.concat([Buffer.from('{"items":['), items, Buffer.from(']}')]);
+    for (const key of readPage(page).items.keys) keys.add(key);
+  }
+  return keys;
+}

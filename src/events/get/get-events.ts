@@ -1,0 +1,144 @@
+import type { Context } from '../../context.ts';
+import { ServiceError, UsageError } from '../../errors.ts';
+import type { Service } from '../../http/service.ts';
+import { memberPath } from '../../items/field-path.ts';
+import { isGuid, notAGuid } from '../../items/guid.ts';
+import { pageOf, textsOf } from '../../items/item-texts.ts';
+import type { ItemPage, ItemWriter } from '../../items/items.ts';
+import { createCursor, MISSING } from '../../items/json-cursor.ts';
+import { stringText } from '../../items/value-text.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
+import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import { type Query, searchUrl } from '../event-query.ts';
+import { type FetchPage, pageFetcher } from '../fetch-page.ts';
+import { PAGE_SIZE } from '../page-flags.ts';
+import { inOrder } from './in-order.ts';
+
+export interface GetParts {
+  readonly service: Service;
+  /** An event is looked for within each of them. */
+  readonly queries: readonly Query[];
+  readonly writer: ItemWriter;
+  /** Events printed together: the first batch decides a table's columns, one at a time goes out at once. */
+  readonly batch: number;
+  readonly context: Pick<Context, 'clock' | 'signal'>;
+  readonly reporter: Reporter;
+}
+
+/** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
+export async function getAll(
+  ids: (ending: AbortSignal) => AsyncIterable<string>,
+  { service, queries, writer, batch, context, reporter }: GetParts,
+  concurrency: number,
+): Promise<number> {
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const fetchPage = pageFetcher(service, context.clock, onRetry);
+  const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, service.baseUrl, queries, id, signal);
+  let missing = 0;
+  let found: ItemPage[] = [];
+  const print = async () => {
+    if (found.length > 0) await writer.write(pageOf(found.flatMap(textsOf)));
+    found = [];
+  };
+  try {
+    for await (const { id, items } of inOrder(ids, ask, width, context.signal)) {
+      if (items.count > 0) found.push(items);
+      else {
+        missing++;
+        reporter.warning(`the event ${id} was not found`);
+      }
+      if (found.length >= batch) await print();
+    }
+    await print();
+  } catch (error) {
+    // What came before a bad line was found all the same.
+    if (!context.signal.aborted) await print();
+    await writer.abort();
+    throw error;
+  }
+  await writer.end();
+  return missing;
+}
+
+export interface Got {
+  readonly id: string;
+  /** What the service has under the id: one item as a rule, none where it is not found. */
+  readonly items: ItemPage;
+}
+
+/**
+ * Asks for one event by its id (service description, part 4), within each of `queries`.
+ * Throws `ServiceError` where the service answers with another event.
+ */
+export async function getEvent(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  queries: readonly Query[],
+  id: string,
+  signal: AbortSignal,
+): Promise<Got> {
+  let items: ItemPage | undefined;
+  for (const query of queries) {
+    const url = searchUrl(baseUrl, { ...query, eventId: id }, { start: 1, count: PAGE_SIZE });
+    ({ items } = (await fetchPage(url, signal)).page);
+    verify(items, id);
+    if (items.count > 0) break;
+  }
+  return { id, items: items as ItemPage };
+}
+
+/** Items need not say which event they are; where they do, it has to be the one asked for. */
+function verify({ bytes, spans, count }: ItemPage, id: string): void {
+  const cursor = createCursor([memberPath('eventId')]);
+  for (let item = 0; item < count; item++) {
+    cursor.read(bytes, spans[2 * item] as number);
+    const [start, end] = [cursor.starts[0] as number, cursor.ends[0] as number];
+    if (start === MISSING || bytes[start] !== 0x22) continue;
+    const found = stringText(bytes, start, end);
+    if (found.toLowerCase() === id.toLowerCase()) continue;
+    throw new ServiceError(`the service was asked for the event ${id} and answered with ${found}`);
+  }
+}
+
+/** A line of text that is no GUID may be long; this much of it tells which one it is. */
+const SHOWN = 60;
+
+/** Event ids given as arguments; all are checked before any is used. Throws `UsageError`. */
+export function idsOfArguments(args: readonly string[]): readonly string[] {
+  for (const text of args) {
+    if (text === '-')
+      throw new UsageError('<eventId>: - reads all ids from standard input: give it alone, or give ids');
+    if (!isGuid(text)) throw noId('<eventId>', text);
+  }
+  return args;
+}
+
+/**
+ * Event ids, one a line, as the lines arrive; blank lines are skipped. `ending` leaves the input, also while it is waited for.
+ * Throws `UsageError` at a line that is no id.
+ */
+export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSignal): AsyncGenerator<string> {
+  const source = lines[Symbol.asyncIterator]();
+  const leave = () => void source.return?.();
+  ending.addEventListener('abort', leave, { once: true });
+  try {
+    for (let number = 1; ; number++) {
+      const { done, value } = await source.next();
+      if (done) return;
+      const text = value.trim();
+      if (text === '') continue;
+      if (!isGuid(text)) throw noId(`standard input, line ${number}`, text);
+      yield text;
+    }
+  } finally {
+    ending.removeEventListener('abort', leave);
+    leave();
+  }
+}
+
+function noId(where: string, text: string): UsageError {
+  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  return new UsageError(`${where}: ${notAGuid(shown)}`, {
+    next: where === '<eventId>' ? undefined : 'give one event id a line',
+  });
+}

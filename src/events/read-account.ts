@@ -1,0 +1,178 @@
+import { ServiceError } from '../errors.ts';
+import type { IdentifiedItems, Page } from './page.ts';
+
+/**
+ * The account of one read: what was handed on, and what the service counted. Once the count has changed, items are
+ * handed on only if they were not before.
+ */
+export class Reading {
+  readonly limit: number;
+  /** What the service counted at the first page and at the latest; undefined where it tells none. */
+  readonly firstTotal: number | undefined;
+  lastTotal: number | undefined;
+  /** Pages taken so far. */
+  pages = 0;
+  #ledger = new Ledger();
+  #known: Set<number> | undefined;
+  #before: Float64Array = new Float64Array(0);
+  /** Whether items left the result while its pages were passed, so that others may have moved up unseen. */
+  #torn = false;
+  #atStart = true;
+
+  constructor(first: Page, limit: number) {
+    this.limit = limit;
+    this.firstTotal = totalOf(first);
+    this.lastTotal = this.firstTotal;
+  }
+
+  get emitted(): number {
+    return this.#ledger.size;
+  }
+
+  get full(): boolean {
+    return this.emitted >= this.limit;
+  }
+
+  /** Whether the service's count moved while this was read. */
+  get moved(): boolean {
+    return this.#known !== undefined;
+  }
+
+  /**
+   * Everything that the service counts was handed on once: either all that matched at the first answer, or all that
+   * matches now. Where the service does not count there is nothing to hold it against. A number that fits proves nothing
+   * once items slipped past: as many that have left were handed on instead.
+   */
+  get complete(): boolean {
+    if (this.full || this.lastTotal === undefined) return true;
+    return !this.#torn && (this.emitted === this.firstTotal || this.emitted === this.lastTotal);
+  }
+
+  /** How many items have left the result since the last page, by the service's count; negative where some joined it. */
+  shrunkBy(page: Page): number {
+    const total = totalOf(page);
+    return total === undefined || this.lastTotal === undefined ? 0 : this.lastTotal - total;
+  }
+
+  /** Takes note of what the service counts by now. */
+  count(page: Page): void {
+    const total = totalOf(page);
+    // What was no count of the whole at first is none later either.
+    if (total === undefined || this.lastTotal === undefined) return;
+    if (total !== this.lastTotal) this.move();
+    this.lastTotal = total;
+  }
+
+  /** The items of a page that are to be handed on, cut to the limit. */
+  take(page: Page): IdentifiedItems {
+    this.pages++;
+    if (!this.#atStart && this.shrunkBy(page) > 0) this.#torn = true;
+    this.#atStart = false;
+    this.count(page);
+    if (this.repeats(page)) {
+      throw new ServiceError(
+        'the service answered the same page twice: the result cannot be read to its end',
+      );
+    }
+    this.#noticeShift(page);
+    const fresh = cut(this.#known ? without(page.items, this.#known) : page.items, this.limit - this.emitted);
+    this.#ledger.add(fresh.keys);
+    if (this.#known) for (const key of fresh.keys) this.#known.add(key);
+    return fresh;
+  }
+
+  /** Whether a page is the one before once more, from a service that does not understand offsets or its own links. */
+  repeats({ items: { keys, byEventId } }: Page): boolean {
+    const before = this.#before;
+    if (keys.length === 0 || keys.length !== before.length || this.moved) return false;
+    return keys.every((key, index) => key === before[index]) && (byEventId || new Set(keys).size > 1);
+  }
+
+  /**
+   * Items that moved down past an offset come again at the head of the next page, also where as many others left and
+   * the count is the same. Ids that repeat within a page identify nothing, and tell nothing.
+   */
+  #noticeShift({ items: { keys, byEventId } }: Page): void {
+    const before = this.#before;
+    const shifted = byEventId && keys.length > 0 && before.includes(keys[0] as number);
+    if (shifted && new Set(before).size === before.length) this.move();
+    this.#before = keys;
+  }
+
+  /** Everything is read once more from the first page on. */
+  startAgain(): void {
+    this.move();
+    this.#torn = false;
+    this.#atStart = true;
+  }
+
+  /** From here on items are told apart: offsets do not line up any more, or pages are read again. */
+  move(): void {
+    this.#known ??= this.#ledger.lookup();
+  }
+}
+
+/** The count of the whole collection, where it can be that: some services put the page's own size there. */
+export function totalOf(page: Page): number | undefined {
+  if (page.count === undefined || page.count < page.items.count) return undefined;
+  return page.count === page.items.count && page.next ? undefined : page.count;
+}
+
+function cut(items: IdentifiedItems, limit: number): IdentifiedItems {
+  if (items.count <= limit) return items;
+  const { bytes, spans, keys, byEventId } = items;
+  return {
+    bytes,
+    byEventId,
+    spans: spans.subarray(0, limit * 2),
+    keys: keys.subarray(0, limit),
+    count: limit,
+  };
+}
+
+/** The items whose keys are not among those known. */
+export function without(items: IdentifiedItems, known: ReadonlySet<number>): IdentifiedItems {
+  const { bytes, spans, keys, byEventId, count } = items;
+  const kept: number[] = [];
+  for (let index = 0; index < count; index++) if (!known.has(keys[index] as number)) kept.push(index);
+  if (kept.length === count) return items;
+  return {
+    bytes,
+    byEventId,
+    spans: Uint32Array.from(
+      kept.flatMap((index) => [spans[index * 2] as number, spans[index * 2 + 1] as number]),
+    ),
+    keys: Float64Array.from(kept.map((index) => keys[index] as number)),
+    count: kept.length,
+  };
+}
+
+const CHUNK = 65_536;
+
+/** The keys of every item printed so far, 8 bytes each, so that a result which moved can be mended without repeating one. */
+export class Ledger {
+  #chunks: Float64Array[] = [];
+  #used = CHUNK;
+  size = 0;
+
+  add(keys: Float64Array): void {
+    for (const key of keys) {
+      if (this.#used === CHUNK) {
+        this.#chunks.push(new Float64Array(CHUNK));
+        this.#used = 0;
+      }
+      (this.#chunks.at(-1) as Float64Array)[this.#used++] = key;
+    }
+    this.size += keys.length;
+  }
+
+  /** All keys, to look them up in; built when a result turns out to have moved, which few do. */
+  lookup(): Set<number> {
+    const set = new Set<number>();
+    this.#chunks.forEach((chunk, index) => {
+      const used = index === this.#chunks.length - 1 ? this.#used : CHUNK;
+      for (let at = 0; at < used; at++) set.add(chunk[at] as number);
+    });
+    return set;
+  }
+}

@@ -1,0 +1,141 @@
+import type { Context } from '../../context.ts';
+import { ServiceError, UnreachableError, UsageError } from '../../errors.ts';
+import type { Service } from '../../http/service.ts';
+import { compareInstants, type Instant, instantAt } from '../../items/instant.ts';
+import { pageOf } from '../../items/item-texts.ts';
+import type { ItemPage, ItemWriter } from '../../items/items.ts';
+import { durationText } from '../../settings/flag-values.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
+import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import { type Query, searchUrl } from '../event-query.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import { type FilterFlags, filterQueries } from '../filter-flags.ts';
+import { Follower } from './watch-follower.ts';
+
+export interface WatchRun {
+  readonly follower: Follower;
+  readonly writer: ItemWriter;
+  /** Milliseconds between the end of a poll and the next. */
+  readonly interval: number;
+  readonly limit: number;
+  readonly context: Pick<Context, 'clock' | 'signal'>;
+  readonly reporter: Reporter;
+}
+
+/** Waits longer than this are made of several, so that the wall clock is looked at: timers stand still in sleep. */
+const NAP = 5000;
+/** A nap that took this much longer was a sleeping machine. */
+const SLEPT = 30_000;
+
+/** Prints new events until `limit` are printed, the watch ends or the signal aborts. Outages are told and outlived. */
+export async function runWatch(run: WatchRun): Promise<void> {
+  const { follower, interval, limit, context, reporter } = run;
+  let printed = 0;
+  let trouble = false;
+  while (printed < limit) {
+    try {
+      for await (const items of reading(follower.poll())) {
+        const { length } = items.slice(0, limit - printed);
+        const texts = items.slice(0, length).map(({ bytes, start, end }) => bytes.subarray(start, end));
+        if (length > 0) await run.writer.write(pageOf(texts));
+        printed += length;
+        if (printed >= limit) return;
+      }
+      if (trouble) reporter.notice('the service answers again; everything since was caught up');
+      trouble = false;
+    } catch (error) {
+      if (!(error instanceof Outage)) throw error;
+      context.signal.throwIfAborted();
+      if (!trouble) {
+        const { message } = error.reason;
+        reporter.warning(`${message}; watching on, trying again every ${durationText(interval)}`);
+      }
+      trouble = true;
+    }
+    if (follower.ended) return;
+    await wait(interval, context, reporter);
+  }
+}
+
+/** What a later poll may find mended. A refused sign-in is not. */
+class Outage extends Error {
+  readonly reason: Error;
+  constructor(reason: Error) {
+    super(reason.message);
+    this.reason = reason;
+  }
+}
+
+/** Tells failures of the service from those of printing. */
+async function* reading<Items>(polls: AsyncGenerator<Items>): AsyncGenerator<Items> {
+  try {
+    for (;;) {
+      const { done, value } = await polls.next();
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw error instanceof ServiceError || error instanceof UnreachableError ? new Outage(error) : error;
+  } finally {
+    await polls.return(undefined);
+  }
+}
+
+async function wait(
+  interval: number,
+  { clock, signal }: WatchRun['context'],
+  reporter: Reporter,
+): Promise<void> {
+  const due = clock.now() + interval;
+  for (let rest = interval; rest > 0 && clock.now() < due; rest -= NAP) {
+    const before = clock.now();
+    await clock.sleep(Math.min(NAP, rest), signal);
+    const slept = clock.now() - before - Math.min(NAP, rest);
+    if (slept > SLEPT)
+      reporter.notice(`the machine slept for ${durationText(Math.round(slept / 1000) * 1000)}; catching up`);
+  }
+}
+
+/** Some 10 MB of events. */
+const MOST = 20_000;
+/** Earlier events that show how wide a table's columns have to be. */
+const SAMPLE = 100;
+
+interface Following {
+  readonly overlap: number;
+  readonly concurrency: number;
+  /** Whether a sample of earlier events is wanted. */
+  readonly sampled: boolean;
+}
+
+/**
+ * Asks the service once, for its time and for whether it answers at all: what is wrong now is an error now. Throws
+ * `UsageError` where the flags leave nothing to watch.
+ */
+export async function startFollowing(
+  service: Service,
+  flags: FilterFlags,
+  { overlap, concurrency, sampled }: Following,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): Promise<{ follower: Follower; sample: ItemPage }> {
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const fetchPage = pageFetcher(service, clock, onRetry);
+  const { baseUrl } = service;
+  const [first] = filterQueries(flags, clock.now());
+  const count = sampled ? SAMPLE : 1;
+  const { page, serviceTime } = await fetchPage(
+    searchUrl(baseUrl, first as Query, { start: 1, count }),
+    signal,
+  );
+  const now = serviceTime ?? clock.now();
+  const queries = filterQueries(flags, now);
+  const { after, before } = queries[0] as Query;
+  const start = after ?? (instantAt(now) as Instant);
+  if (before && compareInstants(start, before) >= 0)
+    throw new UsageError(`--before: ${before.text} has passed: the service's time is ${start.text}`);
+  const follower = new Follower(
+    { queries, start, before, overlap, most: MOST },
+    { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },
+  );
+  return { follower, sample: page.items };
+}

@@ -1,0 +1,29 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/**
+ * Makes a folder, and those above it that are missing, for the user alone unless `mode` says otherwise; one that is
+ * there stays as it is. Throws the system's error. Node's own `recursive` never ends on a file system that refuses new
+ * names with ENOENT, as /proc does.
+ */
+export function makeFolder(folder: string, mode = 0o700): void {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
+    const parent = path.dirname(folder);
+    // A drive that is not there is its own parent.
+    if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw error;
+    makeFolder(parent, mode);
+    makeFolder(folder, mode);
+  }
+}
+
+/** Makes an empty folder that nobody else can read. */
+export async function temporaryFolder(prefix: string): Promise<{ path: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(path.join(tmpdir(), prefix));
+  return { path: folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}

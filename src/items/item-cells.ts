@@ -1,0 +1,47 @@
+import type { FieldPath } from './field-path.ts';
+import type { ItemPage } from './items.ts';
+import { createCursor, MISSING } from './json-cursor.ts';
+
+/** Makes a cell of the JSON value between two offsets. */
+export type CellOf = (bytes: Buffer, start: number, end: number) => string;
+
+/**
+ * Reads rows of cells from pages; what an item lacks is `missing`. `onStranger` is told once about a value that no
+ * column shows, by its member's name.
+ */
+export function createRowReader(
+  columns: readonly FieldPath[],
+  cellOf: CellOf,
+  missing: string,
+  onStranger?: (name: string) => void,
+): (page: ItemPage) => string[][] {
+  let watching = onStranger !== undefined;
+  const report = (name: string) => {
+    if (watching) onStranger?.(name);
+    watching = false;
+  };
+  const cursor = createCursor(
+    columns,
+    onStranger && ((bytes, start, end) => watching && report(bytes.toString('utf8', start, end))),
+  );
+  // Beside columns of members, the item itself is shown only where it has none.
+  const itself = columns.findIndex(({ steps }) => steps.length === 0);
+  const mixed = itself >= 0 && columns.length > 1;
+  return ({ bytes, spans, count }) => {
+    const rows: string[][] = [];
+    for (let item = 0; item < count; item++) {
+      const at = spans[2 * item] as number;
+      cursor.read(bytes, at);
+      const isObject = bytes[at] === 0x7b;
+      if (mixed && isObject) cursor.starts[itself] = MISSING;
+      if (itself < 0 && !isObject) report('an item that is no object');
+      rows.push(
+        columns.map((_, column) => {
+          const start = cursor.starts[column] as number;
+          return start === MISSING ? missing : cellOf(bytes, start, cursor.ends[column] as number);
+        }),
+      );
+    }
+    return rows;
+  };
+}

@@ -1,0 +1,33 @@
+import type { ItemPage } from './items.ts';
+import { stringEnd, valueEnd } from './json-bytes.ts';
+import { stringText } from './value-text.ts';
+
+/** What a page's items look like, to choose columns by. */
+export interface Members {
+  /** Names in the order of first appearance; true where a value that is neither null nor nested was seen. */
+  readonly names: ReadonlyMap<string, boolean>;
+  /** Whether an item is no object. */
+  readonly bare: boolean;
+}
+
+export function membersOf({ bytes, spans, count }: ItemPage): Members {
+  const names = new Map<string, boolean>();
+  let bare = false;
+  for (let item = 0; item < count; item++) {
+    let index = spans[2 * item] as number;
+    if (bytes[index] !== 0x7b) {
+      bare = true;
+      continue;
+    }
+    if (bytes[index + 1] === 0x7d) continue;
+    do {
+      const nameEnd = stringEnd(bytes, index + 1);
+      const name = stringText(bytes, index + 1, nameEnd);
+      const first = bytes[nameEnd + 1];
+      const scalar = first !== 0x7b && first !== 0x5b && first !== 0x6e;
+      if (scalar || !names.has(name)) names.set(name, scalar);
+      index = valueEnd(bytes, nameEnd + 1);
+    } while (bytes[index] === 0x2c);
+  }
+  return { names, bare };
+}

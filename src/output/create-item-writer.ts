@@ -1,0 +1,32 @@
+import type { ItemWriter } from '../items/items.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import type { FormatOptions, ItemContext } from './item-writer.ts';
+
+/** The writer of a format; each format's libraries are loaded when it is the one asked for. */
+export async function createItemWriter(
+  options: FormatOptions,
+  context: ItemContext,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const { stdout } = context;
+  const { fields, jq } = options;
+  if (jq !== undefined) {
+    const { createJqWriter } = await import('./jq-items.ts');
+    return createJqWriter({ program: jq, fields, perItem: options.format === 'ndjson' }, stdout, reporter);
+  }
+  switch (options.format) {
+    case 'json':
+    case 'ndjson': {
+      const { createJsonWriter } = await import('./json-items.ts');
+      return createJsonWriter(options.format, fields, stdout);
+    }
+    case 'csv': {
+      const { createCsvWriter } = await import('./csv-items.ts');
+      return createCsvWriter(options, stdout, reporter);
+    }
+    case 'table': {
+      const { createTableWriter } = await import('./table-items.ts');
+      return createTableWriter(options, stdout, reporter);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { Context } from '../context.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import type { ItemPage, ListKind } from '../items/items.ts';
+
+export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
+
+export interface FormatOptions {
+  readonly format: FormatName;
+  /** Those fields alone, in that order. */
+  readonly fields?: readonly FieldPath[];
+  /** A jq program that runs over the JSON output. */
+  readonly jq?: string;
+  /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
+  readonly csvRaw?: boolean;
+  /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
+  readonly sample?: ItemPage;
+  readonly list: ListKind;
+}
+
+export type ItemContext = Pick<Context, 'stdout' | 'environment'>;

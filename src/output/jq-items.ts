@@ -1,0 +1,172 @@
+import type { Output } from '../context.ts';
+import { ServiceError, UsageError } from '../errors.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { toLines } from '../items/item-texts.ts';
+import type { ItemPage, ItemWriter } from '../items/items.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
+import type { ItemContext } from './item-writer.ts';
+import { createPicker } from './json-items.ts';
+
+export interface JqOptions {
+  readonly program: string;
+  /** Picked before the program runs. */
+  readonly fields: readonly FieldPath[] | undefined;
+  /** Runs the program on each item as its page arrives (memory stays flat), instead of once on the array of all. */
+  readonly perItem: boolean;
+}
+
+/** What the library's WebAssembly memory grows to, in bytes. An array of some 50 MB is what jq can hold in it. */
+const MEMORY = 256 * 2 ** 20;
+/** Failures told beside the first: a program that fails on one item of a page may fail on all. */
+const SHOWN = 3;
+/** jq's exit code for a program that does not compile. */
+const NOT_COMPILED = 3;
+
+/**
+ * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal indented, as
+ * `gh --jq` does. Throws `UsageError` for a program that does not compile. On the array of all items it holds them
+ * all, and an aborted read prints nothing: the result of a part would be wrong.
+ */
+export async function createJqWriter(
+  options: JqOptions,
+  stdout: Output,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const jq = await checkProgram(options.program);
+  const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
+  const pick = options.fields && createPicker(options.fields);
+  const linesOf = (page: ItemPage) => toLines(pick ? pick(page) : page);
+
+  const run = async (input: string) => {
+    const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input, options.program, flags));
+    if (text !== '') {
+      const raw = withRawStrings(text);
+      await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
+    }
+    // Its exit code is that of the last item alone.
+    if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failed(stderr);
+    if (stderr !== '') reporter.notice(stderr.trimEnd());
+  };
+  if (options.perItem) {
+    return {
+      write: async (page) => {
+        if (page.count > 0) await run(linesOf(page).toString());
+      },
+      end: async () => {},
+      abort: async () => {},
+    };
+  }
+  const pages: Buffer[] = [];
+  let size = 0;
+  return {
+    keepsPages: true,
+    write: async (page) => {
+      if (page.count === 0) return;
+      const lines = linesOf(page);
+      size += lines.length;
+      if (size > MEMORY) throw tooLarge();
+      pages.push(lines);
+    },
+    end: async () => run(evaluate(() => arrayOf(pages))),
+    abort: async () => {},
+  };
+}
+
+/** Compiles the program without running it. Throws `UsageError` where that fails. */
+export async function checkProgram(program: string) {
+  const { loadJq } = await import('jq-wasm');
+  const jq = await loadJq();
+  // Without input it is never run.
+  const { stderr, exitCode } = evaluate(() => jq.raw('', program, ['--']));
+  if (exitCode === NOT_COMPILED) throw notCompiled(program, stderr);
+  return jq;
+}
+
+/**
+ * What `--raw-output` would print. The library trims its output, so jq prints JSON: there, a line that begins with a
+ * quote is a whole string, since what lies inside an array or an object is indented or on its line.
+ */
+function withRawStrings(text: string): string {
+  const lines = text.split('\n').map((line) => (line.startsWith('"') ? (JSON.parse(line) as string) : line));
+  return `${lines.join('\n')}\n`;
+}
+
+/** One array of all items; a raw line feed stands nowhere but behind an item. */
+function arrayOf(pages: readonly Buffer[]): string {
+  const lines = Buffer.concat(pages).toString().trimEnd();
+  return `[${lines.replaceAll('\n', ',')}]`;
+}
+
+function evaluate<Result>(step: () => Result): Result {
+  // The library writes to the console when its memory is full; the error below says it in words.
+  const { error: print } = console;
+  console.error = () => {};
+  try {
+    return step();
+  } catch (cause) {
+    throw tooLarge(cause);
+  } finally {
+    console.error = print;
+  }
+}
+
+function tooLarge(cause?: unknown): ServiceError {
+  return new ServiceError('--jq: the result is too large for jq to hold as one array', {
+    next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',
+    cause,
+  });
+}
+
+function notCompiled(program: string, stderr: string): UsageError {
+  const details = stderr
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^jq: (error: )?/, ''))
+    .filter((line) => !/^\d+ compile errors?$/.test(line));
+  return new UsageError(`--jq: '${program}' is not a jq program`, { details });
+}
+
+function failed(stderr: string): ServiceError {
+  const [first = '', ...rest] = stderr
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^jq: error( \(at [^)]*\))?: /, ''));
+  const more = rest.length > SHOWN ? [`and ${rest.length - SHOWN} more`] : [];
+  return new ServiceError(`--jq: ${first}`, {
+    details: [...rest.slice(0, SHOWN), ...more],
+    next: 'look at one item with --json --limit 1',
+  });
+}
+
+/** Prints one value of our own making as JSON on lines of its own, or what a jq program makes of it. */
+export async function printJson(
+  value: unknown,
+  jq: string | undefined,
+  context: ItemContext,
+  reporter: Reporter,
+): Promise<void> {
+  if (jq === undefined) {
+    const text = `${jsonText(value)}\n`;
+    await context.stdout.write(context.stdout.isTerminal ? terminalSafe(text) : text);
+    return;
+  }
+  const { createJqWriter } = await import('./jq-items.ts');
+  const bytes = Buffer.from(JSON.stringify(value));
+  const spans = Uint32Array.of(0, bytes.length);
+  const writer = await createJqWriter(
+    { program: jq, fields: undefined, perItem: true },
+    context.stdout,
+    reporter,
+  );
+  await writer.write({ bytes, spans, count: 1 });
+  await writer.end();
+}
+
+/** A flat object on one line, anything deeper indented. */
+function jsonText(value: unknown): string {
+  const nested = Object.values(value as object).some(
+    (member) => member !== null && typeof member === 'object',
+  );
+  return JSON.stringify(value, undefined, nested ? 2 : undefined);
+}

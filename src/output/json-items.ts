@@ -1,0 +1,92 @@
+import type { Output } from '../context.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { toLines } from '../items/item-texts.ts';
+import type { ItemPage, ItemWriter } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
+
+/**
+ * JSON output, each item its own bytes (or the `fields` picked from them): one array with an item a line, or with
+ * `ndjson` an item a line and nothing else. One write a page, and no text is decoded unless for a terminal.
+ */
+export function createJsonWriter(
+  format: 'json' | 'ndjson',
+  fields: readonly FieldPath[] | undefined,
+  stdout: Output,
+): ItemWriter {
+  const pick = fields && createPicker(fields);
+  const print = (bytes: Buffer) => stdout.write(stdout.isTerminal ? terminalSafe(bytes.toString()) : bytes);
+  if (format === 'ndjson') {
+    return {
+      write: async (page) => {
+        if (page.count > 0) await print(toLines(pick ? pick(page) : page));
+      },
+      end: async () => {},
+      abort: async () => {},
+    };
+  }
+  let opened = false;
+  const close = () => stdout.write(opened ? '\n]\n' : '[]\n');
+  return {
+    write: async (page) => {
+      if (page.count === 0) return;
+      const text = toElements(pick ? pick(page) : page, opened ? ',\n' : '[\n');
+      opened = true;
+      await print(text);
+    },
+    end: close,
+    abort: () => close().catch(() => undefined),
+  };
+}
+
+const NEWLINE = 0x0a;
+
+/** The items as elements of an array, one a line: `lead`, then the items with a comma and a line feed between. */
+function toElements({ bytes, spans, count }: ItemPage, lead: string): Buffer {
+  const length = (spans[2 * count - 1] as number) - (spans[0] as number);
+  const text = Buffer.allocUnsafe(lead.length + length + count);
+  let to = text.write(lead, 'latin1');
+  for (let index = 0; index < count; index++) {
+    if (index > 0) {
+      text[to++] = 0x2c;
+      text[to++] = NEWLINE;
+    }
+    to += bytes.copy(text, to, spans[2 * index] as number, spans[2 * index + 1] as number);
+  }
+  return text.subarray(0, to);
+}
+
+const NULL = Buffer.from('null');
+
+/**
+ * Makes the items of a page objects that hold the fields alone, in their order, named as typed. A value is the
+ * item's own text of it; one that is missing is `null`, so that every line has every member.
+ */
+export function createPicker(fields: readonly FieldPath[]): (page: ItemPage) => ItemPage {
+  const cursor = createCursor(fields);
+  const leads = fields.map(({ text }, index) =>
+    Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`),
+  );
+  const overhead = leads.reduce((sum, lead) => sum + lead.length + NULL.length, 2);
+  return ({ bytes, spans, count }) => {
+    // A value can be asked for under several paths, and a path inside another: room is found as the items are read.
+    let room = Buffer.allocUnsafe(count * overhead + bytes.length);
+    const moved = new Uint32Array(2 * count);
+    let to = 0;
+    for (let index = 0; index < count; index++) {
+      cursor.read(bytes, spans[2 * index] as number);
+      const needed = to + overhead + cursor.foundLength();
+      if (needed > room.length) room = Buffer.concat([room.subarray(0, to)], 2 * needed);
+      moved[2 * index] = to;
+      for (let field = 0; field < leads.length; field++) {
+        to += (leads[field] as Buffer).copy(room, to);
+        const start = cursor.starts[field] as number;
+        to += start === MISSING ? NULL.copy(room, to) : bytes.copy(room, to, start, cursor.ends[field]);
+      }
+      room[to++] = 0x7d;
+      moved[2 * index + 1] = to;
+      room[to++] = 0x2c;
+    }
+    return { bytes: room, spans: moved, count };
+  };
+}

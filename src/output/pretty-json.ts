@@ -1,0 +1,83 @@
+import type { Output } from '../context.ts';
+import type { ItemWriter } from '../items/items.ts';
+import { valueEnd } from '../items/json-bytes.ts';
+import { valueText } from '../items/value-text.ts';
+import type { Palette } from '../terminal/palette.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { coloredStatus } from './table-cell.ts';
+
+/** Levels that are indented; deeper ones stay at this column, or a hostile text would grow with its depth's square. */
+const DEEPEST = 40;
+const OPENERS = new Set([0x7b, 0x5b]);
+
+/**
+ * A JSON value without white space between tokens as indented lines for a terminal, each token the service's own text:
+ * numbers, escapes and duplicate keys stay what they are, characters that act on a terminal become escapes.
+ */
+export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette): string {
+  const lines: string[] = [];
+  let line = '';
+  let depth = 0;
+  const breakLine = () => {
+    lines.push(line);
+    line = '  '.repeat(Math.min(depth, DEEPEST));
+  };
+  const token = (from: number, to: number) => terminalSafeLine(bytes.toString('utf8', from, to));
+  let name = '';
+  for (let at = start; at < end; ) {
+    const byte = bytes[at] as number;
+    if (OPENERS.has(byte)) {
+      // `]` and `}` stand two behind `[` and `{` in ASCII.
+      if (bytes[at + 1] === byte + 2) {
+        line += byte === 0x7b ? '{}' : '[]';
+        at += 2;
+        continue;
+      }
+      line += String.fromCharCode(byte);
+      depth++;
+      at++;
+      breakLine();
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth--;
+      breakLine();
+      line += String.fromCharCode(byte);
+      at++;
+    } else if (byte === 0x2c) {
+      line += ',';
+      at++;
+      breakLine();
+    } else {
+      const to = valueEnd(bytes, at);
+      if (byte === 0x22 && bytes[to] === 0x3a) {
+        name = valueText(bytes, at, to);
+        line += `${palette.accent(token(at, to))}: `;
+        at = to + 1;
+        continue;
+      }
+      line += colored(token(at, to), byte, name, valueText(bytes, at, to), palette);
+      at = to;
+    }
+  }
+  lines.push(line);
+  return lines.join('\n');
+}
+
+function colored(token: string, first: number, name: string, text: string, palette: Palette): string {
+  if (first === 0x22) return /status$/i.test(name) ? coloredStatus(text, token, palette) : token;
+  // Literals and numbers.
+  return first >= 0x61 ? palette.dim(token) : palette.caution(token);
+}
+
+/** Prints items as indented JSON, one below the other. */
+export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {
+  return {
+    write: async ({ bytes, spans, count }) => {
+      for (let item = 0; item < count; item++) {
+        const text = prettyJson(bytes, spans[2 * item] as number, spans[2 * item + 1] as number, palette);
+        await stdout.write(`${text}\n`);
+      }
+    },
+    end: async () => {},
+    abort: async () => {},
+  };
+}

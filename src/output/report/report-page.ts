@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { ReportData, SubscriptionTally } from '../../events/report-data.ts';
+import { failureRate, type Stats } from '../../events/statistics.ts';
+import { grouped, percent } from '../../terminal/numbers-text.ts';
+import { timeLabels, UNLISTED } from '../statistics-text.ts';
+import { failuresTable } from './failures-table.ts';
+import { Html, html, shortened } from './html.ts';
+import { type Rank, rankChart } from './rank-chart.ts';
+import { script } from './report-script.ts';
+import { style } from './report-style.ts';
+import { timeChart } from './time-chart.ts';
+
+export interface ReportFacts {
+  /** Host of the event service. */
+  readonly host: string;
+  /** The filters as typed, each a flag and its value; none where there were none. */
+  readonly filters: readonly string[];
+  readonly generatedAt: Date;
+  readonly version: string;
+  /** Rows of the table at most. */
+  readonly limit: number;
+}
+
+const NAME = 200;
+const RANKS = 15;
+
+/** A page about failed deliveries as one HTML document that asks nothing of the network and runs no script but its own. */
+export function reportPage(data: ReportData, facts: ReportFacts): string {
+  const { window, stats, subscriptions, failures } = data;
+  const { table, shown } = failuresTable(failures, facts.limit);
+  const failed = stats?.failed ?? undefined;
+  const title = `Failed deliveries, ${facts.host}`;
+  const period = `${window.after.text} to ${window.before.text} (UTC)`;
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${new Html(policy)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p class="lead">${lead(stats, shown)}</p>
+<dl>
+<dt>Period</dt><dd>${period}</dd>
+<dt>Filters</dt><dd>${facts.filters.length > 0 ? shortened(facts.filters.join(' '), 1000) : 'none'}</dd>
+<dt>Generated</dt><dd>${facts.generatedAt.toISOString()} by hooktrail ${facts.version}</dd>
+</dl>
+${stats && stats.total > 0 ? overTime(stats) : ''}
+${stats && (failed ?? 0) > 0 ? byType(stats) : ''}
+${subscriptions.some(({ subscriptionId, failed }) => subscriptionId && failed > 0) ? bySubscription(subscriptions) : ''}
+${shown > 0 ? latest(table, shown, failed) : ''}
+</main>
+${shown > 0 ? html`<script>${new Html(script)}</script>` : ''}
+</body>
+</html>
+`.text;
+}
+
+function lead(stats: Stats | undefined, shown: number): Html {
+  if (!stats) {
+    return shown > 0
+      ? html`<strong>${grouped(shown)} failed</strong> (the service gives no counts: these are the latest, there may be more)`
+      : html`No failed deliveries.`;
+  }
+  if (stats.total === 0) return html`No events in this period.`;
+  if (!stats.failed)
+    return html`No failed deliveries: ${stats.total === 1 ? 'the one event was' : `all ${grouped(stats.total)} events were`} delivered.`;
+  const rate = failureRate(stats);
+  return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong>${rate === null ? '' : ` (${percent(rate)})`}.`;
+}
+
+function overTime(stats: Stats): Html {
+  const label = timeLabels(stats.buckets);
+  return html`<section>
+<h2>Over time</h2>
+${timeChart(stats)}
+<details><summary>Numbers</summary>
+<table><thead><tr><th scope="col">from (UTC)</th><th scope="col" class="number">failed</th><th scope="col" class="number">events</th></tr></thead>
+<tbody>${stats.buckets.map((bucket) => html`<tr><td>${label(bucket)}</td><td class="number">${grouped(bucket.failed ?? 0)}</td><td class="number">${grouped(bucket.total)}</td></tr>`)}</tbody></table>
+</details>
+</section>`;
+}
+
+function byType({ types }: Stats): Html {
+  const ranks = types
+    .filter(({ failed }) => failed)
+    .map((type): Rank => {
+      const rate = failureRate(type);
+      const note = rate === null ? {} : { note: `${percent(rate)} of ${grouped(type.total)}` };
+      return { name: type.eventType ?? UNLISTED, value: type.failed as number, ...note };
+    })
+    .sort((a, b) => b.value - a.value);
+  return section('By type', ranks);
+}
+
+function bySubscription(subscriptions: readonly SubscriptionTally[]): Html {
+  const ranks = subscriptions
+    .filter(({ failed }) => failed > 0)
+    .map(({ subscriptionId, failed }) => ({ name: subscriptionId ?? '(others)', value: failed }));
+  return section('By subscription', ranks);
+}
+
+function section(title: string, ranks: readonly Rank[]): Html {
+  if (ranks.length === 0) return html``;
+  const more = ranks.length - RANKS;
+  return html`<section>
+<h2>${title}</h2>
+${rankChart(title, ranks.slice(0, RANKS))}
+${more > 0 ? html`<p class="muted">and ${more} more with fewer failures</p>` : ''}
+<details><summary>Numbers</summary>
+<table><thead><tr><th scope="col">name</th><th scope="col" class="number">failed</th><th scope="col">share</th></tr></thead>
+<tbody>${ranks.map(({ name, value, note }) => html`<tr><td><bdi>${shortened(name, NAME)}</bdi></td><td class="number">${grouped(value)}</td><td>${note ?? ''}</td></tr>`)}</tbody></table>
+</details>
+</section>`;
+}
+
+function latest(table: Html, shown: number, failed: number | undefined): Html {
+  const isPart = failed !== undefined && failed > shown;
+  return html`<section>
+<h2>Latest failures</h2>
+<p class="muted">${isPart ? `The latest ${grouped(shown)} of ${grouped(failed)}; --limit shows more.` : `${grouped(shown)} ${shown === 1 ? 'event' : 'events'}.`}</p>
+<div class="controls" id="controls" hidden>
+<label for="filter">Filter</label> <input id="filter" type="search" autocomplete="off" spellcheck="false" placeholder="any words of the event">
+<span id="shown" role="status" aria-live="polite"></span>
+</div>
+${table}
+</section>`;
+}

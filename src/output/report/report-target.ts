@@ -1,0 +1,59 @@
+import { access, constants, realpath, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ServiceError, UsageError } from '../../errors.ts';
+import { replaceFile } from '../../files/replace-file.ts';
+
+/** Throws `UsageError` where the page could not be written, before anything is asked of the service. */
+export async function checkTarget(file: string, isOpened: boolean): Promise<void> {
+  if (file === '-') {
+    if (isOpened) throw new UsageError('--open: a page on standard output cannot be shown: name a file');
+    return;
+  }
+  // The system opens a file with the program of its ending: with another one that might run it.
+  if (isOpened && !/\.html?$/i.test(file))
+    throw new UsageError(
+      `--open: '${file}' does not end in .html, so the system would not show it as a page`,
+    );
+  if (await isDevice(file)) return;
+  const folder = path.dirname(path.resolve(file));
+  const found = await stat(folder).catch(() => undefined);
+  if (!found)
+    throw new UsageError(`the folder ${folder} does not exist`, { next: 'make it, or name another file' });
+  if (!found.isDirectory()) throw new UsageError(`${folder} is not a folder`, { next: 'name another file' });
+  if ((await stat(file).catch(() => undefined))?.isDirectory())
+    throw new UsageError(`${file} is a folder`, {
+      next: `name a file, such as ${path.join(file, 'report.html')}`,
+    });
+  try {
+    await access(folder, constants.W_OK);
+  } catch (error) {
+    throw new UsageError(`the folder ${folder} cannot be written: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Writes the page; a file of that name is replaced at once or not at all, a pipe or a device takes it as it comes. */
+export async function writeReport(file: string, text: string): Promise<void> {
+  try {
+    if (await isDevice(file)) await writeFile(file, text);
+    else await replaceFile(await realpath(file).catch(() => path.resolve(file)), text);
+  } catch (error) {
+    throw new ServiceError(`${file} could not be written: ${(error as Error).message}`, {
+      next: 'free some space, or name another file',
+      cause: error,
+    });
+  }
+}
+
+/** Whether something is there that a file must not take the place of. */
+async function isDevice(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && !found.isFile() && !found.isDirectory();
+}
+
+/** The address under which a browser finds the file, whatever characters its path has. */
+export function fileUrl(file: string): URL {
+  return pathToFileURL(path.resolve(file));
+}

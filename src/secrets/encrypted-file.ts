@@ -1,0 +1,108 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  randomBytes,
+  type ScryptOptions,
+  scrypt,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+
+/**
+ * The format: magic, scrypt's log2 N, r and p, salt, then nonce, tag and ciphertext of AES-256-GCM, then SHA-256 of all of
+ * it. The header is authenticated with the ciphertext. The checksum tells an accident from a wrong passphrase; it proves nothing.
+ */
+const MAGIC = Buffer.from('hooktrail-secrets-1\n');
+const SALT = 16;
+const HEADER = MAGIC.length + 3 + SALT;
+const CHECKSUM = 32;
+
+/**
+ * OWASP's password storage cheat sheet lists these as equal in strength to N=2^17, r=8, p=1. They take 32 MiB instead of
+ * 128, which matters when forty commands start at once.
+ */
+const PARAMETERS = { logN: 15, r: 8, p: 3 };
+
+const derive = promisify(scrypt) as (
+  passphrase: string,
+  salt: Uint8Array,
+  length: number,
+  options: ScryptOptions,
+) => Promise<Buffer>;
+
+/** A key together with the header it was derived by, so that the next write need not derive it again. */
+export interface FileKey {
+  readonly header: Buffer;
+  readonly key: Buffer;
+}
+
+export type Damage = 'truncated' | 'damaged' | 'other-format';
+
+export async function newFileKey(passphrase: string): Promise<FileKey> {
+  const { logN, r, p } = PARAMETERS;
+  const header = Buffer.concat([MAGIC, Buffer.from([logN, r, p]), randomBytes(SALT)]);
+  return { header, key: await deriveKey(passphrase, header) };
+}
+
+export async function fileKey(passphrase: string, file: Buffer): Promise<FileKey> {
+  const header = file.subarray(0, HEADER);
+  return { header, key: await deriveKey(passphrase, header) };
+}
+
+export function encryptFile({ header, key }: FileKey, plaintext: string, binding: string): Buffer {
+  const sealed = seal(key, Buffer.from(plaintext), Buffer.concat([header, Buffer.from(binding)]));
+  const content = Buffer.concat([header, sealed]);
+  return Buffer.concat([content, checksum(content)]);
+}
+
+/** Undefined where the key is wrong or the file was altered by someone who mended the checksum. */
+export function decryptFile({ header, key }: FileKey, file: Buffer, binding: string): string | undefined {
+  const sealed = file.subarray(HEADER, -CHECKSUM);
+  return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
+}
+
+/** What is wrong with a file, as far as it can be told without the passphrase. */
+export function damageOf(file: Buffer): Damage | undefined {
+  const magic = file.subarray(0, MAGIC.length);
+  if (!magic.equals(MAGIC.subarray(0, magic.length))) return 'other-format';
+  if (file.length < HEADER + CHECKSUM) return 'truncated';
+  const content = file.subarray(0, -CHECKSUM);
+  if (!checksum(content).equals(file.subarray(-CHECKSUM))) return 'damaged';
+  const [logN = 0, r, p = 0] = file.subarray(MAGIC.length);
+  // A crafted header must not buy itself all memory or an hour of computing.
+  return logN >= 13 && logN <= 17 && r === 8 && p >= 1 && p <= 10 ? undefined : 'other-format';
+}
+
+async function deriveKey(passphrase: string, header: Buffer): Promise<Buffer> {
+  const [logN = 0, r = 0, p = 0] = header.subarray(MAGIC.length);
+  const N = 2 ** logN;
+  return await derive(passphrase, header.subarray(MAGIC.length + 3), 32, { N, r, p, maxmem: 256 * N * r });
+}
+
+function checksum(content: Buffer): Buffer {
+  return createHash('sha256').update(content).digest();
+}
+
+const IV = 12;
+const TAG = 16;
+
+/** AES-256-GCM with a random 96-bit nonce (NIST SP 800-38D, section 8.2.2): nonce, tag, ciphertext. */
+export function seal(key: Buffer, plaintext: Uint8Array, authenticated: Uint8Array): Buffer {
+  const iv = randomBytes(IV);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(authenticated);
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
+}
+
+/** Undefined where the key is another, or anything was changed. */
+export function unseal(key: Buffer, sealed: Buffer, authenticated: Uint8Array): Buffer | undefined {
+  if (sealed.length < IV + TAG) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV), { authTagLength: TAG })
+    .setAAD(authenticated)
+    .setAuthTag(sealed.subarray(IV, IV + TAG));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(IV + TAG)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import { UsageError } from '../errors.ts';
+
+/** A parser for a flag that takes a whole number of a range; throws `UsageError` that names the flag. */
+export function wholeNumber(
+  flag: string,
+  lowest: number,
+  highest = Number.MAX_SAFE_INTEGER,
+): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= lowest && value <= highest) return value;
+    const accepted =
+      highest === Number.MAX_SAFE_INTEGER
+        ? `a whole number of at least ${lowest}`
+        : `a whole number from ${lowest} to ${highest}`;
+    throw new UsageError(`${flag}: '${text}' is not accepted: ${accepted}`);
+  };
+}
+
+/** A parser for a flag that takes a share from 0 to 1. */
+export function share(flag: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
+    throw new UsageError(`${flag}: '${text}' is not accepted: a share from 0 to 1, such as 0.05`);
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+/** What Node's timers can wait. */
+const LONGEST_WAIT = 2_147_483_647;
+
+/**
+ * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. Without `highest`
+ * it is one that a timer can wait; `Infinity` takes any.
+ */
+export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): (text: string) => number {
+  return (text) => {
+    const match = /^(\d{1,9})(ms|[smhdw])$/.exec(text);
+    const value = match ? Number(match[1]) * (UNITS[match[2] as string] as number) : Number.NaN;
+    if (value >= lowest && value <= highest) return value;
+    const to = highest === LONGEST_WAIT ? ' to 24d' : ' on';
+    throw new UsageError(
+      `${flag}: '${text}' is not accepted: a length of time such as 15s, 2m or 1h, from ${durationText(lowest)}${to}`,
+    );
+  };
+}
+
+/** A length of time in the largest unit that keeps it whole: `90s`, `2m`, `1h`. */
+export function durationText(milliseconds: number): string {
+  for (const name of ['d', 'h', 'm', 's']) {
+    const size = UNITS[name] as number;
+    if (milliseconds >= size && milliseconds % size === 0) return `${milliseconds / size}${name}`;
+  }
+  return milliseconds === 0 ? '0s' : `${milliseconds}ms`;
+}

@@ -1,0 +1,39 @@
+import { type Command, Option } from 'commander';
+import { type SettingName, settingNames } from './setting-names.ts';
+
+/** What `--help` says of each setting and the placeholder of its value. */
+const flagTexts: { readonly [Name in SettingName]: readonly [placeholder: string, text: string] } = {
+  authUrl: ['url', 'the identity provider, where sign-in happens'],
+  baseUrl: ['url', 'the event service'],
+  clientId: ['id', 'the client id assigned to you'],
+  vendor: ['name', 'the vendor of the media type application/vnd.<vendor>.v1+json'],
+  scope: ['scopes', 'the scopes to ask for, separated by spaces (default: event_api offline_access)'],
+  redirectUri: ['url', 'where sign-in returns to (default: http://127.0.0.1:8976/callback)'],
+  issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
+  store: ['where', 'where secrets live: keychain or file (default: keychain)'],
+};
+
+/** Flags that say who signs in and where the result is kept. */
+export function addIdentityFlags(command: Command): Command {
+  return add(command, ['authUrl', 'clientId', 'scope', 'redirectUri', 'issuer', 'store']);
+}
+
+/** Flags that say which event service is asked. */
+export function addServiceFlags(command: Command): Command {
+  return add(command, ['baseUrl', 'vendor']);
+}
+
+/** Flags that override, for one call, where a stored sign-in is looked up and which service is asked. */
+export function addConnectionFlags(command: Command): Command {
+  return add(command, ['authUrl', 'baseUrl', 'clientId', 'vendor'], 'Connection (overrides the profile):');
+}
+
+function add(command: Command, names: readonly SettingName[], group?: string): Command {
+  for (const name of names) {
+    const [placeholder, text] = flagTexts[name];
+    const { flag, variable } = settingNames[name];
+    const option = new Option(`${flag} <${placeholder}>`, `${text} [${variable}]`);
+    command.addOption(group ? option.helpGroup(group) : option);
+  }
+  return command;
+}

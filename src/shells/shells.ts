@@ -1,3 +1,0 @@
-/** The shells that there are completions for. */
-export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
-export type Shell = (typeof shells)[number];

@@ -1,0 +1,95 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Settings } from '../settings/settings.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+
+/** What a redirect has to name to be an answer to our request. */
+export interface Expected {
+  readonly state: string;
+  /** RFC 9207; `none`: not checked. */
+  readonly issuer: string;
+  /** The auth URL as it was typed, where that is what the issuer defaults to: a slash may belong to the provider's own name. */
+  readonly issuerAsTyped?: string | undefined;
+  readonly clientId: string;
+}
+
+/** What the settings have a redirect name. */
+export function expectedOf(settings: Settings): Omit<Expected, 'state'> {
+  const { issuer, clientId } = settings.require('issuer', 'clientId');
+  const isDefault = settings.sourceOf('issuer') === undefined;
+  return { issuer, clientId, issuerAsTyped: isDefault ? settings.textOf('authUrl')?.trim() : undefined };
+}
+
+export type AuthorizationResponse =
+  /** A good answer: its parameters, vouched for in the way the token endpoint's client asks for. */
+  | { readonly kind: 'code'; readonly parameters: URLSearchParams }
+  /** The provider's own answer that there will be no code. */
+  | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
+  /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
+  | { readonly kind: 'foreign'; readonly issuer: string | undefined }
+  /** Anybody's request: it proves nothing. */
+  | { readonly kind: 'stray'; readonly reason: string };
+
+/**
+ * Checks `state`, then `iss`, then `error`, then `code`, so that nothing a stranger sends counts as an answer
+ * (RFC 6749 section 4.1.2, RFC 9207 section 2.4, RFC 9700 section 4.4).
+ */
+export async function checkResponse(
+  parameters: URLSearchParams,
+  expected: Expected,
+): Promise<AuthorizationResponse> {
+  const names = [...parameters.keys()];
+  // RFC 6749 section 3.1: parameters must not be included more than once.
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined) return { kind: 'stray', reason: 'a parameter is there more than once' };
+  if (!sameSecret(parameters.get('state') ?? '', expected.state)) {
+    return { kind: 'stray', reason: 'its state is not the one of this sign-in' };
+  }
+  const issuer = parameters.get('iss') ?? undefined;
+  if (expected.issuer !== 'none' && (issuer === undefined || !isExpected(issuer, expected))) {
+    return { kind: 'foreign', issuer };
+  }
+  const error = parameters.get('error');
+  if (error !== null) {
+    return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
+  }
+  if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
+  return await validated(parameters, expected, issuer);
+}
+
+/** RFC 9207 section 2.4: compared as texts. */
+function isExpected(named: string, { issuer, issuerAsTyped }: Expected): boolean {
+  return named === issuer || named === issuerAsTyped;
+}
+
+/** The library's own check: its token request takes only parameters that passed it. */
+async function validated(
+  parameters: URLSearchParams,
+  { state, clientId, issuer: wanted }: Expected,
+  named: string | undefined,
+): Promise<AuthorizationResponse> {
+  const { validateAuthResponse } = await import('oauth4webapi');
+  const server = {
+    issuer: named ?? 'none',
+    authorization_response_iss_parameter_supported: wanted !== 'none',
+  };
+  try {
+    return {
+      kind: 'code',
+      parameters: validateAuthResponse(server, { client_id: clientId }, parameters, state),
+    };
+  } catch {
+    // What is left: a JARM, implicit or hybrid response, none of which was asked for.
+    return { kind: 'stray', reason: 'it is not the answer to a code request' };
+  }
+}
+
+/** What a redirect named as its issuer, for a message: on one line, whatever it holds. */
+export function issuerText(issuer: string | undefined): string {
+  return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
+}
+
+/** Compares in a time that tells nothing about the secret, whatever the lengths are. */
+export function sameSecret(given: string, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
+}

@@ -1,0 +1,53 @@
+import type { Call } from '../command.ts';
+import { createService, type Service } from '../http/service.ts';
+import type { TokenSource } from '../http/token-source.ts';
+import { traced } from '../http/traced.ts';
+import { createTransport } from '../http/transport.ts';
+import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { givenToken } from './given-token.ts';
+import { openSession } from './session.ts';
+
+/**
+ * Runs `work` with the event service that the settings name, signed in; connections end with it.
+ * Throws `UsageError` where settings are missing, `NotSignedInError` where nothing is stored for them.
+ */
+export async function withService<Result>(
+  { flags, context, reporter }: Call<SettingFlags>,
+  work: (service: Service, settings: Settings) => Promise<Result>,
+): Promise<Result> {
+  const settings = await loadSettings(flags, context);
+  const { baseUrl, vendor } = requiredSettings(settings, givenToken(context.environment) !== undefined);
+  const transport = traced(createTransport(context.environment), reporter, context.clock);
+  try {
+    const tokens = askedEarly(await openSession(settings, context, reporter));
+    transport.prepare(baseUrl);
+    const { clock, signal } = context;
+    return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
+  } finally {
+    await transport.close();
+  }
+}
+
+/** The first token is asked for at once: a keychain takes its time, in which the rest of the command can be loaded. */
+function askedEarly(tokens: TokenSource): TokenSource {
+  let first: Promise<string> | undefined = tokens.accessToken();
+  // Told to whoever needs the token; a command that fails before has its own to say.
+  first.catch(() => undefined);
+  return {
+    async accessToken() {
+      try {
+        return await (first ?? tokens.accessToken());
+      } finally {
+        first = undefined;
+      }
+    },
+    replace: (rejected) => tokens.replace(rejected),
+  };
+}
+
+/** A ready token needs no identity provider; a stored one is found by the provider and the client it belongs to. */
+function requiredSettings(settings: Settings, hasToken: boolean) {
+  return hasToken
+    ? settings.require('baseUrl', 'vendor')
+    : settings.require('authUrl', 'baseUrl', 'clientId', 'vendor');
+}

@@ -1,0 +1,87 @@
+import type { Context } from '../context.ts';
+import { NotSignedInError } from '../errors.ts';
+import { canPrompt, promptText } from '../terminal/prompt.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { checkResponse, type Expected, issuerText } from './authorization-response.ts';
+import type { Answer } from './redirect-listener.ts';
+
+const QUESTION = 'Paste the URL the browser ended up at';
+
+/**
+ * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal: what is forged, foreign or
+ * mistyped does not end the wait. Throws `NotSignedInError` when the input ends first.
+ */
+export async function receivePasted(
+  redirectUri: URL,
+  expected: Expected,
+  context: Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>,
+  lines: Lines,
+  reporter: Reporter,
+): Promise<Answer> {
+  if (!canPrompt(context)) return await receiveLine(redirectUri, expected, lines, reporter);
+  let problem: string | undefined;
+  for (;;) {
+    const text = await promptText(problem ? `${problem}. ${QUESTION}` : QUESTION, context);
+    const checked = await readPasted(text, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = `That URL is not taken: ${checked}`;
+  }
+}
+
+async function receiveLine(redirectUri: URL, expected: Expected, lines: Lines, reporter: Reporter) {
+  let problem: string | undefined;
+  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+    if (line.trim() === '') continue;
+    const checked = await readPasted(line, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = checked;
+    reporter.warning(`the pasted URL is not taken: ${problem}`);
+  }
+  throw new NotSignedInError(`the pasted URL is not taken: ${problem ?? 'there was none'}`, {
+    next: 'sign in again, and paste the whole URL of that very sign-in',
+  });
+}
+
+/** The answer in a pasted URL, or what is wrong with it; the text itself holds the code and is never shown. */
+async function readPasted(text: string, redirectUri: URL, expected: Expected): Promise<Answer | string> {
+  const bare = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
+  if (bare === '') return 'there was none';
+  if (!URL.canParse(bare)) return 'it is not a whole URL';
+  const url = new URL(bare);
+  if (url.origin !== redirectUri.origin || url.pathname !== redirectUri.pathname) {
+    return `it does not begin with ${redirectUri.origin}${redirectUri.pathname}`;
+  }
+  const result = await checkResponse(url.searchParams, expected);
+  if (result.kind === 'stray') return result.reason;
+  if (result.kind !== 'foreign') return result;
+  return `it names ${issuerText(result.issuer)}, not ${expected.issuer} (--issuer changes what is expected)`;
+}
+
+/** Standard input a line at a time: the client secret and the pasted URL may come on the same pipe. */
+export interface Lines {
+  /** The next line without its end; undefined after the last. */
+  next(): Promise<string | undefined>;
+}
+
+/** Lets `work` read lines until a signal comes; after it, a pipe that stays open no longer holds the process. */
+export async function withLines<Result>(
+  { stdin, signal }: Pick<Context, 'stdin' | 'signal'>,
+  work: (lines: Lines) => Promise<Result>,
+): Promise<Result> {
+  let iterator: AsyncIterator<string> | undefined;
+  const leave = () => void iterator?.return?.();
+  signal.addEventListener('abort', leave);
+  try {
+    return await work({
+      next: async () => {
+        iterator ??= stdin.lines()[Symbol.asyncIterator]();
+        const { value, done } = await iterator.next();
+        signal.throwIfAborted();
+        return done ? undefined : value;
+      },
+    });
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
+  }
+}

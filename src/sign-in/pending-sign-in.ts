@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { readFile, rm, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { NotSignedInError } from '../errors.ts';
+import { makeFolder } from '../files/folders.ts';
+import { configFolder } from '../files/places.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import { forgetEverything, forgetProfile } from '../secrets/stored-sign-ins.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { bindingOf } from './session.ts';
+
+/** What `login --start` leaves for `login --complete`. */
+export interface PendingSignIn {
+  readonly settings: Settings;
+  readonly state: string;
+  readonly codeVerifier: string;
+  readonly clientSecret: string;
+}
+
+export interface ReadPending extends PendingSignIn {
+  /** Forgets the request, so that it is completed once; a wrong answer before that changes nothing. */
+  consume(): Promise<void>;
+}
+
+/** Ten minutes: longer than a sign-in takes, and than a code may live (RFC 6749 section 4.1.2). */
+const LIFETIME = 600_000;
+
+interface SavedPending {
+  readonly version: 1;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Tells whether the secrets are of this start. */
+  readonly stateHash: string;
+  /** Every setting as text, so that completing needs neither the flags nor the variables of the start. */
+  readonly settings: SettingFlags;
+}
+
+/** Keeps the request: what is secret in the vault, the rest in a file of the profile. A later start replaces it. */
+export async function savePending(
+  texts: SettingFlags,
+  { settings, state, codeVerifier, clientSecret }: PendingSignIn,
+  context: Context,
+): Promise<void> {
+  const vault = await pendingVault(settings, context);
+  await vault.write({ clientSecret: JSON.stringify({ state, codeVerifier, clientSecret }) });
+  const saved: SavedPending = {
+    version: 1,
+    expiresAt: context.clock.now() + LIFETIME,
+    stateHash: hashOf(state),
+    settings: texts,
+  };
+  const file = pendingFile(settings.profile, context);
+  makeFolder(path.dirname(file));
+  await replaceFile(file, `${JSON.stringify(saved, null, 2)}\n`);
+}
+
+/** The request of the profile's latest start. Throws `NotSignedInError` where there is none in time. */
+export async function readPending(profile: string, context: Context): Promise<ReadPending> {
+  const file = pendingFile(profile, context);
+  const saved = await readSaved(file);
+  if (!saved) throw noneWaits(profile);
+  const settings = resolveSettings({ ...saved.settings, profile }, {}, { version: 1, profiles: {} });
+  const vault = await pendingVault(settings, context);
+  const consume = async () => {
+    // A file is removed once: of two that complete the same start, one exchanges the code.
+    await unlink(file).catch((error) => {
+      throw error.code === 'ENOENT' ? noneWaits(profile) : error;
+    });
+    await vault.delete();
+  };
+  const sealed = (await vault.read())?.clientSecret;
+  const secret = sealed === undefined ? undefined : JSON.parse(sealed);
+  if (saved.expiresAt <= context.clock.now() || !secret || hashOf(secret.state) !== saved.stateHash) {
+    await consume();
+    throw new NotSignedInError('the sign-in that was started is too old', {
+      next: 'run `hooktrail login --start` again and complete it within 10 minutes',
+    });
+  }
+  const { state, codeVerifier, clientSecret } = secret;
+  return { settings, state, codeVerifier, clientSecret, consume };
+}
+
+function noneWaits(profile: string): NotSignedInError {
+  return new NotSignedInError(`no sign-in of the profile '${profile}' waits to be completed`, {
+    next: 'run `hooktrail login --start` first; each start is completed once',
+  });
+}
+
+const hashOf = (state: string) => createHash('sha256').update(state).digest('base64url');
+
+/** Forgets started sign-ins with their secrets, of one profile or of all; returns how many there were. */
+export async function forgetPending(profile: string | undefined, context: Context): Promise<number> {
+  const place = profile === undefined ? pendingFolder(context) : pendingFile(profile, context);
+  await rm(place, { recursive: true, force: true });
+  return profile === undefined
+    ? await forgetEverything(context)
+    : await forgetProfile(pendingProfile(profile), context);
+}
+
+/** A store apart from the sign-in's own: starting a new one must not touch the one that works. */
+function pendingVault(settings: Settings, context: Context): Promise<Vault> {
+  const { store } = settings.require('store');
+  const binding = { ...bindingOf(settings), profile: pendingProfile(settings.profile) };
+  return openVault(store, binding, context);
+}
+
+/** No profile of the user's can have this name. */
+const pendingProfile = (profile: string) => `${profile}+pending`;
+
+async function readSaved(file: string): Promise<SavedPending | undefined> {
+  try {
+    const saved = JSON.parse(await readFile(file, 'utf8')) as SavedPending;
+    return saved.version === 1 ? saved : undefined;
+  } catch {
+    // None, or one that was cut short: both are started anew.
+    return undefined;
+  }
+}
+
+const pendingFolder = (context: Context) => path.join(configFolder(context), 'pending');
+
+function pendingFile(profile: string, context: Context): string {
+  return path.join(pendingFolder(context), `${profile}.json`);
+}

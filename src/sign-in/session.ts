@@ -1,0 +1,182 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import type { TokenSource } from '../http/token-source.ts';
+import { traced } from '../http/traced.ts';
+import { createTransport } from '../http/transport.ts';
+import { openKeychain } from '../secrets/keychain.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { givenToken } from './given-token.ts';
+import { loginCommand, notSignedIn, withoutSignIn } from './not-signed-in.ts';
+
+/** A token is refreshed this long before its end, in milliseconds. */
+const MARGIN = 60_000;
+/** What a sibling has just stored serves although the provider grants less than the margin; this much is needed to use it. */
+const SHORT_MARGIN = 5_000;
+/** Milliseconds to wait for another process's refresh: twice as long as a token request may take, and some. */
+const REFRESH_PATIENCE = 150_000;
+
+/**
+ * Where this run's requests get their token: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the stored sign-in, refreshed
+ * when needed. Throws `UsageError` for missing settings and bad ones.
+ */
+export async function openSession(
+  settings: Settings,
+  context: Context,
+  reporter: Reporter,
+): Promise<TokenSource> {
+  const given = givenToken(context.environment);
+  if (given) return { accessToken: async () => given, replace: async () => undefined };
+  const binding = bindingOf(settings);
+  const { store } = settings.require('store');
+  const vault = await openForReading(store, binding, context).catch((error) => {
+    throw withoutSignIn(error, settings);
+  });
+  return new StoredSession(settings, binding, vault, context, reporter);
+}
+
+/** The keychain is asked first of all, and what reads it is loaded while it answers; it is open when this ends. */
+async function openForReading(store: Vault['kind'], binding: Binding, context: Context): Promise<Vault> {
+  if (store === 'file') return await openVault(store, binding, context);
+  const keychain = openKeychain(context);
+  keychain.catch(() => undefined);
+  // The question goes out with the next turn of the event loop, and loading would hold it up.
+  await setImmediate();
+  const vault = await openVault(store, binding, context, keychain);
+  await keychain;
+  return vault;
+}
+
+/** What the secrets of these settings are bound to. Throws `UsageError` naming every missing setting. */
+export function bindingOf(settings: Settings): Binding {
+  const { authUrl, baseUrl, clientId } = settings.require('authUrl', 'baseUrl', 'clientId');
+  return { profile: settings.profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
+}
+
+/** Runs `work` while no other process refreshes or replaces the sign-in of this provider, client and profile. */
+export async function withSignInLock<T>(
+  binding: Binding,
+  context: Context,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { withLock } = await import('../lock/lock.ts');
+  return await withLock(lockName(binding), context, work);
+}
+
+function lockName({ authUrl, clientId, profile }: Binding): string {
+  return JSON.stringify([authUrl, clientId, profile]);
+}
+
+class StoredSession implements TokenSource {
+  readonly #settings: Settings;
+  readonly #binding: Binding;
+  readonly #vault: Vault;
+  readonly #context: Context;
+  readonly #reporter: Reporter;
+  #current: { readonly token: string; readonly until: number } | undefined;
+  #pending: Promise<string> | undefined;
+
+  constructor(settings: Settings, binding: Binding, vault: Vault, context: Context, reporter: Reporter) {
+    this.#settings = settings;
+    this.#binding = binding;
+    this.#vault = vault;
+    this.#context = context;
+    this.#reporter = reporter;
+  }
+
+  async accessToken(): Promise<string> {
+    if (this.#current && this.#now() < this.#current.until) return this.#current.token;
+    this.#pending ??= this.#shared(this.#obtain());
+    return await this.#pending;
+  }
+
+  async replace(rejected: string): Promise<string> {
+    // Many requests may be rejected together; the first of them replaces the token for all.
+    while (this.#pending) {
+      const token = await this.#pending;
+      if (token !== rejected) return token;
+    }
+    if (this.#current && this.#current.token !== rejected) return this.#current.token;
+    this.#pending = this.#shared(this.#refresh(rejected, rejected));
+    return await this.#pending;
+  }
+
+  async #shared(work: Promise<string>): Promise<string> {
+    try {
+      return await work;
+    } finally {
+      this.#pending = undefined;
+    }
+  }
+
+  async #obtain(): Promise<string> {
+    const cached = await this.#vault.readAccess();
+    return cached && this.#hasTime(cached, MARGIN)
+      ? this.#use(cached)
+      : await this.#refresh(cached?.token, undefined);
+  }
+
+  async #refresh(known: string | undefined, rejected: string | undefined): Promise<string> {
+    const serves = (access: AccessToken) =>
+      access.token !== rejected && this.#hasTime(access, access.token === known ? MARGIN : SHORT_MARGIN);
+    // Most runs find a token that is good: what a refresh takes is read when there is one.
+    const [{ withLock }, { refreshUnderLock }] = await Promise.all([
+      import('../lock/lock.ts'),
+      import('./refresh-protocol.ts'),
+    ]);
+    // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off
+    // the answer that carries the new refresh token.
+    const transport = traced(createTransport(this.#context.environment), this.#reporter, this.#context.clock);
+    try {
+      const access = await withLock(
+        lockName(this.#binding),
+        this.#context,
+        (lock) =>
+          refreshUnderLock(
+            {
+              settings: this.#settings,
+              vault: this.#vault,
+              context: this.#context,
+              reporter: this.#reporter,
+              world: { transport, clock: this.#context.clock },
+              serves,
+              lasts: (access) => access.token !== rejected && this.#hasTime(access, 0),
+              loginCommand: loginCommand(this.#settings.profile),
+            },
+            lock,
+          ),
+        {
+          patience: REFRESH_PATIENCE,
+          meanwhile: async () => {
+            const stored = await this.#vault.readAccess();
+            return stored && serves(stored) ? stored : undefined;
+          },
+        },
+      );
+      if (access) return this.#use(access);
+    } finally {
+      await transport.close();
+    }
+    throw await notSignedIn(this.#settings, this.#binding, this.#vault, this.#context);
+  }
+
+  #use({ token, expiresAt }: AccessToken): string {
+    const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - this.#now();
+    // A provider that grants two minutes or less must not make every request of this run a refresh.
+    this.#current = {
+      token,
+      until: this.#now() + (left > 2 * MARGIN ? left - MARGIN : Math.max(left / 2, SHORT_MARGIN)),
+    };
+    return token;
+  }
+
+  #hasTime({ expiresAt }: AccessToken, margin: number): boolean {
+    return expiresAt === undefined || expiresAt - this.#now() > margin;
+  }
+
+  #now(): number {
+    return this.#context.clock.now();
+  }
+}

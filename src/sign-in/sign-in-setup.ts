@@ -1,0 +1,96 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { type SettingName, settingNames } from '../settings/setting-names.ts';
+import { parseSetting } from '../settings/setting-values.ts';
+import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { canPrompt, promptSecret, promptText } from '../terminal/prompt.ts';
+import type { Lines } from './pasted-redirect.ts';
+import { bindingOf } from './session.ts';
+
+export interface SignInFlags extends SettingFlags {
+  readonly clientSecretStdin?: boolean;
+}
+
+/** All that a sign-in needs before the browser opens. */
+export interface SignInSetup {
+  readonly settings: Settings;
+  readonly clientSecret: string;
+  /** Proven to take secrets. */
+  readonly vault: Vault;
+}
+
+const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
+
+/**
+ * Resolves the settings, asks on a terminal for those that are missing, probes the store and finds the client secret.
+ * Throws one `UsageError` naming everything that is missing, or what the store says when it is unusable.
+ */
+export async function prepareSignIn(
+  flags: SignInFlags,
+  context: Context,
+  lines: Lines,
+): Promise<SignInSetup> {
+  const asks = canPrompt(context);
+  let given = await givenSecret(flags, context, lines);
+  let settings = await loadSettings(flags, context);
+  const missing = NEEDED.filter((name) => settings.get(name) === undefined);
+  // All of them are checked before the first question.
+  settings.get('scope');
+  settings.get('redirectUri');
+  settings.get('issuer');
+  if (missing.length > 0) {
+    if (!asks) throw incomplete(missing, given === undefined);
+    settings = await loadSettings({ ...flags, ...(await ask(missing, context)) }, context);
+  }
+  const { store } = settings.require('store');
+  const vault = await openVault(store, bindingOf(settings), context);
+  await vault.probe();
+  given ??= (await vault.read())?.clientSecret;
+  if (given === undefined && asks) given = await promptSecret('Client secret', context);
+  if (given === undefined) throw incomplete([], true);
+  return { settings, clientSecret: given, vault };
+}
+
+async function givenSecret(
+  { clientSecretStdin }: SignInFlags,
+  context: Context,
+  lines: Lines,
+): Promise<string | undefined> {
+  if (!clientSecretStdin) return context.environment['HOOKTRAIL_CLIENT_SECRET'] || undefined;
+  // On a terminal the line would show while it is typed.
+  if (canPrompt(context)) return await promptSecret('Client secret', context);
+  const line = (await lines.next())?.trim();
+  if (line) return line;
+  throw new UsageError('--client-secret-stdin: the first line of standard input is empty');
+}
+
+async function ask(names: readonly SettingName[], context: Context): Promise<SettingFlags> {
+  const answers: Partial<Record<SettingName, string>> = {};
+  for (const name of names) {
+    const { meaning, flag } = settingNames[name];
+    const question = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)} (${flag})`;
+    answers[name] = await promptText(question, context, (text) => problemWith(name, text));
+  }
+  return answers;
+}
+
+function problemWith(name: SettingName, text: string): string | undefined {
+  try {
+    parseSetting(name, text, settingNames[name].flag);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function incomplete(names: readonly SettingName[], secretToo: boolean): UsageError {
+  const lines = missingSettings(names).details;
+  const secret = '--client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret';
+  const all = secretToo ? [...lines, secret] : lines;
+  return new UsageError(all.length === 1 ? 'a setting is missing' : 'settings are missing', {
+    details: all,
+    next: 'give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
+  });
+}

@@ -1,0 +1,54 @@
+import type { Context, Environment, Output } from '../context.ts';
+
+/** The roles that text plays in our output; a palette gives each its colour, or none. */
+export interface Palette {
+  bold(text: string): string;
+  dim(text: string): string;
+  good(text: string): string;
+  bad(text: string): string;
+  caution(text: string): string;
+  accent(text: string): string;
+}
+
+const same = (text: string) => text;
+export const plain: Palette = { bold: same, dim: same, good: same, bad: same, caution: same, accent: same };
+
+export type ColorLevel = 0 | 1 | 2 | 3;
+
+/**
+ * How much colour a stream gets: `--no-color` first, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any value that is
+ * not empty, see no-color.org), then what the terminal can show.
+ */
+export function colorLevel(stream: Output, environment: Environment, flag: boolean | undefined): ColorLevel {
+  if (flag === false) return 0;
+  const force = environment['FORCE_COLOR'];
+  if (force === 'false') return 0;
+  if (force !== undefined && force !== '') return /^[0-3]$/.test(force) ? (Number(force) as ColorLevel) : 1;
+  if (environment['NO_COLOR'] || !stream.isTerminal || environment['TERM'] === 'dumb') return 0;
+  if (stream.colorDepth >= 24) return 3;
+  return stream.colorDepth >= 8 ? 2 : stream.colorDepth >= 4 ? 1 : 0;
+}
+
+/** The palette of a colour level; the colour library is loaded only where there is colour. */
+export async function paletteOf(level: ColorLevel): Promise<Palette> {
+  if (level === 0) return plain;
+  const { Chalk } = await import('chalk');
+  const chalk = new Chalk({ level });
+  return {
+    bold: chalk.bold,
+    dim: chalk.dim,
+    good: chalk.green,
+    bad: chalk.red,
+    caution: chalk.yellow,
+    accent: chalk.cyan,
+  };
+}
+
+/** Whether text may be drawn with characters beyond ASCII: not on a dumb terminal, nor where the locale says otherwise. */
+export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
+  if (environment['TERM'] === 'dumb') return false;
+  if (machine.platform === 'win32') return true;
+  // POSIX: the first that is set decides. Containers set none, and their terminals take UTF-8 all the same.
+  const locale = environment['LC_ALL'] || environment['LC_CTYPE'] || environment['LANG'];
+  return !locale || /utf-?8/i.test(locale);
+}

@@ -1,0 +1,115 @@
+import type { Context } from '../context.ts';
+import { grouped } from './numbers-text.ts';
+import { plain } from './palette.ts';
+import type { Reporter } from './reporter.ts';
+import { terminalSafeLine } from './terminal-safe.ts';
+
+export interface Progress {
+  /** Replaces the parts that are given. Nothing is printed here: frames come at their own pace. */
+  update(state: ProgressState): void;
+  /** Clears the line. Must be called however the work ends. */
+  stop(): void;
+}
+
+/** A read that is done sooner never flashes a spinner. */
+const PATIENCE = 300;
+
+/**
+ * A line about a long read on standard error, where that is a terminal and not under `--quiet`. While it is there,
+ * the library puts other output of this process above it, data on the same terminal too.
+ */
+export function startProgress(
+  context: Pick<Context, 'stderr' | 'environment' | 'clock'>,
+  reporter: Pick<Reporter, 'quiet' | 'palette'>,
+  label: string,
+): Progress {
+  const { stderr, environment, clock } = context;
+  if (!stderr.isTerminal || reporter.quiet || environment['TERM'] === 'dumb') {
+    return { update: () => {}, stop: () => {} };
+  }
+  const startedAt = clock.now();
+  let state: ProgressState = {};
+  let clear = () => {};
+  let redraw = () => {};
+  let stopped = false;
+  const show = async () => {
+    const [{ default: ora }, { cutTo }, { progressText }] = await Promise.all([
+      import('ora'),
+      import('./cell-width.ts'),
+      import('./progress.ts'),
+    ]);
+    if (stopped) return;
+    const text = () => {
+      const line = progressText(label, state, (clock.now() - startedAt) / 1000);
+      return cutTo(terminalSafeLine(line), stderr.columns - 3);
+    };
+    const spinner = ora({
+      text: text(),
+      stream: stderr.stream(),
+      isEnabled: true,
+      color: reporter.palette === plain ? false : 'cyan',
+      // Neither is worth what would have to be put right after a crash.
+      hideCursor: false,
+      discardStdin: false,
+    }).start();
+    redraw = () => {
+      spinner.text = text();
+    };
+    clear = () => spinner.stop();
+  };
+  const timer = setTimeout(() => void show().catch(() => undefined), PATIENCE);
+  timer.unref();
+  return {
+    update: (changes) => {
+      state = { ...state, ...changes };
+      redraw();
+    },
+    stop: () => {
+      stopped = true;
+      clearTimeout(timer);
+      redraw = () => {};
+      clear();
+      clear = () => {};
+    },
+  };
+}
+
+export interface ProgressState {
+  readonly pages?: number | undefined;
+  readonly events?: number | undefined;
+  /** Events there are in all, where the service tells. */
+  readonly total?: number | undefined;
+  /** Events a second; worked out from the time that passed where it is not given. */
+  readonly rate?: number | undefined;
+  /** Time until the end where it can be told. */
+  readonly secondsLeft?: number | undefined;
+  /** What the read waits for; empty when it goes on. */
+  readonly note?: string | undefined;
+}
+
+/** One line: `searching: 12 pages, 6,000 of 200,000 events (3%), 4,500/s; note`. */
+export function progressText(label: string, state: ProgressState, seconds: number): string {
+  const { pages, events, total, note } = state;
+  const parts: string[] = [];
+  if (pages !== undefined) parts.push(`${grouped(pages)} ${pages === 1 ? 'page' : 'pages'}`);
+  if (events !== undefined) {
+    const percent = total ? ` (${Math.min(100, Math.floor((100 * events) / total))}%)` : '';
+    parts.push(
+      total === undefined
+        ? `${grouped(events)} events`
+        : `${grouped(events)} of ${grouped(total)} events${percent}`,
+    );
+  }
+  const rate = state.rate ?? (events !== undefined && seconds >= 0.1 ? events / seconds : undefined);
+  if (rate) parts.push(`${grouped(Math.round(rate))}/s`);
+  if (state.secondsLeft !== undefined) parts.push(`${timeLeft(state.secondsLeft)} left`);
+  return `${label}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}${note ? `; ${note}` : ''}`;
+}
+
+/** `5 s`, `2 min 5 s`, `1 h 20 min`. */
+function timeLeft(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}

@@ -1,0 +1,61 @@
+import type { Context } from '../context.ts';
+import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
+import { safeFor } from './terminal-safe.ts';
+
+/** The global options that decide how much is said, and in which colour. */
+export interface ReporterFlags {
+  readonly verbose?: boolean;
+  readonly debug?: boolean;
+  readonly color?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** How a command talks to a person, on standard error. */
+export interface Reporter {
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly debug: boolean;
+  /** The colour level of standard output, for what a command renders there. */
+  readonly stdoutColor: ColorLevel;
+  readonly palette: Palette;
+  /** Printed whatever the options say: what the user has to see to go on. */
+  say(text: string): void;
+  /** Left out under `--quiet`. */
+  notice(text: string): void;
+  /** A notice of a command line that runs next, with a space above it. */
+  command(line: string): void;
+  /** A notice that something worked. */
+  success(text: string): void;
+  warning(text: string): void;
+  /** Printed under `--verbose` and `--debug`. */
+  trace(text: string): void;
+}
+
+export async function createReporter(context: Context, flags: ReporterFlags): Promise<Reporter> {
+  const { stdout, stderr, environment } = context;
+  const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
+  const line = (text: string) => void stderr.write(`${text}\n`).catch(() => undefined);
+  const safe = safeFor(stderr);
+  const verbose = flags.verbose === true || flags.debug === true;
+  return {
+    quiet: flags.quiet === true,
+    verbose,
+    debug: flags.debug === true,
+    stdoutColor: colorLevel(stdout, environment, flags.color),
+    palette,
+    say: (text) => line(safe(text)),
+    notice: (text) => {
+      if (!flags.quiet) line(safe(text));
+    },
+    command: (words) => {
+      if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(safe(words))}`);
+    },
+    success: (text) => {
+      if (!flags.quiet) line(palette.good(safe(text)));
+    },
+    warning: (text) => line(`${palette.caution('warning:')} ${safe(text)}`),
+    trace: (text) => {
+      if (verbose) line(palette.dim(safe(text)));
+    },
+  };
+}

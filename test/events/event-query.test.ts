@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { encoded, queryString, searchUrl } from '../../src/events/event-query.ts';
+import { parseInstant } from '../../src/items/instant.ts';
+
+/**
+ * A parser of its own for the query keys (service description, part 4): splits on the literal characters of the grammar first and
+ * decodes afterwards, as a server does. Shares nothing with the encoder.
+ */
+function parseKeys(search: string): { operator: string; args: string[] }[] {
+  return search.split('&').map((part) => {
+    const match = /^([a-z]+)\(([^()]*)\)$/.exec(part);
+    if (!match) throw new Error(`not a query key: ${part}`);
+    return { operator: match[1] as string, args: (match[2] as string).split(',').map(decodeURIComponent) };
+  });
+}
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', minLength: 1 }),
+  fc.string({ unit: 'grapheme', minLength: 1 }),
+  fc.constantFrom(
+    'a)&eq(publishStatus,SUCCESS',
+    '),(',
+    '%29',
+    '&',
+    '=',
+    '+',
+    ' ',
+    'a\r\nHost: x',
+    '#?/\\',
+    "'*!",
+  ),
+);
+
+describe('the query keys of a search', () => {
+  test('any text as an event type is that text again for an independent parser, and adds no parameter', () => {
+    fc.assert(
+      fc.property(anyText, (value) => {
+        const keys = parseKeys(
+          queryString({ publishStatus: 'FAILED', eventType: value }, { start: 1, count: 500 }),
+        );
+        expect(keys).toEqual([
+          { operator: 'eq', args: ['publishStatus', 'FAILED'] },
+          { operator: 'eq', args: ['eventType', value] },
+          { operator: 'limit', args: ['1', '500'] },
+        ]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('the URL keeps the query exactly as it was encoded', () => {
+    fc.assert(
+      fc.property(anyText, (value) => {
+        const url = searchUrl(new URL('https://events.example.com/v'), { eventType: value });
+        expect(url.href).toBe(
+          `https://events.example.com/v/integrator-events?eq(eventType,${encoded(value)})`,
+        );
+      }),
+    );
+  });
+
+  test('only unreserved characters and the colon stay literal', () => {
+    const literal = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)).filter(
+      (character) => encoded(character) === character,
+    );
+    expect(literal.join('')).toBe('-.0123456789:ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~');
+  });
+
+  test('keys come in the order of the service description, whatever is left out', () => {
+    const instant = (text: string) => parseInstant(text, '--after', 0);
+    const query = {
+      eventType: 'a.b',
+      publishStatus: 'FAILED' as const,
+      eventId: 'E',
+      subscriptionId: 'S',
+      before: instant('2026-11-02'),
+      after: instant('2026-11-01T00:00:00Z'),
+    };
+    expect(queryString(query, { start: 501, count: 500 })).toBe(
+      'gt(createdOn,2026-11-01T00:00:00Z)&lt(createdOn,2026-11-02)&eq(subscriptionId,S)&eq(eventId,E)' +
+        '&eq(publishStatus,FAILED)&eq(eventType,a.b)&limit(501,500)',
+    );
+    expect(queryString({}, { start: 1, count: 1 })).toBe('limit(1,1)');
+    expect(queryString({})).toBe('');
+  });
+});

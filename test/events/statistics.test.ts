@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Query } from '../../src/events/event-query.ts';
+import { gatherStats } from '../../src/events/statistics.ts';
+import { bucketEnds, statsWindow } from '../../src/events/statistics-window.ts';
+import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/items/instant.ts';
+
+const at = (text: string) => parseInstant(text, '--after', 0);
+
+/** A service as its description has it: `gt` and `lt` are strict. */
+const counting = (events: readonly { at: Instant; type: string; failed: boolean }[]) => {
+  const matches = (event: (typeof events)[number], query: Query) =>
+    (!query.after || compareInstants(event.at, query.after) > 0) &&
+    (!query.before || compareInstants(event.at, query.before) < 0) &&
+    (!query.eventType || query.eventType === event.type) &&
+    (!query.publishStatus || (query.publishStatus === 'FAILED') === event.failed);
+  return async (queries: readonly Query[]) =>
+    queries.map((query) => events.filter((event) => matches(event, query)).length);
+};
+
+describe('buckets', () => {
+  test('every event of the window is in exactly one, also at the boundaries, to seven digits', async () => {
+    const start = Date.parse('2026-11-01T00:00:00Z');
+    const tick = fc.integer({ min: -5, max: 65 });
+    const moment = fc.tuple(tick, fc.constantFrom('', '.0000001', '.5', '.9999999'));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(moment, fc.constantFrom('a', 'b', 'strange'), fc.boolean()), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 70 }),
+        async (drawn, buckets) => {
+          const events = drawn.map(([[second, fraction], type, failed]) => {
+            const text = (instantAt(start + second * 1000) as Instant).text.replace('Z', `${fraction}Z`);
+            return { at: at(text), type, failed };
+          });
+          const window = {
+            after: at('2026-11-01T00:00:00Z'),
+            before: at('2026-11-01T00:01:00.0000001Z'),
+            queries: [{}],
+            status: undefined,
+          };
+          const inside = events.filter(
+            (event) =>
+              compareInstants(event.at, window.after) > 0 && compareInstants(event.at, window.before) < 0,
+          );
+          const stats = await gatherStats(window, ['a', 'b'], buckets, counting(events));
+          const sum = (key: 'total' | 'failed' | 'success', of: readonly object[]) =>
+            of.reduce((total, one) => total + ((one as Record<string, number>)[key] as number), 0);
+          for (const parts of [stats.buckets, stats.types, [stats]]) {
+            expect(sum('total', parts)).toBe(inside.length);
+            expect(sum('failed', parts)).toBe(inside.filter(({ failed }) => failed).length);
+            expect(sum('success', parts)).toBe(inside.filter(({ failed }) => !failed).length);
+          }
+          for (const bucket of stats.buckets) {
+            const own = inside.filter(
+              (event) =>
+                compareInstants(event.at, bucket.from) >= 0 && compareInstants(event.at, bucket.to) < 0,
+            );
+            expect(bucket.total).toBe(own.length);
+          }
+          expect(stats.moved).toBe(false);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('ends lie on full seconds where these are long enough, and the last is the window’s own', () => {
+    const window = { after: at('2026-11-01T00:00:00Z'), before: at('2026-11-01T00:00:10.1234567Z') };
+    expect(bucketEnds(window, 3).map(({ text }) => text)).toEqual([
+      '2026-11-01T00:00:03Z',
+      '2026-11-01T00:00:07Z',
+      '2026-11-01T00:00:10.1234567Z',
+    ]);
+    expect(bucketEnds({ ...window, before: at('2026-11-01T00:00:01Z') }, 2).map(({ text }) => text)).toEqual([
+      '2026-11-01T00:00:00.500Z',
+      '2026-11-01T00:00:01Z',
+    ]);
+    expect(bucketEnds({ ...window, before: at('2026-11-01T00:00:00.0000002Z') }, 2)).toHaveLength(2);
+  });
+
+  test('counts that shrink meanwhile are shown as none and reported', async () => {
+    const window = { after: at('2026-11-01'), before: at('2026-11-02'), queries: [{}], status: undefined };
+    const answers = [5, 5, 3, 3];
+    const stats = await gatherStats(window, [], 2, async (queries) => answers.slice(0, queries.length));
+    expect(stats.buckets.map(({ total }) => total)).toEqual([5, 0]);
+    expect(stats.moved).toBe(true);
+  });
+});
+
+describe('the window', () => {
+  const now = Date.parse('2026-11-21T10:00:00Z');
+  test.each([
+    [{}, '2026-11-20T10:00:01Z', '2026-11-21T10:00:01Z'],
+    [{ since: '2h' }, '2026-11-21T08:00:00Z', '2026-11-21T10:00:01Z'],
+    [{ before: '2026-11-05' }, '2026-11-04T00:00:00Z', '2026-11-05'],
+    [
+      { after: '2026-11-01', until: '2026-11-02T00:00:00.1234567Z' },
+      '2026-11-01',
+      '2026-11-02T00:00:00.1234567Z',
+    ],
+  ])('of %j', (flags, after, before) => {
+    const window = statsWindow(flags, now);
+    expect([window.after.text, window.before.text]).toEqual([after, before]);
+  });
+
+  test('keeps the other filters, and one status where one is asked for', () => {
+    const flags = { type: ['a', 'b'], failed: true } as const;
+    const window = statsWindow({ ...flags, type: [...flags.type] }, now);
+    expect(window.queries.map(({ eventType }) => eventType)).toEqual(['a', 'b']);
+    expect(window.status).toBe('FAILED');
+    expect(statsWindow({ failed: true, status: ['SUCCESS'] }, now).status).toBeUndefined();
+  });
+
+  test('must not begin in the future', () => {
+    expect(() => statsWindow({ after: '2026-12-01' }, now)).toThrow(/--after: 2026-12-01 lies in the future/);
+  });
+});

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../../src/errors.ts';
+import type { FetchPage } from '../../../src/events/fetch-page.ts';
+import { readPage } from '../../../src/events/page.ts';
+import { Follower } from '../../../src/events/watch/watch-follower.ts';
+import { resumeCommand } from '../../../src/events/watch/watch-resume.ts';
+import { type Instant, instantAt } from '../../../src/items/instant.ts';
+
+const signal = new AbortController().signal;
+const START = Date.parse('2026-11-01T00:00:00Z');
+const instant = (ms: number) => instantAt(ms) as Instant;
+
+interface Stored {
+  readonly id: number;
+  readonly createdOn: number;
+}
+
+/** A service with a clock of its own that answers as its description says, newest first. */
+class FakeService {
+  now = START;
+  down = false;
+  requests = 0;
+  readonly events: Stored[] = [];
+
+  readonly fetchPage: FetchPage = async (url) => {
+    this.requests++;
+    if (this.down) throw new ServiceError('down');
+    const query = decodeURIComponent(url.search);
+    const bound = (key: string) =>
+      Date.parse(query.match(new RegExp(`${key}\\(createdOn,([^)]*)\\)`))?.[1] ?? '');
+    const [gt, lt] = [bound('gt'), bound('lt')];
+    const [start, size] = (query.match(/limit\((\d+),(\d+)\)/)?.slice(1) ?? []).map(Number) as [
+      number,
+      number,
+    ];
+    const found = this.events
+      .filter(({ createdOn }) => !(createdOn <= gt) && !(createdOn >= lt))
+      .sort((a, b) => b.createdOn - a.createdOn || b.id - a.id);
+    const items = found
+      .slice(start - 1, start - 1 + size)
+      .map(({ id, createdOn }) => `{"eventId":"${id}","createdOn":"${new Date(createdOn).toISOString()}"}`);
+    const body = `{"count":${found.length},"items":[${items.join(',')}]}`;
+    // `Date` has whole seconds.
+    return { page: readPage(Buffer.from(body)), serviceTime: Math.floor(this.now / 1000) * 1000 };
+  };
+}
+
+function following(service: FakeService, overlap: number, most = 20_000, start = START) {
+  const parts = {
+    fetchPage: service.fetchPage,
+    baseUrl: new URL('http://service'),
+    concurrency: () => 4,
+    signal,
+  };
+  const watch = { queries: [{}], start: instant(start), before: undefined, overlap, most };
+  const follower = new Follower(watch, { ...parts, now: () => 0 });
+  const printed: Stored[] = [];
+  const poll = async () => {
+    const batches: number[][] = [];
+    try {
+      for await (const items of follower.poll()) {
+        const batch = items.map(({ bytes, start: from, end }) =>
+          JSON.parse(bytes.toString('utf8', from, end)),
+        );
+        for (const { eventId, createdOn } of batch)
+          printed.push({ id: Number(eventId), createdOn: Date.parse(createdOn) });
+        batches.push(batch.map(({ createdOn }) => Date.parse(createdOn)));
+      }
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+    }
+    return batches;
+  };
+  return { follower, printed, poll };
+}
+
+describe('following', () => {
+  test('hands on every event once, oldest first, whatever happens between polls', async () => {
+    const OVERLAP = 60_000;
+    const step = fc.record({
+      // How long until the next poll, up to many times the overlap: outages and sleep.
+      pause: fc.constantFrom(0, 300, 1000, 15_000, 59_999, 3_600_000),
+      down: fc.boolean(),
+      // How much earlier than it appears an event was created.
+      late: fc.array(fc.integer({ min: 0, max: OVERLAP - 1000 }), { maxLength: 6 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 12 }),
+        fc.constantFrom(2, 5, 20_000),
+        async (steps, most) => {
+          const service = new FakeService();
+          const { follower, printed, poll } = following(service, OVERLAP, most);
+          let id = 0;
+          for (const { pause, down, late } of [...steps, { pause: 0, down: false, late: [] }]) {
+            service.now += pause;
+            for (const age of late)
+              service.events.push({ id: id++, createdOn: Math.max(START + 1, service.now - age) });
+            service.down = down;
+            for (const batch of await poll()) expect(batch).toEqual(batch.toSorted((a, b) => a - b));
+          }
+          expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(
+            service.events.map((event) => event.id),
+          );
+          expect(follower.remembered).toBeLessThanOrEqual(service.events.length);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('forgets what no poll can meet again', async () => {
+    const service = new FakeService();
+    const { follower, printed, poll } = following(service, 5000);
+    for (let second = 0; second < 300; second++) {
+      service.now += 1000;
+      service.events.push({ id: second, createdOn: service.now });
+      await poll();
+    }
+    expect(printed).toHaveLength(300);
+    expect(follower.remembered).toBeLessThan(20);
+  });
+
+  test('catches a long gap up in slices, in order across them', async () => {
+    const service = new FakeService();
+    const { printed, poll } = following(service, 5000, 50);
+    for (let id = 0; id < 3000; id++) service.events.push({ id, createdOn: START + 1 + id * 1000 });
+    service.now = START + 10 * 3_600_000;
+    const batches = await poll();
+    expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 3000 }, (_, id) => id));
+    expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(50);
+    expect(service.requests).toBeLessThan(400);
+  });
+
+  test('loses nothing that was created where one slice ends and the next begins', async () => {
+    const service = new FakeService();
+    const { printed, poll } = following(service, 0, 2500);
+    for (let id = 0; id < 6000; id++) service.events.push({ id, createdOn: START + 1 + id });
+    service.now = START + 7000;
+    expect((await poll()).length).toBeGreaterThan(2);
+    expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, id) => id));
+  });
+
+  test('goes on from the newest it handed on, and from no event of the future', async () => {
+    const service = new FakeService();
+    const { follower, poll } = following(service, 5000);
+    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:00Z');
+    service.now = START + 10_700;
+    service.events.push({ id: 1, createdOn: START + 10_600 });
+    await poll();
+    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:10.600Z');
+    service.events.push({ id: 2, createdOn: START + 3_600_000 });
+    service.now = START + 20_000;
+    await poll();
+    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:20Z');
+  });
+});
+
+test('the command line to go on with keeps filters and format, and quotes what a shell would read', () => {
+  const flags = {
+    type: ['a b', "it's"],
+    failed: true,
+    ndjson: true,
+    interval: '1m',
+    limit: 5,
+    after: '2h',
+    quiet: true,
+  };
+  expect(resumeCommand(flags, instant(START))).toBe(
+    `hooktrail events watch --after 2026-11-01T00:00:00Z --failed --type 'a b' --type 'it'\\''s' --interval 1m --ndjson`,
+  );
+});

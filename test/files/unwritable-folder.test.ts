@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeFolder } from '../../src/files/folders.ts';
+import { createHome } from '../support/home.ts';
+import { run } from '../support/program.ts';
+
+describe('a folder that is to be made', () => {
+  test('is made with those above it, for the user alone, and may be there already', async () => {
+    const top = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-folder-'));
+    try {
+      const folder = path.join(top, 'a', 'b');
+      makeFolder(folder);
+      makeFolder(folder);
+      for (const made of [folder, path.dirname(folder)]) expect((await stat(made)).mode & 0o777).toBe(0o700);
+      await writeFile(path.join(top, 'file'), '');
+      for (const below of ['file', 'file/a', 'file/a/b'])
+        expect(() => makeFolder(path.join(top, below))).toThrow(/EEXIST|ENOTDIR/);
+    } finally {
+      await rm(top, { recursive: true });
+    }
+  });
+});
+
+// A file system that says of a folder that is there that it is not: nobody can make anything in it, root neither.
+describe.skipIf(!existsSync('/proc/self'))('a configuration folder in which nothing can be made', () => {
+  test.each([
+    ['config set', ['config', 'set', 'vendor', 'acme'], 2],
+    ['login', ['login', '--no-browser'], 2],
+    ['login --start', ['login', '--start'], 2],
+    ['status', ['status'], 4],
+    ['--help', ['--help'], 0],
+    ['webhooks listen', ['webhooks', 'listen', '--port', '0'], 2],
+  ])('%s ends, and says so where it needs one', async (_, args, code) => {
+    await using home = await createHome();
+    const env = {
+      ...home.env,
+      HOOKTRAIL_CONFIG_DIR: '/proc/hooktrail',
+      HOOKTRAIL_AUTH_URL: 'http://127.0.0.1:1/identity',
+      HOOKTRAIL_BASE_URL: 'http://127.0.0.1:1/events',
+      HOOKTRAIL_CLIENT_ID: 'client',
+      HOOKTRAIL_CLIENT_SECRET: 'secret',
+      HOOKTRAIL_VENDOR: 'acme',
+      HOOKTRAIL_API_TOKEN: 'token',
+    };
+    const result = await run(args, { env });
+    expect(result).toMatchObject({ code });
+    if (code === 2) expect(result.stderr).toContain('/proc/hooktrail');
+  });
+});

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseFieldPaths } from '../../src/items/field-path.ts';
+
+const steps = (text: string) => parseFieldPaths(text).map((path) => path.steps);
+
+describe('--fields', () => {
+  test('parts paths by commas and steps by dots', () => {
+    expect(parseFieldPaths('eventId, payload.customer.id ,items.0.sku')).toEqual([
+      { text: 'eventId', steps: ['eventId'] },
+      { text: 'payload.customer.id', steps: ['payload', 'customer', 'id'] },
+      { text: 'items.0.sku', steps: ['items', '0', 'sku'] },
+    ]);
+  });
+
+  test('takes the character behind a backslash as part of a name', () => {
+    expect(steps('a\\.b.c')).toEqual([['a.b', 'c']]);
+    expect(steps('a\\,b,c\\\\')).toEqual([['a,b'], ['c\\']]);
+    expect(steps(' \\ a\\  ')).toEqual([[' a ']]);
+  });
+
+  test('any names, escaped, come back', () => {
+    const name = fc.string({ minLength: 1, unit: 'binary' });
+    const quoted = (text: string) => text.replace(/[\\.,\s]/gu, '\\$&');
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.array(name, { minLength: 1 }), { minLength: 1, selector: String }),
+        (paths) => {
+          expect(steps(paths.map((path) => path.map(quoted).join('.')).join(','))).toEqual(paths);
+        },
+      ),
+    );
+  });
+
+  test.each([
+    ['', 'a field name is empty'],
+    ['a,,b', 'a field name is empty'],
+    ['a,', 'a field name is empty'],
+    ['a..b', "a part of 'a..b' is empty"],
+    ['.', "a part of '.' is empty"],
+    ['a\\', "'a\\' ends in a lone backslash"],
+    ['a,b, a', 'a is named twice'],
+    ['a\\b,ab', 'ab is named twice'],
+  ])('refuses "%s"', (text, why) => {
+    expect(() => parseFieldPaths(text)).toThrow(`--fields: '${text}' is not accepted: ${why}`);
+  });
+});

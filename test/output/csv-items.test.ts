@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
+import { createItemWriter } from '../../src/output/create-item-writer.ts';
+import type { FormatOptions } from '../../src/output/item-writer.ts';
+import { readCsv } from '../support/csv-reader.ts';
+import { jsonText } from '../support/json-text.ts';
+import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
+
+async function csv(pages: string[][], more: Partial<FormatOptions> = {}, columns?: number) {
+  const stdout = fakeOutput(columns);
+  const reporter = fakeReporter();
+  const options = { format: 'csv', list: 'events', ...more } as const;
+  const writer = await createItemWriter(options, itemContext(stdout), reporter);
+  for (const page of pages) await writer.write(pageOf(page));
+  await writer.end();
+  return { text: stdout.text, said: reporter.said };
+}
+const cell = async (value: string, more: Partial<FormatOptions> = {}) =>
+  readCsv((await csv([[`{"a":${value},"b":0}`]], more)).text)[1]?.[0];
+
+describe('--csv', () => {
+  test('puts the known fields first and the others as they come', async () => {
+    const items = [
+      '{"x":1.10,"eventId":"e1","createdOn":"2026-11-01T00:00:00Z"}',
+      '{"eventId":"e2","y":{"z":[1,"two"]},"publishStatus":null,"x":true}',
+    ];
+    expect((await csv([items])).text).toBe(
+      'createdOn,publishStatus,eventId,x,y\r\n' +
+        '2026-11-01T00:00:00Z,,e1,1.10,\r\n' +
+        ',,e2,true,"{""z"":[1,""two""]}"\r\n',
+    );
+  });
+
+  test('shows --fields alone', async () => {
+    const fields = parseFieldPaths('y.z.1,x,none');
+    expect((await csv([['{"x":9007199254740993,"y":{"z":[1,"a \\"b\\", c"]}}']], { fields })).text).toBe(
+      'y.z.1,x,none\r\n"a ""b"", c",9007199254740993,\r\n',
+    );
+  });
+
+  test('quotes any line break', async () => {
+    expect((await csv([['{"a":"1\\n2","b":"3\\r4","c":"5\\r\\n6"}']])).text).toBe(
+      'a,b,c\r\n"1\n2","3\r4","5\r\n6"\r\n',
+    );
+  });
+
+  test('warns once of a field that only later pages have, and keeps the columns', async () => {
+    const result = await csv([['{"a":1}'], ['{"a":2,"new":3}', '{"newer":4}'], ['7']]);
+    expect(result.text).toBe('a\r\n1\r\n2\r\n""\r\n""\r\n');
+    expect(result.said).toEqual([
+      'warning: a later page has "new", which the first did not: it has no column; name the columns with --fields',
+    ]);
+  });
+
+  test('gives items that are no objects a column', async () => {
+    expect((await csv([['"text"', '[1,2]', 'null']])).text).toBe('value\r\ntext\r\n"[1,2]"\r\n""\r\n');
+    expect((await csv([['7', '{"a":1}']])).text).toBe('value,a\r\n7,\r\n,1\r\n');
+  });
+
+  test('prints a header without matches too', async () => {
+    expect(await csv([])).toEqual({
+      text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
+      said: ['notice: no events match'],
+    });
+    const fields = parseFieldPaths('a,b.c');
+    expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
+  });
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '\0=1', '＝1', '＋1', '－1', '＠1'])(
+    'keeps a spreadsheet from running the text %j',
+    async (text) => {
+      expect(await cell(JSON.stringify(text))).toBe(`'${text}`);
+      expect(await cell(JSON.stringify(text), { csvRaw: true })).toBe(text);
+    },
+  );
+
+  test('does so for titles', async () => {
+    expect((await csv([['{"=x":1}']])).text).toBe("'=x\r\n1\r\n");
+  });
+
+  test.each(['-1.5', '-0', '1e400', '1.10', '12345678901234567890'])(
+    'leaves the number %s alone',
+    async (number) => {
+      expect(await cell(number)).toBe(number);
+    },
+  );
+
+  test.each(["'=1", ' =1', 'a=1', '1-1'])('leaves the text %j alone', async (text) => {
+    expect(await cell(JSON.stringify(text))).toBe(text);
+  });
+
+  test('shows what acts on a terminal as escapes there', async () => {
+    expect((await csv([['{"a\u009b":"\\u001b[31m\u202e\\r"}']], {}, 80)).text).toBe(
+      'a\\u009b\r\n\\u001b[31m\\u202e\\u000d\r\n',
+    );
+    expect((await csv([['{"a":"\\u001b[31m"}']])).text).toBe('a\r\n\u001b[31m\r\n');
+  });
+
+  test('read back, gives every value', async () => {
+    const fields: FieldPath[] = [
+      { text: 'a', steps: ['a'] },
+      { text: 'b', steps: ['b'] },
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(jsonText, jsonText), { minLength: 1 }), async (rows) => {
+        const { text } = await csv([rows.map(([a, b]) => `{"a":${a},"b":${b}}`)], { fields, csvRaw: true });
+        const expected = rows.map((row) => row.map(expectedCell));
+        expect(readCsv(text)).toEqual([['a', 'b'], ...expected]);
+      }),
+    );
+  });
+});
+
+/** Strings as themselves (half a surrogate pair cannot be written), null as nothing, other values as their text. */
+function expectedCell(json: string): string {
+  if (json === 'null') return '';
+  return json.startsWith('"') ? (JSON.parse(json) as string).toWellFormed() : json;
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseFieldPaths } from '../../src/items/field-path.ts';
+import type { ItemPage } from '../../src/items/items.ts';
+import { createItemWriter } from '../../src/output/create-item-writer.ts';
+import type { FormatOptions } from '../../src/output/item-writer.ts';
+import { jsonText } from '../support/json-text.ts';
+import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
+
+async function print(
+  format: 'json' | 'ndjson',
+  pages: ItemPage[],
+  more: Partial<FormatOptions> = {},
+  columns?: number,
+) {
+  const stdout = fakeOutput(columns);
+  const options = { format, list: 'events', ...more } as const;
+  const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
+  for (const page of pages) await writer.write(page);
+  await writer.end();
+  return stdout;
+}
+
+const items = ['{"id":9007199254740993,"d":1.10,"d":1e400}', '"b\\u0061re"', '-0'];
+
+describe('--ndjson', () => {
+  test('prints each item as its own bytes on a line of its own', async () => {
+    const { text, writes } = await print('ndjson', [pageOf(items), pageOf(['{}'])]);
+    expect(text).toBe('{"id":9007199254740993,"d":1.10,"d":1e400}\n"b\\u0061re"\n-0\n{}\n');
+    expect(writes).toBe(2);
+  });
+
+  test('prints nothing when nothing matched', async () => {
+    expect((await print('ndjson', [pageOf([])])).text).toBe('');
+  });
+
+  test('prints a last item that ends with its buffer', async () => {
+    const page = { bytes: Buffer.from('1,2'), spans: Uint32Array.of(0, 1, 2, 3), count: 2 };
+    expect((await print('ndjson', [page])).text).toBe('1\n2\n');
+  });
+
+  test('prints items of which others between were left out', async () => {
+    const page = { bytes: Buffer.from('1,222,3,4'), spans: Uint32Array.of(0, 1, 6, 7, 8, 9), count: 2 };
+    expect((await print('ndjson', [page])).text).toBe('1\n3\n');
+  });
+
+  test('prints any items unchanged, whatever stands between them', async () => {
+    const between = fc.constantFrom(',', ' , ', '\n,\n  ');
+    await fc.assert(
+      fc.asyncProperty(fc.array(jsonText), between, async (texts, separator) => {
+        const lines = texts.map((text) => `${text}\n`).join('');
+        expect((await print('ndjson', [pageOf(texts, separator)])).text).toBe(lines);
+      }),
+    );
+  });
+});
+
+describe('--json', () => {
+  test('prints one array with an item a line', async () => {
+    const { text, writes } = await print('json', [pageOf(items), pageOf([]), pageOf(['{}'])]);
+    expect(text).toBe('[\n{"id":9007199254740993,"d":1.10,"d":1e400},\n"b\\u0061re",\n-0,\n{}\n]\n');
+    expect(writes).toBe(3);
+  });
+
+  test('prints [] when nothing matched', async () => {
+    expect((await print('json', [pageOf([])])).text).toBe('[]\n');
+  });
+
+  test('stays valid when the read fails', async () => {
+    const stdout = fakeOutput();
+    const writer = await createItemWriter(
+      { format: 'json', list: 'events' },
+      itemContext(stdout),
+      fakeReporter(),
+    );
+    await writer.write(pageOf(['1', '2']));
+    await writer.abort();
+    expect(stdout.text).toBe('[\n1,\n2\n]\n');
+  });
+
+  test('prints any items unchanged', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(jsonText)), async (pages) => {
+        const { text } = await print(
+          'json',
+          pages.map((page) => pageOf(page)),
+        );
+        const all = pages.flat();
+        expect(text).toBe(all.length === 0 ? '[]\n' : `[\n${all.join(',\n')}\n]\n`);
+      }),
+    );
+  });
+});
+
+describe('on a terminal', () => {
+  const hostile = '{"a":"\u007f\u0085\u009b31m\u202e\u2066\u061c\\u001b[31m \\"\u00e4田"}';
+  const shown = '{"a":"\\u007f\\u0085\\u009b31m\\u202e\\u2066\\u061c\\u001b[31m \\"ä田"}';
+
+  test('shows characters that act on it as escapes that mean the same', async () => {
+    expect((await print('ndjson', [pageOf([hostile])], {}, 80)).text).toBe(`${shown}\n`);
+    expect((await print('json', [pageOf([hostile])], {}, 80)).text).toBe(`[\n${shown}\n]\n`);
+    expect(JSON.parse(shown)).toEqual(JSON.parse(hostile));
+  });
+
+  test('does so with --fields too, names included', async () => {
+    const fields = parseFieldPaths('a,\u009bx');
+    expect((await print('ndjson', [pageOf([hostile])], { fields }, 80)).text).toBe(
+      `${shown.slice(0, -1)},"\\u009bx":null}\n`,
+    );
+  });
+
+  test('leaves them alone in a pipe', async () => {
+    expect((await print('ndjson', [pageOf([hostile])])).text).toBe(`${hostile}\n`);
+  });
+});

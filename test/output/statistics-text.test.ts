@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { Stats } from '../../src/events/statistics.ts';
+import { parseInstant } from '../../src/items/instant.ts';
+import { statsText } from '../../src/output/statistics-text.ts';
+import { cellWidth } from '../../src/terminal/cell-width.ts';
+import { plain } from '../../src/terminal/palette.ts';
+
+const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-21T02:00:00Z'].map((text) =>
+  parseInstant(text, '--after', 0),
+) as [Stats['window']['after'], Stats['window']['after'], Stats['window']['after']];
+
+function statsOf(name: string): Stats {
+  const tally = { total: 1_149_000, success: 985_000, failed: 164_000 };
+  return {
+    ...tally,
+    window: { after, before, queries: [], status: undefined },
+    types: [
+      { eventType: name, ...tally },
+      { eventType: null, total: 0, success: 0, failed: 0 },
+    ],
+    buckets: [
+      { from: after, to: middle, ...tally },
+      { from: middle, to: before, total: 0, success: 0, failed: 0 },
+    ],
+    moved: false,
+  };
+}
+
+test.each([
+  'a',
+  'envelope.completed',
+  'very.long.event.type.name.that.goes.on.and.on.v2',
+  '日本語'.repeat(9),
+])('the types, named %s, and the time line fit every terminal from 60 columns on', (name) => {
+  for (let room = 60; room <= 200; room++) {
+    const [, , ...lines] = statsText(statsOf(name), { room, unicode: true, palette: plain }).split('\n');
+    for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(room);
+  }
+});
+
+test('the scale of the bars is told where there is room for it', () => {
+  const head = (name: string) =>
+    statsText(statsOf(name), { room: 60, unicode: true, palette: plain }).split('\n')[3];
+  expect(head('document.signed')).toMatch(/ rate {2}0 to 20\.0 %$/);
+  expect(head('very.long.event.type.name.that.goes.on.and.on')).toMatch(/ rate$/);
+});

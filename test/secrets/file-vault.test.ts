@@ -1,0 +1,169 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openVault } from '../../src/secrets/open-vault.ts';
+import { forgetProfile, hasOtherSignIn } from '../../src/secrets/stored-sign-ins.ts';
+import type { Binding, Vault } from '../../src/secrets/vault.ts';
+import { createContext } from '../support/context.ts';
+
+const binding: Binding = {
+  profile: 'default',
+  authUrl: 'https://id.example/identity',
+  clientId: 'client',
+  serviceOrigin: 'https://events.example',
+};
+const secrets = {
+  refreshToken: 'a refresh token',
+  clientSecret: 'a client secret',
+  access: { token: 'x'.repeat(8192), expiresAt: 4_000_000_000_000, scope: 'event_api offline_access' },
+};
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-vault-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const context = (passphrase?: string) =>
+  createContext({ environment: { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: passphrase } });
+const open = (passphrase?: string, changes: Partial<Binding> = {}): Promise<Vault> =>
+  openVault('file', { ...binding, ...changes }, context(passphrase));
+
+async function written(): Promise<string> {
+  const vault = await open('pass');
+  await vault.write(secrets);
+  return vault.place;
+}
+
+test('what is written comes back, also in another process', async () => {
+  await written();
+  expect(await (await open('pass')).read()).toEqual(secrets);
+  expect(await (await open('pass')).readAccess()).toEqual(secrets.access);
+});
+
+test('what is left out of a write is kept', async () => {
+  await written();
+  await (await open('pass')).write({ refreshToken: 'the next one' });
+  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'the next one' });
+});
+
+test('nothing stored needs no passphrase to be told', async () => {
+  expect(await (await open()).read()).toBeUndefined();
+  expect(await (await open()).readAccess()).toBeUndefined();
+});
+
+test("the file is the user's alone, shows nothing, and is another after each write", async () => {
+  const place = await written();
+  expect((await stat(place)).mode & 0o777).toBe(0o600);
+  expect((await stat(path.dirname(place))).mode & 0o777).toBe(0o700);
+  const first = await readFile(place);
+  for (const text of ['refresh', 'client secret', 'xxxxxxxx', 'example', 'event_api']) {
+    expect(first.includes(text)).toBe(false);
+  }
+  await written();
+  expect((await readFile(place)).equals(first)).toBe(false);
+});
+
+test('a wrong passphrase is told as one', async () => {
+  const place = await written();
+  const refused = {
+    exitCode: 2,
+    message: `the passphrase does not open ${place}`,
+    next: expect.stringContaining('HOOKTRAIL_PASSPHRASE'),
+  };
+  await expect((await open('other')).read()).rejects.toMatchObject(refused);
+  await expect((await open('other')).write({ refreshToken: 'x' })).rejects.toMatchObject(refused);
+  await expect((await open('other')).probe()).rejects.toMatchObject(refused);
+  expect(await (await open('pass')).read()).toEqual(secrets);
+});
+
+test('no passphrase and no terminal is an error that names the variable', async () => {
+  const missing = { exitCode: 2, next: expect.stringContaining('HOOKTRAIL_PASSPHRASE') };
+  await expect((await open()).probe()).rejects.toMatchObject(missing);
+  await written();
+  await expect((await open()).read()).rejects.toMatchObject(missing);
+});
+
+test('a flipped bit anywhere is noticed', { timeout: 60_000 }, async () => {
+  const place = await written();
+  const whole = await readFile(place);
+  const everywhere = [
+    0,
+    5,
+    20,
+    21,
+    22,
+    23,
+    30,
+    40,
+    52,
+    60,
+    100,
+    whole.length - 40,
+    whole.length - 33,
+    whole.length - 1,
+  ];
+  for (const at of everywhere) {
+    const flipped = Buffer.from(whole);
+    flipped[at] = (flipped[at] as number) ^ 1;
+    await writeFile(place, flipped);
+    await expect((await open('pass')).read(), `byte ${at}`).rejects.toMatchObject({
+      exitCode: 4,
+      next: 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`',
+    });
+  }
+});
+
+test('a file cut short anywhere is noticed', async () => {
+  const place = await written();
+  const whole = await readFile(place);
+  for (const length of [0, 1, 19, 20, 38, 39, 60, 71, 99, whole.length - 1]) {
+    await writeFile(place, whole.subarray(0, length));
+    await expect((await open('pass')).read(), `${length} bytes`).rejects.toMatchObject({
+      exitCode: 4,
+      message: expect.stringMatching(/is (cut short|damaged): /),
+    });
+  }
+});
+
+test('a file of another profile, provider or service does not open under this name', async () => {
+  const content = await readFile(await written());
+  for (const changes of [
+    { profile: 'other' },
+    { authUrl: 'https://evil.example' },
+    { clientId: 'other' },
+    { serviceOrigin: 'https://evil.example' },
+  ]) {
+    const vault = await open('pass', changes);
+    expect(await vault.read()).toBeUndefined();
+    await writeFile(vault.place, content);
+    await expect(vault.read()).rejects.toMatchObject({ exitCode: 2 });
+  }
+});
+
+test('a probe leaves nothing behind', async () => {
+  await (await open('pass')).probe();
+  expect(await readdir(path.join(folder, 'secrets'))).toEqual([]);
+});
+
+test('a folder that cannot be made is an error of the probe already', async () => {
+  await writeFile(path.join(folder, 'secrets'), 'in the way');
+  await expect((await open('pass')).probe()).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('secrets cannot be written'),
+    next: expect.stringContaining('HOOKTRAIL_CONFIG_DIR'),
+  });
+});
+
+test('a profile is forgotten as a whole, and no other with it', async () => {
+  await (await open('pass', { profile: 'a' })).write(secrets);
+  await (await open('pass', { profile: 'a', serviceOrigin: 'https://second.example' })).write(secrets);
+  await (await open('pass', { profile: 'a.b' })).write(secrets);
+  const here = { ...binding, profile: 'a' };
+  expect(await hasOtherSignIn('file', here, context())).toBe(true);
+  expect(await forgetProfile('a', context())).toBe(2);
+  expect(await hasOtherSignIn('file', here, context())).toBe(false);
+  expect(await (await open('pass', { profile: 'a.b' })).read()).toEqual(secrets);
+  expect(await forgetProfile('a', context())).toBe(0);
+});

@@ -1,0 +1,187 @@
+import { execFile } from 'node:child_process';
+import { connect, createServer } from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { openKeychain } from '../../src/secrets/keychain.ts';
+import { createContext, memoryKeychain } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+import { hasBus, hasKeyring, startBus } from '../support/keyring.ts';
+
+const linux = (environment: Record<string, string>) => {
+  const plain = createContext({ environment });
+  return { ...plain, machine: { ...plain.machine, platform: 'linux' as const } };
+};
+const elsewhere = (parts: Parameters<typeof createContext>[0]) => {
+  const plain = createContext(parts);
+  return { ...plain, machine: { ...plain.machine, platform: 'win32' as const } };
+};
+const next = expect.stringContaining('`hooktrail login --store file`');
+
+describe.skipIf(process.platform !== 'linux')('on Linux, before the native library is called', () => {
+  test('no session bus', async () => {
+    await expect(openKeychain(linux({}))).rejects.toMatchObject({ condition: 'no-bus', exitCode: 2, next });
+    const gone = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
+    await expect(openKeychain(linux(gone))).rejects.toMatchObject({ condition: 'no-bus', next });
+  });
+
+  test('a bus that says nothing', async () => {
+    await using home = await createHome();
+    const socket = path.join(home.folder, 'bus');
+    const mute = createServer(() => undefined).listen(socket);
+    await expect(
+      openKeychain(linux({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${socket}` })),
+    ).rejects.toMatchObject({
+      condition: 'mute',
+      details: ['the D-Bus session bus does not answer'],
+    });
+    mute.close();
+  });
+
+  test('a bus that refuses the user', async () => {
+    await using home = await createHome();
+    const socket = path.join(home.folder, 'bus');
+    const refusing = createServer((client) =>
+      client.once('data', () => client.end('REJECTED ANONYMOUS\r\n')),
+    ).listen(socket);
+    await expect(
+      openKeychain(linux({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${socket}` })),
+    ).rejects.toMatchObject({
+      condition: 'refused',
+      details: ['D-Bus: REJECTED ANONYMOUS'],
+    });
+    refusing.close();
+  });
+
+  test.skipIf(!hasBus)('no Secret Service on the bus', async () => {
+    await using bus = await startBus();
+    await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({
+      condition: 'no-service',
+      exitCode: 2,
+      next,
+    });
+  });
+
+  test.skipIf(!hasBus)('a bus found by XDG_RUNTIME_DIR', async () => {
+    await using bus = await startBus();
+    const { XDG_RUNTIME_DIR } = bus.env;
+    await expect(openKeychain(linux({ XDG_RUNTIME_DIR }))).rejects.toMatchObject({ condition: 'no-service' });
+  });
+
+  test.skipIf(!hasKeyring)(
+    'a bus in the abstract namespace, which Node may not reach, is left to the native library',
+    async () => {
+      await using bus = await startBus('unix:abstract=');
+      expect(bus.env['DBUS_SESSION_BUS_ADDRESS']).toMatch(/^unix:abstract=/);
+      const reached = await openKeychain(linux({ ...bus.env })).then(
+        () => 'left to the library',
+        (error) => error.condition,
+      );
+      expect(['left to the library', 'no-service']).toContain(reached);
+    },
+  );
+
+  test.skipIf(!hasKeyring)('a Secret Service without a default keyring', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring();
+    await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({ condition: 'no-keyring', next });
+  });
+
+  test.skipIf(!hasKeyring)('a locked keyring, although there is nothing of ours in it', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    await bus.stopKeyring();
+    await bus.startKeyring();
+    await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({
+      condition: 'locked',
+      holdsNothing: true,
+      next,
+    });
+  });
+
+  test.skipIf(!hasKeyring)('no libsecret', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    const loadKeychain = () => Promise.reject(new Error('Failed to load keytar native addon'));
+    await expect(openKeychain({ ...linux(bus.env), loadKeychain })).rejects.toMatchObject({
+      condition: 'no-library',
+      next: expect.stringContaining('libsecret'),
+    });
+  });
+
+  test.skipIf(!hasKeyring)('a mute Secret Service', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    bus.suspendKeyring();
+    await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({
+      condition: 'mute',
+      exitCode: 2,
+      next,
+    });
+  });
+
+  test.skipIf(!hasKeyring)(
+    'one that holds something of ours is asked for that, and never for an alias',
+    async () => {
+      await using bus = await startBus();
+      await bus.startKeyring('pw');
+      const store = "require('keytar').setPassword('hooktrail', 'account', 'secret')";
+      await promisify(execFile)(process.execPath, ['-e', store], { env: { ...process.env, ...bus.env } });
+      await using home = await createHome();
+      let asked = '';
+      const listening = path.join(home.folder, 'bus');
+      const between = createServer((client) => {
+        const onward = connect(/path=([^,]*)/.exec(bus.env.DBUS_SESSION_BUS_ADDRESS)?.[1] as string);
+        client.on('data', (chunk) => {
+          asked += chunk.toString('latin1');
+        });
+        client.pipe(onward).pipe(client);
+        for (const side of [client, onward]) side.on('error', () => undefined);
+      }).listen(listening);
+      await openKeychain(linux({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${listening}` }));
+      between.close();
+      expect(asked).toContain('SearchItems');
+      expect(asked).not.toMatch(/ReadAlias|aliases|Locked/);
+    },
+  );
+
+  test.skipIf(!hasKeyring)('an unlocked one is found usable, again and again', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    for (let i = 0; i < 20; i++) {
+      const keychain = await openKeychain(linux(bus.env));
+      expect(await keychain.get('an account')).toBeNull();
+    }
+  });
+});
+
+test('no package, and a library that cannot be loaded', async () => {
+  const failing = (error: Error) => elsewhere({ loadKeychain: () => Promise.reject(error) });
+  const missing = Object.assign(new Error("Cannot find package 'keytar'"), { code: 'ERR_MODULE_NOT_FOUND' });
+  await expect(openKeychain(failing(missing))).rejects.toMatchObject({
+    condition: 'no-package',
+    exitCode: 2,
+    next,
+  });
+});
+
+test('a native call that never returns is given up within 5 s', async () => {
+  const hanging = { ...memoryKeychain(), get: () => new Promise<never>(() => undefined) };
+  const keychain = await openKeychain(elsewhere({ loadKeychain: async () => hanging }));
+  await expect(keychain.get('x')).rejects.toMatchObject({
+    condition: 'mute',
+    message: 'the OS keychain does not answer',
+  });
+});
+
+test.each([
+  ['Cannot create an item in a locked collection', 'locked'],
+  ['User interaction is not allowed.', 'locked'],
+  ['Cannot autolaunch D-Bus without X11 $DISPLAY', 'no-bus'],
+  ['The name org.freedesktop.secrets was not provided by any .service files', 'no-service'],
+  ['User canceled the operation.', 'refused'],
+])('the native library says "%s": %s', async (message, condition) => {
+  const failing = { ...memoryKeychain(), get: () => Promise.reject(new Error(message)) };
+  const keychain = await openKeychain(elsewhere({ loadKeychain: async () => failing }));
+  await expect(keychain.get('x')).rejects.toMatchObject({ condition, details: [message], next });
+});

@@ -1,0 +1,153 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openVault } from '../../src/secrets/open-vault.ts';
+import { forgetEverything, forgetProfile } from '../../src/secrets/stored-sign-ins.ts';
+import type { Binding } from '../../src/secrets/vault.ts';
+import { createContext, memoryKeychain } from '../support/context.ts';
+
+const binding: Binding = {
+  profile: 'default',
+  authUrl: 'https://id.example/identity',
+  clientId: 'client',
+  serviceOrigin: 'https://events.example',
+};
+const long = 'r'.repeat(6000);
+let folder: string;
+let keychain: ReturnType<typeof memoryKeychain>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-vault-'));
+  // What Windows takes.
+  keychain = memoryKeychain(2560);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+// Not Linux, where the Secret Service would be asked first.
+const context = () => {
+  const plain = createContext({
+    environment: { HOOKTRAIL_CONFIG_DIR: folder },
+    loadKeychain: async () => keychain,
+  });
+  return { ...plain, machine: { ...plain.machine, platform: 'win32' as const } };
+};
+const open = (changes: Partial<Binding> = {}) => openVault('keychain', { ...binding, ...changes }, context());
+const files = async () => (await readdir(path.join(folder, 'secrets')).catch(() => [])).sort();
+
+test('refresh token, client secret and cache key are entries, the access token is a file', async () => {
+  const access = { token: 'a'.repeat(8192), expiresAt: 1, scope: undefined };
+  await (await open()).write({ refreshToken: 'refresh', clientSecret: 'secret', access });
+  expect(
+    [...keychain.entries.keys()].map((account) => account.replace(/[0-9a-f]{16}/, 'hash')).sort(),
+  ).toEqual(['default/hash/cache-key', 'default/hash/client-secret', 'default/hash/refresh-token']);
+  expect(await files()).toEqual([expect.stringMatching(/^default~[0-9a-f]{16}\.access$/)]);
+  expect(await (await open()).read()).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access });
+});
+
+test('reading the access token takes one entry', async () => {
+  await (await open()).write({ refreshToken: 'refresh', access: { token: 'access' } });
+  const asked: string[] = [];
+  const { get } = keychain;
+  keychain.get = (account) => {
+    asked.push(account);
+    return get(account);
+  };
+  expect((await (await open()).readAccess())?.token).toBe('access');
+  expect(asked).toEqual([expect.stringMatching(/cache-key$/)]);
+});
+
+test.each([
+  ['short', 'long', 'short'],
+  ['long', 'short', 'long'],
+])('secrets longer than an entry are kept, in any order of lengths (%s, %s, %s)', async (...lengths) => {
+  for (const [index, length] of lengths.entries()) {
+    const refreshToken = length === 'long' ? `${long}${index}` : `short${index}`;
+    await (await open()).write({ refreshToken, clientSecret: `${long}secret` });
+    expect(await (await open()).read()).toMatchObject({ refreshToken, clientSecret: `${long}secret` });
+  }
+  for (const name of await files()) {
+    expect((await readFile(path.join(folder, 'secrets', name))).includes('rrrrrrrr')).toBe(false);
+  }
+});
+
+test('a crash after the refresh token was stored loses nothing but the cached access token', async () => {
+  await (await open()).write({
+    refreshToken: 'old',
+    clientSecret: 'secret',
+    access: { token: 'old access' },
+  });
+  const cache = path.join(folder, 'secrets', (await files())[0] as string);
+  await rm(cache);
+  // A folder cannot be replaced by a file.
+  await mkdir(cache);
+  await expect(
+    (await open()).write({ refreshToken: 'new', access: { token: 'new access' } }),
+  ).rejects.toThrow();
+  await rmdir(cache);
+  expect(await (await open()).read()).toEqual({
+    refreshToken: 'new',
+    clientSecret: 'secret',
+    access: undefined,
+  });
+});
+
+test('a damaged cache is no cache; a damaged refresh token is an error', async () => {
+  await (await open()).write({ refreshToken: long, access: { token: 'access' } });
+  for (const name of await files()) {
+    const file = path.join(folder, 'secrets', name);
+    const content = await readFile(file);
+    content[20] = (content[20] as number) ^ 1;
+    await writeFile(file, content);
+  }
+  expect(await (await open()).readAccess()).toBeUndefined();
+  await expect((await open()).read()).rejects.toMatchObject({
+    exitCode: 4,
+    message: 'the stored refresh token is damaged',
+    next: 'run `hooktrail logout` and `hooktrail login`',
+  });
+});
+
+test('the cache of one sign-in does not open in the name of another, nor as another secret', async () => {
+  await (await open()).write({ access: { token: 'access' }, refreshToken: long });
+  const other = { serviceOrigin: 'https://evil.example' };
+  await (await open(other)).write({ access: { token: 'other' } });
+  // Even where somebody made the keys the same.
+  const [key] = [...keychain.entries]
+    .filter(([account]) => account.endsWith('cache-key'))
+    .map(([, text]) => text);
+  for (const account of keychain.entries.keys()) {
+    if (account.endsWith('cache-key')) keychain.entries.set(account, key as string);
+  }
+  const caches = (await files()).filter((name) => name.endsWith('.access'));
+  const [first, second] = caches.map((name) => path.join(folder, 'secrets', name)) as [string, string];
+  const contents = [await readFile(first), await readFile(second)] as const;
+  await writeFile(first, contents[1]);
+  await writeFile(second, contents[0]);
+  expect(await (await open()).readAccess()).toBeUndefined();
+  expect(await (await open(other)).readAccess()).toBeUndefined();
+  const token = (await files()).find((name) => name.endsWith('.refresh-token')) as string;
+  await writeFile(path.join(folder, 'secrets', token), contents[0]);
+  await expect((await open()).read()).rejects.toMatchObject({
+    message: 'the stored refresh token is damaged',
+  });
+});
+
+test('deleting and forgetting leave no entry and no file', async () => {
+  await (await open()).write({ refreshToken: long, clientSecret: 'secret', access: { token: 'access' } });
+  await (await open({ profile: 'other' })).write({ refreshToken: 'refresh', access: { token: 'access' } });
+  await (await open({ profile: 'third' })).write({ refreshToken: long });
+  await (await open()).delete();
+  expect(await (await open()).read()).toBeUndefined();
+  expect(await forgetProfile('other', context())).toBe(1);
+  expect([...keychain.entries.keys()].every((account) => account.startsWith('third/'))).toBe(true);
+  expect(await forgetEverything(context())).toBe(1);
+  expect([...keychain.entries]).toEqual([]);
+  expect(await files()).toEqual([]);
+});
+
+test('a probe leaves nothing behind', async () => {
+  await (await open()).probe();
+  expect([...keychain.entries]).toEqual([]);
+  expect(await files()).toEqual([]);
+});

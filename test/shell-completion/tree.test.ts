@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { describeAll } from '../../build/manual-page.ts';
+import { expectedAt } from '../../src/shell-completion/completion-line.ts';
+import { argumentKinds, optionKinds } from '../../src/shell-completion/completion-values.ts';
+
+let program: Command;
+let leaves: Command[];
+beforeAll(async () => {
+  const all = await describeAll();
+  program = all.program;
+  leaves = all.commands.map(({ command }) => command);
+});
+
+const pathOf = (command: Command): string[] =>
+  command.parent ? [...pathOf(command.parent), command.name()] : [];
+const wordsAt = (...words: string[]) => {
+  const expected = expectedAt(program, words);
+  if (!('words' in expected)) throw new Error(`values of ${JSON.stringify(expected.kind)}`);
+  return expected.words.map(({ word }) => word);
+};
+
+describe('completion and the command tree', () => {
+  test('every command and every option of it is offered', () => {
+    for (const leaf of leaves) {
+      const path = pathOf(leaf);
+      for (const [depth, word] of path.entries()) {
+        expect(wordsAt(...path.slice(0, depth), word.slice(0, 1))).toContain(word);
+      }
+      const own = leaf.options.filter(({ hidden }) => !hidden).map(({ long }) => long);
+      expect(wordsAt(...path, '--')).toEqual(expect.arrayContaining([...own, '--profile', '--help']));
+    }
+  });
+
+  test('every option and argument whose values are known is in the tree', () => {
+    const options = new Set([program, ...leaves].flatMap(({ options }) => options.map(({ long }) => long)));
+    expect(Object.keys(optionKinds).filter((long) => !options.has(long))).toEqual([]);
+    const places = leaves.flatMap((leaf) =>
+      leaf.registeredArguments.map((argument) => [...pathOf(leaf), argument.name()].join(' ')),
+    );
+    expect(Object.keys(argumentKinds).filter((place) => !places.includes(place))).toEqual([]);
+  });
+
+  test('an option that was given is offered again only where it may be repeated', () => {
+    expect(wordsAt('events', 'search', '--limit', '3', '--')).not.toContain('--limit');
+    expect(wordsAt('events', 'search', '--type', 'a', '--')).toContain('--type');
+  });
+
+  test('nothing is offered for a value that can be anything, nor behind -- for an option', () => {
+    expect(expectedAt(program, ['events', 'search', '--limit', ''])).toMatchObject({ kind: 'anything' });
+    expect(expectedAt(program, ['api', '--', '--'])).toMatchObject({ kind: 'anything' });
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
+import { openLoopbackPort } from '../../src/sign-in/redirect-port.ts';
+import { ask, changed } from '../support/browser.ts';
+
+const expected = { state: 'the-state', issuer: 'https://id.example', clientId: 'me' };
+const anyPort = { text: 'http://127.0.0.1:0/callback', url: new URL('http://127.0.0.1:0/callback') };
+const nobody = { foreign: () => undefined, stray: () => undefined };
+const good = { state: expected.state, iss: expected.issuer, code: 'abc' };
+
+test('a browser is not kept waiting for an exchange that takes too long', async () => {
+  const port = await openLoopbackPort(anyPort);
+  const waited: number[] = [];
+  const clock = { sleep: async (milliseconds: number) => void waited.push(milliseconds) };
+  const reception = receiveRedirect(port, expected, nobody, clock);
+  const { body } = await ask(changed(port.redirectUri.url, good));
+  expect(body).toContain('The terminal finishes the sign-in.');
+  expect(waited[0]).toBe(10_000);
+  expect(await reception.answer).toMatchObject({ kind: 'code' });
+  await reception.conclude('signedIn');
+  // A reload between the outcome and the end of the program sees the outcome.
+  expect((await ask(changed(port.redirectUri.url, good))).body).toContain('<h1>Signed in</h1>');
+  port.close();
+});
+
+test('the first of two answers counts, whatever the second says', async () => {
+  const port = await openLoopbackPort(anyPort);
+  const reception = receiveRedirect(port, expected, nobody, { sleep: async () => undefined });
+  await ask(changed(port.redirectUri.url, good));
+  await ask(changed(port.redirectUri.url, { ...good, code: undefined, error: 'access_denied' }));
+  expect(await reception.answer).toMatchObject({ kind: 'code' });
+  port.close();
+});

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
+import { TransportError } from '../../src/http/transport-error.ts';
+import type { Secrets, Vault } from '../../src/secrets/vault.ts';
+import { resolveSettings } from '../../src/settings/settings.ts';
+import { refreshUnderLock } from '../../src/sign-in/refresh-protocol.ts';
+import { createContext } from '../support/context.ts';
+
+const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
+const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
+
+/** The protocol against a store and a provider that note what happens, in order. */
+function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: boolean } = {}) {
+  const events: string[] = [];
+  let stored: Secrets | undefined = parts.stored ?? { refreshToken: 'old', clientSecret: 'secret' };
+  const vault: Vault = {
+    kind: 'file',
+    place: 'here',
+    probe: async () => void events.push('probe'),
+    readAccess: async () => stored?.access,
+    read: async () => {
+      events.push('read');
+      return stored;
+    },
+    write: async (secrets) => {
+      events.push(`write ${secrets.refreshToken} ${secrets.access?.token}`);
+      stored = { ...stored, ...secrets, refreshToken: secrets.refreshToken ?? stored?.refreshToken };
+    },
+    delete: async () => void events.push('delete'),
+  };
+  const patience: unknown[] = [];
+  const send = async ({ body, idleTimeout }: HttpRequest): Promise<HttpResponse> => {
+    patience.push(idleTimeout);
+    events.push(`post ${new URLSearchParams(String(body)).get('refresh_token')}`);
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    const status = answer && 'error' in answer ? 400 : 200;
+    return {
+      status,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify(answer)),
+    };
+  };
+  const context = createContext();
+  const run = () =>
+    refreshUnderLock(
+      {
+        settings: resolveSettings(flags, {}, { version: 1, profiles: {} }),
+        vault,
+        context,
+        reporter: { trace: () => undefined },
+        world: {
+          transport: { send, prepare: () => undefined, close: async () => undefined },
+          clock: context.clock,
+        },
+        serves: (access) => access.token.startsWith('good'),
+        lasts: () => false,
+        loginCommand: 'hooktrail login',
+      },
+      { isStillHeld: async () => parts.held ?? true },
+    );
+  const store = (secrets: Secrets) => {
+    stored = secrets;
+  };
+  return { events, patience, vault, run, store };
+}
+
+const lost = () => new TransportError('broken', 'the connection broke');
+
+test('the store is proved writable before the token is spent, and written before anything else', async () => {
+  const { events, run } = scene([granted]);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
+});
+
+test('a store that cannot be written costs no token', async () => {
+  const { events, vault, run } = scene([granted]);
+  vault.probe = () => Promise.reject(new Error('read-only file system'));
+  await expect(run()).rejects.toThrow('read-only file system');
+  expect(events).toEqual(['read']);
+});
+
+test('what a sibling stored meanwhile is used', async () => {
+  const { events, run } = scene([], { stored: { refreshToken: 'old', access: { token: 'good' } } });
+  expect((await run())?.token).toBe('good');
+  expect(events).toEqual(['read']);
+});
+
+test('who lost the lock while suspended spends nothing', async () => {
+  const { events, run } = scene([granted], { held: false });
+  await expect(run()).rejects.toMatchObject({ exitCode: 1, next: 'run the command again' });
+  expect(events).toEqual(['read', 'probe']);
+});
+
+test('a lost answer is followed by a look at the store and one more try with the same token', async () => {
+  const { events, run } = scene([lost(), granted]);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'write new new-access']);
+});
+
+test('two lost answers are the end', async () => {
+  const { events, run } = scene([lost(), lost(), granted]);
+  await expect(run()).rejects.toMatchObject({ exitCode: 5 });
+  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'read']);
+});
+
+test('a token request may take as long as any other', async () => {
+  const { patience, run } = scene([granted]);
+  await run();
+  expect(patience).toEqual([30_000]);
+});
+
+test('a request that never left is not repeated', async () => {
+  const { events, run } = scene([new TransportError('refused', 'nobody there'), granted]);
+  await expect(run()).rejects.toMatchObject({ exitCode: 5 });
+  expect(events).toEqual(['read', 'probe', 'post old']);
+});
+
+test('after invalid_grant a token that was stored meanwhile is used, without deleting anything', async () => {
+  const { events, vault, run, store } = scene([{ error: 'invalid_grant' }]);
+  const { probe } = vault;
+  vault.probe = async () => {
+    await probe();
+    store({ refreshToken: 'theirs', clientSecret: 'secret', access: { token: 'good' } });
+  };
+  expect((await run())?.token).toBe('good');
+  expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+});
+
+test('after invalid_grant a refresh token that was stored meanwhile is spent', async () => {
+  const { events, vault, run, store } = scene([{ error: 'invalid_grant' }, granted]);
+  vault.probe = async () => store({ refreshToken: 'theirs', clientSecret: 'secret' });
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'post old', 'read', 'post theirs', 'write new new-access']);
+});
+
+test('after invalid_grant with nothing new the sign-in has ended', async () => {
+  const { events, run } = scene([{ error: 'invalid_grant' }, granted]);
+  await expect(run()).rejects.toMatchObject({ exitCode: 4, next: 'run `hooktrail login`' });
+  expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+});
+
+test('no refresh token and no client secret are told apart, and nothing is sent', async () => {
+  const bare = scene([], { stored: { clientSecret: 'secret', access: { token: 'ended' } } });
+  await expect(bare.run()).rejects.toMatchObject({
+    exitCode: 4,
+    details: [expect.stringContaining('offline_access')],
+  });
+  const secretless = scene([], { stored: { refreshToken: 'old' } });
+  await expect(secretless.run()).rejects.toMatchObject({
+    exitCode: 2,
+    next: expect.stringContaining('HOOKTRAIL_CLIENT_SECRET'),
+  });
+});

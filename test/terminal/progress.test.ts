@@ -1,0 +1,49 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test, vi } from 'vitest';
+import { startProgress } from '../../src/terminal/progress.ts';
+import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
+
+const clock = { now: () => Date.now(), sleep: async () => {} };
+const start = (stderr: FakeOutput, environment = {}, quiet = false) =>
+  startProgress({ stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching');
+const shown = (stderr: FakeOutput) => stripVTControlCharacters(stderr.text);
+
+describe('progress', () => {
+  test('appears on a terminal after a while and leaves no trace', async () => {
+    const stderr = fakeOutput(40);
+    const progress = start(stderr);
+    progress.update({
+      pages: 3,
+      events: 1500,
+      rate: 10,
+      note: 'a \u001b[2J note that is longer than the line',
+    });
+    expect(stderr.text).toBe('');
+    await vi.waitFor(() => expect(shown(stderr)).toContain('searching: 3 pages, 1,500 events, 10…'), 10_000);
+    progress.stop();
+    const { text } = stderr;
+    expect(text.endsWith('\u001b[1G\u001b[0K')).toBe(true);
+    expect(text).not.toContain('\u001b[2J');
+    progress.stop();
+    progress.update({ pages: 4 });
+    expect(stderr.text).toBe(text);
+  });
+
+  test('shows nothing of work that is done soon', async () => {
+    const stderr = fakeOutput(80);
+    start(stderr).stop();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(stderr.text).toBe('');
+  });
+
+  test.each([
+    ['in a pipe', fakeOutput(), {}, false],
+    ['under --quiet', fakeOutput(80), {}, true],
+    ['on a dumb terminal', fakeOutput(80), { TERM: 'dumb' }, false],
+  ])('shows nothing %s', async (_, stderr, environment, quiet) => {
+    const progress = start(stderr, environment, quiet);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    progress.stop();
+    expect(stderr.text).toBe('');
+  });
+});
