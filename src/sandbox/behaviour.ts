@@ -28,7 +28,7 @@ export interface Behaviour {
   links: LinkStyle;
   /** Answers of the event service are indented over several lines. */
   pretty: boolean;
-  /** Added to the `Date` header and to the creation time of live events. */
+  /** How far the service's clock is ahead: added to the `Date` header and to the creation time of new events. */
   clockOffsetMs: number;
   autoApprove: boolean;
   tokenLifetimeSeconds: number;

@@ -1,4 +1,3 @@
-import type { Behaviour } from './behaviour.ts';
 import { withStatus, writeItem } from './history/event-item.ts';
 import { eventTypes } from './history/event-types.ts';
 import { ItemWriter } from './history/item-writer.ts';
@@ -35,7 +34,7 @@ export class EventWriter {
   readonly #store: EventStore;
   readonly #random: Random;
   readonly #subscriptions: readonly Subscription[];
-  readonly #behaviour: Behaviour;
+  readonly #clock: () => number;
   readonly #item = new ItemWriter();
   readonly #live = new Set<NodeJS.Timeout>();
   /** Told of each event that is added. */
@@ -45,19 +44,19 @@ export class EventWriter {
     store: EventStore,
     random: Random,
     subscriptions: readonly Subscription[],
-    behaviour: Behaviour,
+    clock: () => number,
   ) {
     this.#store = store;
     this.#random = random;
     this.#subscriptions = subscriptions;
-    this.#behaviour = behaviour;
+    this.#clock = clock;
   }
 
   add(event: NewEvent): WrittenEvent {
     const random = this.#random;
     const drawn = randomGuid(random);
     const id = event.eventId === undefined ? drawn : parseGuid(event.eventId);
-    const now = { ms: Date.now() + this.#behaviour.clockOffsetMs, ticks: random.below(10_000) };
+    const now = { ms: this.#clock(), ticks: random.below(10_000) };
     const moment = event.createdOn === undefined ? now : parseBound(event.createdOn);
     if (!id || !moment) throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
     if (this.#store.has(id)) throw new TypeError(`there is an event ${event.eventId} already`);

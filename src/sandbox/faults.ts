@@ -22,6 +22,16 @@ export type Fault =
       readonly body?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
+  /**
+   * Writes text to the connection as it is, whatever HTTP says of it, then `again` every `everyMs` for as long as the client
+   * listens. The request is not carried out.
+   */
+  | { readonly kind: 'raw'; readonly text: string; readonly again?: string; readonly everyMs?: number }
+  /**
+   * Answers with an empty search answer that has this many bytes of white space in it, without end when absent;
+   * `compressed` sends a thousandth of them, as gzip. The request is not carried out.
+   */
+  | { readonly kind: 'flood'; readonly bytes?: number; readonly compressed?: boolean }
   /** Breaks the connection; the request is not carried out. */
   | { readonly kind: 'reset' }
   /** Carries the request out and breaks the connection instead of answering. */
@@ -40,6 +50,20 @@ export type Fault =
   | { readonly kind: 'trickle'; readonly bytes: number; readonly everyMs: number }
   /** Carries the request out and answers with something else. */
   | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer };
+
+/** An answer that hands the connection to another protocol, which nobody asked for. */
+export const switchingProtocols: Fault = {
+  kind: 'raw',
+  text: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+};
+
+/** Interim answers (RFC 9110 section 15.2) that no final one ever follows. */
+export const interimForEver: Fault = {
+  kind: 'raw',
+  text: '',
+  again: 'HTTP/1.1 102 Processing\r\n\r\n',
+  everyMs: 10,
+};
 
 /** Faults waiting for their requests, each target's in order. */
 export class FaultQueue {

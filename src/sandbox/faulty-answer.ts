@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { Answer, Fault } from './faults.ts';
 
 type End = (body: Buffer) => void;
@@ -28,10 +31,41 @@ export async function applyFault(
       response.end(fault.body ?? '');
       return false;
     }
+    case 'raw':
+      writeRaw(fault, request.socket);
+      return false;
+    case 'flood':
+      await flood(fault, response);
+      return false;
     default:
       interceptEnd(response, (body, end) => spoil(fault, request, response, body, end));
       return true;
   }
+}
+
+function writeRaw(fault: Extract<Fault, { kind: 'raw' }>, socket: Socket): void {
+  socket.write(fault.text);
+  const { again, everyMs = 1000 } = fault;
+  if (again === undefined) return;
+  const timer = setInterval(() => socket.write(again), everyMs);
+  socket.once('close', () => clearInterval(timer));
+}
+
+async function flood(fault: Extract<Fault, { kind: 'flood' }>, response: ServerResponse): Promise<void> {
+  // Gzip files one behind the other are one gzip file (RFC 1952 section 2.2), so that each piece is compressed only once.
+  const encoded = (text: string) => (fault.compressed ? gzipSync(text) : Buffer.from(text));
+  const size = 1024 * 1024;
+  const space = encoded(' '.repeat(size));
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  if (fault.compressed) response.setHeader('Content-Encoding', 'gzip');
+  response.write(encoded('{"items":['));
+  const bytes = fault.bytes ?? Number.POSITIVE_INFINITY;
+  for (let sent = 0; sent < bytes; sent += size) {
+    const piece = bytes - sent < size ? encoded(' '.repeat(bytes - sent)) : space;
+    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (response.destroyed) return;
+  }
+  response.end(encoded(']}'));
 }
 
 function interceptEnd(response: ServerResponse, spoiled: (body: Buffer, end: End) => void): void {
@@ -44,7 +78,7 @@ function interceptEnd(response: ServerResponse, spoiled: (body: Buffer, end: End
 }
 
 function spoil(
-  fault: Exclude<Fault, { kind: 'pass' | 'run' | 'reset' | 'status' }>,
+  fault: Exclude<Fault, { kind: 'pass' | 'run' | 'reset' | 'status' | 'raw' | 'flood' }>,
   request: IncomingMessage,
   response: ServerResponse,
   body: Buffer,

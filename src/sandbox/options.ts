@@ -8,8 +8,11 @@ export interface SandboxOptions {
   readonly events?: number;
   /** The same seed and the same `now` give the same history. */
   readonly seed?: number;
-  /** End of the seeded history in milliseconds since the epoch. */
-  readonly now?: number;
+  /**
+   * The sandbox's clock in milliseconds since the epoch, or the time at which it stands still. The seeded history ends at its
+   * first reading; the `Date` header, new events, deliveries and the lifetimes of tokens follow it. Only waiting takes real time.
+   */
+  readonly now?: number | (() => number);
   /** Added to every answer of the event service. */
   readonly latencyMs?: number;
   readonly tokenLifetimeSeconds?: number;

@@ -17,6 +17,8 @@ export interface RequestHandlerParts {
   readonly behaviour: Behaviour;
   readonly log: RequestLog;
   readonly faults: FaultQueue;
+  /** The service's clock. */
+  readonly clock: () => number;
   readonly random: Random;
   readonly identity: Handler;
   readonly service: Handler;
@@ -38,9 +40,7 @@ export function createRequestHandler(parts: RequestHandlerParts) {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = splitTarget(request.url ?? '');
     const isService = path.startsWith(`${servicePath}/`);
-    if (behaviour.clockOffsetMs !== 0) {
-      response.setHeader('Date', new Date(Date.now() + behaviour.clockOffsetMs).toUTCString());
-    }
+    response.setHeader('Date', new Date(parts.clock()).toUTCString());
     if (isService) {
       if (behaviour.latencyMs > 0) await sleep(behaviour.latencyMs);
       const wait = rateLimit.take(behaviour.rateLimit);

@@ -24,10 +24,16 @@ export class RequestLog {
   readonly records: RequestRecord[] = [];
   readonly #byRequest = new WeakMap<IncomingMessage, RequestRecord>();
 
+  readonly #clock: () => number;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
   add(request: IncomingMessage, response: ServerResponse): RequestRecord {
     const started = performance.now();
     const record: RequestRecord = {
-      at: Date.now(),
+      at: this.#clock(),
       method: request.method ?? '',
       url: request.url ?? '',
       headers: request.headers,

@@ -52,13 +52,17 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
   const seed = options.seed ?? 1;
   const settings = settingsFor(origin, options);
   const behaviour = behaviourFor(options);
-  const log = new RequestLog();
+  const { now = Date.now } = options;
+  const clock = typeof now === 'number' ? () => now : now;
+  const log = new RequestLog(clock);
   const store = new EventStore();
-  const identity = await createIdentityProvider(settings, behaviour, log);
-  const { subscriptions } = writeHistory(store, options.events ?? 5000, seed, options.now ?? Date.now());
+  const identity = await createIdentityProvider(settings, behaviour, clock, log);
+  const { subscriptions } = writeHistory(store, options.events ?? 5000, seed, clock());
   const faults = new FaultQueue();
-  const writer = new EventWriter(store, new Random(seed + 1), subscriptions, behaviour);
-  const deliveries = options.deliveries && new Deliveries(options.deliveries, writer, new Random(seed + 3));
+  const serviceClock = () => clock() + behaviour.clockOffsetMs;
+  const writer = new EventWriter(store, new Random(seed + 1), subscriptions, serviceClock);
+  const deliveries =
+    options.deliveries && new Deliveries(options.deliveries, writer, new Random(seed + 3), serviceClock);
   if (deliveries) writer.onAdded = (event) => deliveries.add(event);
   if (options.deliveries?.rate) writer.startLive(options.deliveries.rate);
   const control = createControl({ behaviour, deliveries, faults, identity, store, subscriptions, writer });
@@ -76,6 +80,7 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
       behaviour,
       log,
       faults,
+      clock: serviceClock,
       random: new Random(seed + 2),
       identity: (request, response) => identity.handle(request, response),
       service,

@@ -1,5 +1,8 @@
+import { connect } from 'node:net';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../src/sandbox/behaviour.ts';
+import { interimForEver, switchingProtocols } from '../../src/sandbox/faults.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { authorized, rawGet, refresh, signIn } from '../support/sandbox-client.ts';
 
@@ -69,6 +72,48 @@ describe('scripted faults', () => {
   ])('break an answer in the middle: %j', async (fault, expected) => {
     sandbox.control.fault('events', fault);
     expect(await outcome()).toBe(expected);
+  });
+
+  it.each<[string, Fault, string]>([
+    ['a switch of protocols', switchingProtocols, 'HTTP/1.1 101 Switching Protocols\r\n'],
+    ['interim answers', interimForEver, 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n'],
+    [
+      'a header without end',
+      { kind: 'raw', text: 'HTTP/1.1 200 OK\r\nX: ', again: 'x', everyMs: 1 },
+      'X: xxx',
+    ],
+  ])('put %s on the wire', async (_name, fault, expected) => {
+    sandbox.control.fault('events', fault);
+    const { port, pathname } = new URL(sandbox.settings.baseUrl);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET ${pathname}/integrator-events HTTP/1.1\r\nHost: sandbox\r\n\r\n`);
+    let answer = '';
+    for await (const chunk of socket) {
+      answer += chunk;
+      if (answer.includes(expected)) break;
+    }
+    expect(answer).toContain(expected);
+  });
+
+  it.each([false, true])('flood the client with a body of any size, compressed: %s', async (compressed) => {
+    sandbox.control.fault('events', { kind: 'flood', bytes: 3_000_000, compressed });
+    const { status, body } = await rawGet(sandbox, '/integrator-events', headers);
+    expect(status).toBe(200);
+    expect(String(compressed ? gunzipSync(body) : body)).toBe(`{"items":[${' '.repeat(3_000_000)}]}`);
+    if (compressed) expect(body.length).toBeLessThan(10_000);
+  });
+
+  it('stop a flood without end when the client leaves', async () => {
+    sandbox.control.fault('events', { kind: 'flood' });
+    const { port, pathname } = new URL(sandbox.settings.baseUrl);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET ${pathname}/integrator-events HTTP/1.1\r\nHost: sandbox\r\n\r\n`);
+    let received = 0;
+    for await (const chunk of socket) {
+      received += chunk.length;
+      if (received > 5_000_000) break;
+    }
+    await expect.poll(() => sandbox.log.at(-1)?.ms).toBeDefined();
   });
 
   it.each<Fault>([

@@ -3,7 +3,7 @@ import { IdentityMemory } from '../../src/sandbox/identity/memory-adapter.ts';
 
 const memory = () => {
   const reused: string[] = [];
-  const kept = new IdentityMemory((grantId) => {
+  const kept = new IdentityMemory(Date.now, (grantId) => {
     reused.push(grantId);
     return new Error('reused');
   });

@@ -83,6 +83,23 @@ describe('sandbox', () => {
     expect(sandbox.log[0]?.ms).toBeGreaterThanOrEqual(55);
   });
 
+  it('has one clock: answers, new events and tokens follow it', async () => {
+    let now = Date.UTC(2030, 1, 28, 23, 59, 50);
+    await using sandbox = await startSandbox({ events: 3, autoApprove: true, now: () => now });
+    const { access_token: token, expires_in: lifetime } = await signIn(sandbox);
+    const dateOf = async () =>
+      (await rawGet(sandbox, '/event-types', authorized(sandbox, token))).headers['date'];
+    expect(sandbox.control.addEvent().createdOn).toMatch(/^2030-02-28T23:59:50\.000/);
+    expect(await dateOf()).toBe('Thu, 28 Feb 2030 23:59:50 GMT');
+    now += lifetime * 1000 - 1;
+    expect((await rawGet(sandbox, '/event-types', authorized(sandbox, token))).status).toBe(200);
+    now += 1;
+    expect((await rawGet(sandbox, '/event-types', authorized(sandbox, token))).status).toBe(401);
+    expect(await dateOf()).toBe('Fri, 01 Mar 2030 00:29:50 GMT');
+    expect((await signIn(sandbox)).access_token).not.toBe(token);
+    expect(sandbox.log[0]?.at).toBe(Date.UTC(2030, 1, 28, 23, 59, 50));
+  });
+
   it('keeps a log of what came in, as it came', async () => {
     await using sandbox = await startSandbox({ events: 0 });
     await rawGet(sandbox, '/integrator-events?eq(eventType,%41)', { 'X-Probe': 'yes' });

@@ -20,13 +20,15 @@ export class Deliveries {
   readonly #options: DeliveryOptions;
   readonly #writer: EventWriter;
   readonly #random: Random;
+  readonly #clock: () => number;
   readonly #endpoint: Endpoint;
   readonly #waiting = new Set<NodeJS.Timeout>();
   readonly #failed = new Set<string>();
   #underWay = 0;
   #isStopped = false;
 
-  constructor(options: DeliveryOptions, writer: EventWriter, random: Random) {
+  constructor(options: DeliveryOptions, writer: EventWriter, random: Random, clock: () => number) {
+    this.#clock = clock;
     this.#options = options;
     this.#writer = writer;
     this.#random = random;
@@ -73,7 +75,7 @@ export class Deliveries {
     const status = await this.#endpoint.post(body);
     this.#underWay--;
     if (this.attempts.length >= KEPT) this.attempts.splice(0, KEPT / 10);
-    this.attempts.push({ eventId, at: Date.now(), status, isCopy });
+    this.attempts.push({ eventId, at: this.#clock(), status, isCopy });
     const succeeded = status !== undefined && status >= 200 && status < 300;
     if (succeeded && this.#failed.delete(eventId)) this.#writer.setStatus(eventId, 'SUCCESS');
     return succeeded;

@@ -20,12 +20,14 @@ export class AccessTokens {
   readonly #key: KeyObject;
   readonly #issuer: string;
   readonly #audience: string;
+  readonly #clock: () => number;
   readonly #verified = new Map<string, Verified>();
   readonly #revokedGrants = new Set<string>();
   /** Carried by each token; tokens of an earlier generation are revoked. */
   generation = 1;
 
-  constructor(key: KeyObject, issuer: string, audience: string) {
+  constructor(key: KeyObject, issuer: string, audience: string, clock: () => number) {
+    this.#clock = clock;
     this.#key = key;
     this.#issuer = issuer;
     this.#audience = audience;
@@ -47,7 +49,7 @@ export class AccessTokens {
 
   #valid(token: Verified): AccessToken | undefined {
     const good =
-      token.expires > Date.now() &&
+      token.expires > this.#clock() &&
       token.generation === this.generation &&
       !this.#revokedGrants.has(token.grantId);
     return good ? token : undefined;
@@ -59,6 +61,7 @@ export class AccessTokens {
       audience: this.#audience,
       typ: 'at+jwt',
       algorithms: ['ES256'],
+      currentDate: new Date(this.#clock()),
       requiredClaims: ['exp'],
     }).catch(() => ({ payload: undefined }));
     if (!payload) return undefined;

@@ -12,6 +12,7 @@ const DAY = 86_400;
 interface Parts {
   readonly settings: SandboxSettings;
   readonly behaviour: Behaviour;
+  readonly clock: () => number;
   readonly tokens: AccessTokens;
   readonly memory: IdentityMemory;
   readonly key: JWK;
@@ -34,7 +35,15 @@ class ShownError extends Error {
 }
 
 /** How the library is told to behave as the service description says. Each function replaces a default that would print a notice. */
-export function configuration({ settings, behaviour, tokens, memory, key, errors }: Parts): Configuration {
+export function configuration({
+  settings,
+  behaviour,
+  clock,
+  tokens,
+  memory,
+  key,
+  errors,
+}: Parts): Configuration {
   return {
     adapter: (kind: string) => memory.adapter(kind),
     jwks: { keys: [key] },
@@ -77,6 +86,15 @@ export function configuration({ settings, behaviour, tokens, memory, key, errors
           }
         : {}),
     }),
+    // The library stamps tokens with the machine's clock.
+    formats: {
+      customizers: {
+        jwt: async (_ctx, _token, { payload }) => {
+          const issued = Math.floor(clock() / 1000);
+          Object.assign(payload, { iat: issued, exp: issued + behaviour.tokenLifetimeSeconds });
+        },
+      },
+    },
     ttl: {
       AccessToken: () => behaviour.tokenLifetimeSeconds,
       AuthorizationCode: 60,

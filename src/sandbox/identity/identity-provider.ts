@@ -22,18 +22,19 @@ export interface IdentityProvider {
 export async function createIdentityProvider(
   settings: SandboxSettings,
   behaviour: Behaviour,
+  clock: () => number,
   log: RequestLog,
 ): Promise<IdentityProvider> {
   const { Provider, errors } = await loadProvider();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const tokens = new AccessTokens(publicKey, settings.issuer, settings.baseUrl);
-  const memory = new IdentityMemory((grantId) => {
+  const tokens = new AccessTokens(publicKey, settings.issuer, settings.baseUrl, clock);
+  const memory = new IdentityMemory(clock, (grantId) => {
     memory.revoke(grantId);
     tokens.revokeGrant(grantId);
     return new errors.InvalidGrant('already used');
   });
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
-  const setup: Configuration = configuration({ settings, behaviour, tokens, memory, key, errors });
+  const setup: Configuration = configuration({ settings, behaviour, clock, tokens, memory, key, errors });
   const provider = new Provider(settings.issuer, setup);
   // Koa would print what goes wrong.
   provider.silent = true;

@@ -11,10 +11,12 @@ const KEPT = 20_000;
 /** What the identity provider remembers: the entries used last, of all kinds together. */
 export class IdentityMemory {
   readonly #entries = new Map<string, Entry>();
+  readonly #clock: () => number;
   readonly #reused: (grantId: string) => Error;
 
   /** `reused` is told the grant whose code or refresh token was spent twice; its error is the answer. */
-  constructor(reused: (grantId: string) => Error) {
+  constructor(clock: () => number, reused: (grantId: string) => Error) {
+    this.#clock = clock;
     this.#reused = reused;
   }
 
@@ -24,14 +26,14 @@ export class IdentityMemory {
     return {
       find,
       upsert: async (id, payload, expiresIn) => {
-        this.#set(key(id), { payload, expires: expiresIn ? Date.now() + expiresIn * 1000 : Infinity });
+        this.#set(key(id), { payload, expires: expiresIn ? this.#clock() + expiresIn * 1000 : Infinity });
       },
       consume: async (id) => {
         const payload = this.#get(key(id));
         if (!payload) return;
         // Two requests at once may both have found it unspent: only here is it one after the other.
         if (payload.consumed) throw this.#reused(String(payload.grantId));
-        payload.consumed = Math.floor(Date.now() / 1000);
+        payload.consumed = Math.floor(this.#clock() / 1000);
       },
       destroy: async (id) => {
         this.#entries.delete(key(id));
@@ -59,7 +61,7 @@ export class IdentityMemory {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);
-    if (entry.expires <= Date.now()) return undefined;
+    if (entry.expires <= this.#clock()) return undefined;
     this.#entries.set(key, entry);
     return entry.payload;
   }
