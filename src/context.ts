@@ -22,6 +22,8 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Width in columns; 80 where unknown. */
   readonly columns: number;
+  /** Height in rows; 24 where unknown. */
+  readonly rows: number;
   /** Bits of colour the terminal shows, as `tty.WriteStream.getColorDepth()` tells; 1 where there is none. */
   readonly colorDepth: number;
   /** The stream itself, for a prompt that draws on the terminal. */

@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** The exit codes of the program, as its command-line contract lists them. */
 export const ExitCode = {
   done: 0,
@@ -44,14 +46,30 @@ export class ServiceError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
 }
 
-/** Standard output failed, other than by its reader leaving: what was printed is not complete. */
+/** A write to standard output failed, other than because its reader left: the output is incomplete. */
 export class OutputError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
 
   constructor(cause: NodeJS.ErrnoException) {
-    const next = cause.code === 'ENOSPC' ? 'make room where the output goes' : undefined;
-    super(`the output cannot be written: ${cause.message}`, { cause, next });
+    const next = isDiskFull(cause) ? 'make room where the output goes, and run the command again' : undefined;
+    super(`the output cannot be written: ${faultText(cause)}`, { cause, next });
   }
+}
+
+/** Node has no name for a quota's end (EDQUOT), and tells it as `Unknown system error -122`. */
+function isQuotaExceeded({ code, errno }: NodeJS.ErrnoException): boolean {
+  return code === 'EDQUOT' || (constants.errno.EDQUOT !== undefined && errno === -constants.errno.EDQUOT);
+}
+
+/** Whether room on the disk, or in the user's share of it, would mend the failure of a write. */
+export function isDiskFull(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ENOSPC' || isQuotaExceeded(error);
+}
+
+/** The message of a failed system call, also where Node has none. */
+export function faultText(error: NodeJS.ErrnoException): string {
+  if (!isQuotaExceeded(error)) return error.message;
+  return `EDQUOT: disk quota exceeded${error.syscall ? `, ${error.syscall}` : ''}`;
 }
 
 /** No usable sign-in, or the sign-in was refused. */

@@ -14,7 +14,8 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     const { buildProgram } = await import('./program.ts');
     const { program, outcome } = await buildProgram(argv, context, main);
     await program.parseAsync(argv, { from: 'user' });
-    context.signal.throwIfAborted();
+    // A command line that the command ran, as `help` does, has explained its failure already.
+    if (outcome.exitCode === ExitCode.done) context.signal.throwIfAborted();
     return outcome.exitCode;
   } catch (thrown) {
     const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : usageOf(thrown);

@@ -1,34 +1,55 @@
+import { fstatSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
 import type { Interface } from 'node:readline';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
-import type { ReadStream, WriteStream } from 'node:tty';
+import { isatty, type ReadStream, type WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
 import { ClosedPipeError, type HooktrailError, OutputError } from './errors.ts';
 
 type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows' | 'getColorDepth'>>;
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
+/** A file is a regular file or a device that is no terminal. */
+export type OutputKind = 'terminal' | 'file' | 'pipe';
+
+/** The kind of the open file descriptor. */
+export function outputKind(descriptor: number): OutputKind {
+  if (isatty(descriptor)) return 'terminal';
+  const stats = fstatSync(descriptor);
+  return stats.isFile() || stats.isCharacterDevice() || stats.isBlockDevice() ? 'file' : 'pipe';
+}
+
 /**
- * An output that waits for slow readers and knows when its reader is gone or the disk is full; `onFailure` is called once
- * then. The stream is opened when it is first written to: that costs milliseconds, and many runs use only one of two.
+ * An output that waits for slow readers and reports when its reader has left or its data cannot be written: `onFailure`
+ * is called once then, for a file before `write` returns. The stream is opened on first use: that costs milliseconds,
+ * and many runs use only one of two.
  */
 export function outputOf(
-  isTerminal: boolean,
+  descriptor: number,
+  kind: OutputKind,
   open: () => Writable,
   onFailure: (failure: HooktrailError) => void,
 ): Output {
+  const isTerminal = kind === 'terminal';
   let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
+  const fail = (error: NodeJS.ErrnoException) => {
+    if (failure) return failure;
+    failure = failureOf(error, isTerminal);
+    onFailure(failure);
+    return failure;
+  };
   const stream = () => {
-    opened ??= sized(open()).on('error', (error: NodeJS.ErrnoException) => {
-      if (!failure) onFailure(failureOf(error));
-      failure ??= failureOf(error);
-    });
+    opened ??= sized(open()).on('error', fail);
     return opened;
   };
   return {
     isTerminal,
     get columns() {
       return (isTerminal && stream().columns) || 80;
+    },
+    get rows() {
+      return (isTerminal && stream().rows) || 24;
     },
     get colorDepth() {
       return isTerminal ? (stream().getColorDepth?.() ?? 1) : 1;
@@ -37,10 +58,33 @@ export function outputOf(
     write: (chunk) =>
       new Promise((resolve, reject) => {
         if (failure) return reject(failure);
+        if (kind === 'file') {
+          try {
+            writeWhole(descriptor, chunk);
+            return resolve();
+          } catch (error) {
+            return reject(fail(error as NodeJS.ErrnoException));
+          }
+        }
         // The callback comes when the bytes are with the kernel: memory stays flat however slow the reader is.
-        stream().write(chunk as string, (error) => (error ? reject(failureOf(error)) : resolve()));
+        stream().write(chunk as string, (error) => (error ? reject(fail(error)) : resolve()));
       }),
   };
+}
+
+/**
+ * Writes until every byte is written. `write(2)` writes fewer bytes than asked where a disk, a quota or a size limit
+ * ends, and reports the error on the next call only. Node's stream for files, `SyncWriteStream` in
+ * `lib/internal/fs/sync_write_stream.js`, calls `fs.writeSync` once and ignores how much it wrote.
+ */
+function writeWhole(descriptor: number, chunk: string | Uint8Array): void {
+  let rest = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  while (rest.length > 0) {
+    const written = writeSync(descriptor, rest);
+    if (written === 0)
+      throw Object.assign(new Error('nothing more was written'), { errno: -constants.errno.EIO });
+    rest = rest.subarray(written);
+  }
 }
 
 /** A terminal nobody gave a size has 0 columns (`script`, containers): libraries divide by them, and never end. */
@@ -50,10 +94,13 @@ function sized(stream: Writable): Writable {
   return stream;
 }
 
-/** EPIPE, or the terminal hung up: nobody reads any more, which is no failure. Anything else lost output. */
-function failureOf(error: NodeJS.ErrnoException): HooktrailError {
-  const gone = ['EPIPE', 'ECONNRESET', 'EIO', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'];
-  return gone.includes(error.code ?? '') ? new ClosedPipeError() : new OutputError(error);
+const READER_LEFT = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+
+/** A reader that left is no failure: its pipe is closed, or its terminal was hung up (EIO). Anything else lost output. */
+function failureOf(error: NodeJS.ErrnoException, isTerminal: boolean): HooktrailError {
+  const { code = '' } = error;
+  const readerLeft = READER_LEFT.has(code) || (isTerminal && code === 'EIO');
+  return readerLeft ? new ClosedPipeError() : new OutputError(error);
 }
 
 /** An input that touches the stream only when something is read: opening standard input costs time and can hold a terminal. */

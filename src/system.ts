@@ -1,10 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isatty } from 'node:tty';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
 import { type ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
-import { inputOf, outputOf } from './streams.ts';
+import { inputOf, outputKind, outputOf } from './streams.ts';
 
 export interface System {
   readonly argv: readonly string[];
@@ -42,10 +41,11 @@ export function createSystem(): System {
     argv: process.argv.slice(2),
     context: {
       stdin: inputOf(() => process.stdin),
-      stdout: outputOf(isatty(1), () => process.stdout, onFailure),
+      stdout: outputOf(1, outputKind(1), () => process.stdout, onFailure),
       // A closed stderr loses notices, never results: the run goes on.
       stderr: outputOf(
-        isatty(2),
+        2,
+        outputKind(2),
         () => process.stderr,
         () => undefined,
       ),

@@ -28,9 +28,8 @@ export async function browse(
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
-  const stream = stdout.stream() as { rows?: number };
   const look = { palette: await paletteOf(reporter.stdoutColor), unicode: takesUnicode(context) };
-  const size = () => ({ columns: stdout.columns, rows: stream.rows ?? 24 });
+  const size = () => ({ columns: stdout.columns, rows: stdout.rows });
   let redraw = () => {};
 
   const linesOf = remembered((item: ItemPage, columns) => eventLines(item, columns, look.palette), size);

@@ -25,6 +25,7 @@ export function createContext(parts: Partial<Context> = {}): Context {
   const output = () => ({
     isTerminal: false,
     columns: 80,
+    rows: 24,
     colorDepth: 1,
     stream: () => new PassThrough(),
     write: async () => undefined,

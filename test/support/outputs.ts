@@ -22,6 +22,7 @@ export function fakeOutput(columns?: number): FakeOutput {
   return {
     isTerminal: columns !== undefined,
     columns: columns ?? 80,
+    rows: 24,
     colorDepth: columns === undefined ? 1 : 8,
     get text() {
       return Buffer.concat(chunks).toString();

@@ -1,6 +1,6 @@
 import { access, constants, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { HooktrailError, ServiceError, UsageError } from '../../errors.ts';
+import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { makeFolder } from '../../files/folders.ts';
 import { isPartName, MANIFEST } from './export-manifest.ts';
 
@@ -56,17 +56,17 @@ function isLeftOver(name: string): boolean {
   return name.startsWith(`${MANIFEST}.`) || isPartName(name.slice(0, -4));
 }
 
-const DISK_FAULTS = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'ENOENT']);
+const DISK_FAULTS = new Set(['EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'ENOENT']);
 
 /** A fault of the file system in our words; anything else as it is. */
 export async function diskFault(error: unknown, directory: string): Promise<unknown> {
   if (error instanceof HooktrailError || !(error instanceof Error)) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
-  if (!DISK_FAULTS.has(code) || syscall === 'connect') return error;
+  const full = isDiskFull(error);
+  if (!(full || DISK_FAULTS.has(code)) || syscall === 'connect') return error;
   const gone = !(await stat(directory).catch(() => undefined));
-  const full = code === 'ENOSPC' || code === 'EDQUOT';
   return new ServiceError(
-    gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${error.message}`,
+    gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error)}`,
     {
       next: `${full ? 'free some space and ' : ''}run the same command again: it continues where this one stopped`,
       cause: error,

@@ -1,4 +1,4 @@
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { run } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
@@ -130,19 +130,4 @@ describe('an answer in words with status 200', () => {
     );
     expect(code).toBe(1);
   });
-});
-
-test('output that cannot be written is an error, other than a reader that left', async () => {
-  await using searching = await startSearching({ events: 1000 });
-  const result = await run(
-    ['-c', '"$0" "$1" events search --ndjson > /dev/full', process.execPath, inject('program')],
-    {
-      env: searching.env,
-      executable: 'sh',
-    },
-  );
-  expect(result.stderr).toMatch(
-    /^error: the output cannot be written: ENOSPC.*\nnext: make room where the output goes\n$/,
-  );
-  expect(result.code).toBe(1);
 });
