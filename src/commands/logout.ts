@@ -25,16 +25,12 @@ Examples:
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { changeConfig, readConfig } = await import('../settings/config-file.ts');
-  const { resolveSettings } = await import('../settings/settings.ts');
+  const { chooseProfile } = await import('../settings/settings.ts');
   const { forgetPending } = await import('../sign-in/pending-sign-in.ts');
   const { signOut } = await import('../sign-in/sign-out.ts');
   const config = await readConfig(context);
   // No other setting matters here, and a bad one must not keep anybody signed in.
-  const { profile } = resolveSettings(
-    flags.profile === undefined ? {} : { profile: flags.profile },
-    context.environment,
-    config,
-  );
+  const { profile } = chooseProfile(flags, context.environment, config);
   const saved = Object.keys(config.profiles);
   const ending = flags.all ? saved : saved.filter((name) => name === profile);
 

@@ -3,7 +3,7 @@ import type { Action, Call } from '../command.ts';
 import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import type { CheckResult } from '../output/status-text.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
-import type { SettingFlags, Settings } from '../settings/settings.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {
   readonly json?: true;
@@ -41,7 +41,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const { readSignInState } = await import('../sign-in/sign-in-state.ts');
   const settings = await loadSettings(flags, context);
   const before = await readSignInState(settings, context);
-  const failure = flags.check && before.signedIn ? await check(call, settings) : undefined;
+  const failure = flags.check && before.signedIn ? await check(call) : undefined;
   const result = flags.check && before.signedIn ? (failure?.result ?? 'accepted') : null;
   // The question may have renewed the token.
   const state = flags.check ? await readSignInState(settings, context) : before;
@@ -62,15 +62,16 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
 }
 
 /** Asks for the event types, the service's cheapest answer, with a token that is good; returns what went wrong. */
-async function check(call: Call<Flags>, settings: Settings): Promise<Failure | undefined> {
+async function check(call: Call<Flags>): Promise<Failure | undefined> {
   const { openSession } = await import('../sign-in/session.ts');
   const { withService } = await import('../sign-in/connect.ts');
   const { apiUrl } = await import('../http/api-url.ts');
   const { serviceError } = await import('../http/service-error.ts');
-  const { context, reporter } = call;
+  const { flags, context, reporter } = call;
   let hasToken = false;
   try {
-    await (await openSession(settings, context, reporter)).accessToken();
+    const { tokens } = await openSession(flags, context, reporter);
+    await tokens.accessToken();
     hasToken = true;
     await withService(call, async (service) => {
       const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });

@@ -20,9 +20,7 @@ Examples:
 }
 
 async function run({ flags, context, reporter }: Call<SettingFlags>): Promise<void> {
-  const { loadSettings } = await import('../settings/settings.ts');
   const { openSession } = await import('../sign-in/session.ts');
-  const settings = await loadSettings(flags, context);
-  const tokens = await openSession(settings, context, reporter);
+  const { tokens } = await openSession(flags, context, reporter);
   await context.stdout.write(`${await tokens.accessToken()}\n`);
 }

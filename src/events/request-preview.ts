@@ -11,15 +11,16 @@ export async function previewRequests(
   size: number,
   form: 'urls' | 'curl',
 ): Promise<void> {
-  const settings = await loadSettings(flags, context);
-  const { baseUrl } = settings.require('baseUrl');
-  const urls = queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
+  const write = (line: string) => context.stdout.write(`${line}\n`);
+  const urlsAt = (baseUrl: URL) =>
+    queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
   if (form === 'curl') {
     const { curlCommand } = await import('../http/curl.ts');
-    const { vendor } = settings.require('vendor');
-    for (const url of urls) await context.stdout.write(`${curlCommand(url, vendor, flags.profile)}\n`);
+    const { baseUrl, vendor } = await loadSettings(flags, context, ['baseUrl', 'vendor']);
+    for (const url of urlsAt(baseUrl)) await write(curlCommand(url, vendor, flags.profile));
   } else {
-    for (const url of urls) await context.stdout.write(`${url.href}\n`);
+    const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
+    for (const url of urlsAt(baseUrl)) await write(url.href);
   }
 }
 

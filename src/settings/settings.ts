@@ -3,94 +3,101 @@ import { UsageError } from '../errors.ts';
 import { readConfig, type SavedConfig } from './config-file.ts';
 import { suggestion } from './nearest.ts';
 import { type SettingName, settingNames, settingOrder } from './setting-names.ts';
-import { parseSetting, type SettingValues, urlText } from './setting-values.ts';
+import { parseSetting, type SettingValues } from './setting-values.ts';
 
 /** The flags that carry settings, as commander names them. */
 export type SettingFlags = { readonly [Name in SettingName]?: string } & { readonly profile?: string };
 
-const defaults: { readonly [Name in SettingName]?: string } = {
+const defaults = {
   scope: 'event_api offline_access',
   redirectUri: 'http://127.0.0.1:8976/callback',
   store: 'keychain',
-};
+} as const satisfies { readonly [Name in SettingName]?: string };
+const defaultOf: { readonly [Name in SettingName]?: string } = defaults;
 
-/** Settings resolved in the order flag, environment, profile, default. */
-export interface Settings {
-  /** The profile's name. */
+/** A setting as it was given, and the flag, variable, profile or default that it came from. */
+export interface GivenSetting {
+  readonly text: string;
+  readonly source: string;
+}
+
+/** The profile that a run uses. */
+export interface ChosenProfile {
   readonly profile: string;
   /** Whether anything is saved under that name. */
   readonly profileExists: boolean;
-  get<Name extends SettingName>(name: Name): SettingValues[Name] | undefined;
-  /** Values of settings a command cannot do without; throws one `UsageError` that names all that are missing. */
-  require<Name extends SettingName>(...names: Name[]): Pick<SettingValues, Name>;
-  /** Where the value came from: a flag, a variable, the profile or the default. */
-  sourceOf(name: SettingName): string | undefined;
-  /** The value as it was given. */
-  textOf(name: SettingName): string | undefined;
 }
 
-export async function loadSettings(
+/**
+ * Settings in their final form, resolved in the order flag, environment, profile, default. Those that were `Needed` are
+ * there; of the others, those that were given or have a default.
+ */
+export type Settings<Needed extends SettingName = never> = ChosenProfile & {
+  readonly given: { readonly [Name in SettingName]?: GivenSetting };
+} & Partial<SettingValues> &
+  Pick<SettingValues, Needed | keyof typeof defaults>;
+
+/**
+ * Resolves the settings of one run, with the saved ones of its profile. Throws `UsageError` for a value that is wrong,
+ * else one that names every setting of `needed` that is missing.
+ */
+export async function loadSettings<Needed extends SettingName = never>(
   flags: SettingFlags,
   context: Pick<Context, 'environment' | 'machine'>,
-): Promise<Settings> {
-  const config = await readConfig(context);
-  const settings = resolveSettings(flags, context.environment, config);
-  // A value that is wrong is worth more of a message than others that are missing.
-  for (const name of settingOrder) settings.get(name);
-  return settings;
+  needed: readonly Needed[] = [],
+): Promise<Settings<Needed>> {
+  return resolveSettings(flags, context.environment, await readConfig(context), needed);
 }
 
-export function resolveSettings(
+export function resolveSettings<Needed extends SettingName = never>(
   flags: SettingFlags,
   environment: Environment,
   config: SavedConfig,
-): Settings {
-  const profile = profileName(flags, environment, config);
-  const saved = Object.hasOwn(config.profiles, profile) ? config.profiles[profile] : undefined;
-  const namedProfile =
-    flags.profile || environment['HOOKTRAIL_PROFILE'] ? unknownProfile(profile, config) : undefined;
-  const found = new Map<SettingName, { text: string; source: string }>();
+  needed: readonly Needed[] = [],
+): Settings<Needed> {
+  const chosen = chooseProfile(flags, environment, config);
+  const saved = chosen.profileExists ? config.profiles[chosen.profile] : undefined;
+  const given: { [Name in SettingName]?: GivenSetting } = {};
+  const values: Partial<Record<SettingName, SettingValues[SettingName]>> = {};
   for (const name of settingOrder) {
     const { key, flag, variable } = settingNames[name];
     const candidates = [
       { text: flags[name], source: flag },
       { text: environment[variable] || undefined, source: variable },
-      { text: saved?.[key], source: `the profile '${profile}' (${key})` },
-      { text: defaults[name], source: 'the default' },
+      { text: saved?.[key], source: `the profile '${chosen.profile}' (${key})` },
+      { text: defaultOf[name], source: 'the default' },
     ];
-    const first = candidates.find((candidate) => candidate.text !== undefined);
-    if (first) found.set(name, first as { text: string; source: string });
+    const first = candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
+    if (first === undefined) continue;
+    given[name] = first;
+    values[name] = parseSetting(name, first.text, first.source);
   }
-  const get = <Name extends SettingName>(name: Name): SettingValues[Name] | undefined => {
-    const entry = found.get(name);
-    if (entry) return parseSetting(name, entry.text, entry.source);
-    // RFC 9207: the issuer is the identity provider's own address unless the user knows better.
-    const authUrl = name === 'issuer' ? get('authUrl') : undefined;
-    return authUrl && (urlText(authUrl) as SettingValues[Name]);
-  };
-  return {
-    profile,
-    profileExists: saved !== undefined,
-    get,
-    sourceOf: (name) => found.get(name)?.source,
-    textOf: (name) => found.get(name)?.text,
-    require(...names) {
-      const values = Object.fromEntries(names.map((name) => [name, get(name)]));
-      const missing = names.filter((name) => values[name] === undefined);
-      if (missing.length > 0) throw missingSettings(missing, saved ? undefined : namedProfile);
-      return values as Pick<SettingValues, (typeof names)[number]>;
-    },
-  };
+  const missing = settingOrder.filter(
+    (name) => needed.some((one) => one === name) && values[name] === undefined,
+  );
+  if (missing.length > 0) {
+    const isNamed = flags.profile !== undefined || Boolean(environment['HOOKTRAIL_PROFILE']);
+    throw isNamed && !chosen.profileExists
+      ? unknownProfile(chosen.profile, config)
+      : missingSettings(missing);
+  }
+  return { ...chosen, given, ...values } as Settings<Needed>;
 }
 
-function profileName(flags: SettingFlags, environment: Environment, config: SavedConfig): string {
+/** The profile that flag, variable or saved settings name; no other setting is looked at. */
+export function chooseProfile(
+  flags: Pick<SettingFlags, 'profile'>,
+  environment: Environment,
+  config: SavedConfig,
+): ChosenProfile {
   const [name, source] =
     flags.profile !== undefined
       ? [flags.profile, '--profile']
       : environment['HOOKTRAIL_PROFILE']
         ? [environment['HOOKTRAIL_PROFILE'], 'HOOKTRAIL_PROFILE']
         : [config.profile ?? 'default', 'the saved settings'];
-  return checkProfileName(name, source);
+  const profile = checkProfileName(name, source);
+  return { profile, profileExists: Object.hasOwn(config.profiles, profile) };
 }
 
 /** A profile name is part of file names and keychain accounts. */
@@ -101,14 +108,13 @@ export function checkProfileName(name: string, source: string): string {
   );
 }
 
-/** `unknown` is the error for the profile that was named and does not exist. */
-export function missingSettings(names: readonly SettingName[], unknown?: UsageError): UsageError {
-  const lines = names.map((name) => {
+export function missingSettings(names: readonly SettingName[]): UsageError {
+  const details = names.map((name) => {
     const { flag, variable, meaning } = settingNames[name];
     return `${flag} or ${variable}: ${meaning}`;
   });
   return new UsageError(`${names.length === 1 ? 'a setting is' : 'settings are'} missing`, {
-    details: unknown ? [...lines, unknown.message, ...unknown.details] : lines,
+    details,
     next: 'give them as flags or variables, or run `hooktrail login` once to save them',
   });
 }
@@ -117,6 +123,6 @@ export function unknownProfile(name: string, config: SavedConfig): UsageError {
   const names = Object.keys(config.profiles);
   return new UsageError(`there is no profile '${name}'`, {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
-    next: suggestion(name, names) ?? 'run `hooktrail login --profile NAME` to make one',
+    next: suggestion(name, names) ?? `run \`hooktrail login --profile ${name}\` to make one`,
   });
 }

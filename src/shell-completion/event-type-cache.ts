@@ -69,7 +69,7 @@ async function stored(file: string): Promise<Stored> {
 /** One file for each profile and service: an override of the URL shows other types. */
 async function cacheFile(profile: string | undefined, context: Surroundings): Promise<string | undefined> {
   const settings = await loadSettings(profile === undefined ? {} : { profile }, context);
-  const host = settings.get('baseUrl')?.host;
+  const host = settings.baseUrl?.host;
   if (host === undefined) return undefined;
   const name = `event-types-${settings.profile}-${host.replaceAll(/[^\w.-]/g, '_')}.json`;
   return path.join(cacheFolder(context), name);

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { urlText } from '../settings/setting-values.ts';
 import type { Settings } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
@@ -12,11 +13,15 @@ export interface Expected {
   readonly clientId: string;
 }
 
-/** What the settings have a redirect name. */
-export function expectedOf(settings: Settings): Omit<Expected, 'state'> {
-  const { issuer, clientId } = settings.require('issuer', 'clientId');
-  const isDefault = settings.sourceOf('issuer') === undefined;
-  return { issuer, clientId, issuerAsTyped: isDefault ? settings.textOf('authUrl')?.trim() : undefined };
+/** What the settings have a redirect name: by default the identity provider's own address (RFC 9207). */
+export function expectedOf({
+  issuer,
+  authUrl,
+  clientId,
+  given,
+}: Settings<'authUrl' | 'clientId'>): Omit<Expected, 'state'> {
+  if (issuer !== undefined) return { issuer, clientId };
+  return { issuer: urlText(authUrl), clientId, issuerAsTyped: given.authUrl?.text.trim() };
 }
 
 export type AuthorizationResponse =

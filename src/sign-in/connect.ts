@@ -3,8 +3,7 @@ import { createService, type Service } from '../http/service.ts';
 import type { TokenSource } from '../http/token-source.ts';
 import { traced } from '../http/traced.ts';
 import { createTransport } from '../http/transport.ts';
-import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { givenToken } from './given-token.ts';
+import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { openSession } from './session.ts';
 
 /**
@@ -13,13 +12,13 @@ import { openSession } from './session.ts';
  */
 export async function withService<Result>(
   { flags, context, reporter }: Call<SettingFlags>,
-  work: (service: Service, settings: Settings) => Promise<Result>,
+  work: (service: Service, settings: Settings<'baseUrl'>) => Promise<Result>,
 ): Promise<Result> {
-  const settings = await loadSettings(flags, context);
-  const { baseUrl, vendor } = requiredSettings(settings, givenToken(context.environment) !== undefined);
+  const { settings, tokens: source } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
+  const { baseUrl, vendor } = settings;
   const transport = traced(createTransport(context.environment), reporter, context.clock);
   try {
-    const tokens = askedEarly(await openSession(settings, context, reporter));
+    const tokens = askedEarly(source);
     transport.prepare(baseUrl);
     const { clock, signal } = context;
     return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
@@ -43,11 +42,4 @@ function askedEarly(tokens: TokenSource): TokenSource {
     },
     replace: (rejected) => tokens.replace(rejected),
   };
-}
-
-/** A ready token needs no identity provider; a stored one is found by the provider and the client it belongs to. */
-function requiredSettings(settings: Settings, hasToken: boolean) {
-  return hasToken
-    ? settings.require('baseUrl', 'vendor')
-    : settings.require('authUrl', 'baseUrl', 'clientId', 'vendor');
 }

@@ -37,8 +37,8 @@ export async function notSignedIn(
     return new NotSignedInError(`not signed in${named}`, { next });
   }
   const details = (['authUrl', 'clientId', 'baseUrl'] as const).map((name) => {
-    const value = settings.get(name);
-    return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.sourceOf(name)})`;
+    const value = settings[name];
+    return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.given[name]?.source})`;
   });
   return new NotSignedInError(`not signed in${named} to these:`, {
     details: [...details, 'the stored sign-in belongs to others, and its tokens are sent nowhere else'],

@@ -9,12 +9,12 @@ import { replaceFile } from '../files/replace-file.ts';
 import { openVault } from '../secrets/open-vault.ts';
 import { forgetEverything, forgetProfile } from '../secrets/stored-sign-ins.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { bindingOf } from './session.ts';
+import { resolveSettings, type SettingFlags } from '../settings/settings.ts';
+import { BOUND, type BoundSettings, bindingOf } from './session.ts';
 
 /** What `login --start` leaves for `login --complete`. */
 export interface PendingSignIn {
-  readonly settings: Settings;
+  readonly settings: BoundSettings;
   readonly state: string;
   readonly codeVerifier: string;
   readonly clientSecret: string;
@@ -62,7 +62,7 @@ export async function readPending(profile: string, context: Context): Promise<Re
   const file = pendingFile(profile, context);
   const saved = await readSaved(file);
   if (!saved) throw noneWaits(profile);
-  const settings = resolveSettings({ ...saved.settings, profile }, {}, { version: 1, profiles: {} });
+  const settings = resolveSettings({ ...saved.settings, profile }, {}, { version: 1, profiles: {} }, BOUND);
   const vault = await pendingVault(settings, context);
   const consume = async () => {
     // A file is removed once: of two that complete the same start, one exchanges the code.
@@ -101,10 +101,9 @@ export async function forgetPending(profile: string | undefined, context: Contex
 }
 
 /** A store apart from the sign-in's own: starting a new one must not touch the one that works. */
-function pendingVault(settings: Settings, context: Context): Promise<Vault> {
-  const { store } = settings.require('store');
+function pendingVault(settings: BoundSettings, context: Context): Promise<Vault> {
   const binding = { ...bindingOf(settings), profile: pendingProfile(settings.profile) };
-  return openVault(store, binding, context);
+  return openVault(settings.store, binding, context);
 }
 
 /** No profile of the user's can have this name. */

@@ -3,13 +3,13 @@ import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '..
 import { TransportError } from '../http/transport-error.ts';
 import type { HeldLock } from '../lock/lock.ts';
 import type { AccessToken, Secrets, Vault } from '../secrets/vault.ts';
-import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import type { BoundSettings } from './session.ts';
 import { InvalidGrantError, UnusableGrantError } from './token-answer.ts';
 import { refresh, type TokenRequestWorld } from './token-endpoint.ts';
 
 export interface RefreshParts {
-  readonly settings: Settings;
+  readonly settings: BoundSettings;
   readonly vault: Vault;
   readonly context: Pick<Context, 'environment' | 'clock'>;
   readonly reporter: Pick<Reporter, 'trace'>;

@@ -6,7 +6,8 @@ import { createTransport } from '../http/transport.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { openVault } from '../secrets/open-vault.ts';
 import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { SettingName } from '../settings/setting-names.ts';
+import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { givenToken } from './given-token.ts';
 import { loginCommand, notSignedIn, withoutSignIn } from './not-signed-in.ts';
@@ -18,23 +19,32 @@ const SHORT_MARGIN = 5_000;
 /** Milliseconds to wait for another process's refresh: twice as long as a token request may take, and some. */
 const REFRESH_PATIENCE = 150_000;
 
+/** The settings that a stored sign-in is bound to: without one of them there is none to be found. */
+export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
+export type BoundSettings = Settings<(typeof BOUND)[number]>;
+
 /**
- * Where this run's requests get their token: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the stored sign-in, refreshed
- * when needed. Throws `UsageError` for missing settings and bad ones.
+ * The settings of this run, and where its requests get their token: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the
+ * stored sign-in, refreshed when needed. Throws `UsageError` for settings that are wrong, or missing: those of `needed`,
+ * and those that find a stored sign-in.
  */
-export async function openSession(
-  settings: Settings,
+export async function openSession<Needed extends SettingName = never>(
+  flags: SettingFlags,
   context: Context,
   reporter: Reporter,
-): Promise<TokenSource> {
+  needed: readonly Needed[] = [],
+): Promise<{ settings: Settings<Needed>; tokens: TokenSource }> {
   const given = givenToken(context.environment);
-  if (given) return { accessToken: async () => given, replace: async () => undefined };
+  if (given) {
+    const tokens = { accessToken: async () => given, replace: async () => undefined };
+    return { settings: await loadSettings(flags, context, needed), tokens };
+  }
+  const settings = await loadSettings(flags, context, [...BOUND, ...needed]);
   const binding = bindingOf(settings);
-  const { store } = settings.require('store');
-  const vault = await openForReading(store, binding, context).catch((error) => {
+  const vault = await openForReading(settings.store, binding, context).catch((error) => {
     throw withoutSignIn(error, settings);
   });
-  return new StoredSession(settings, binding, vault, context, reporter);
+  return { settings, tokens: new StoredSession(settings, binding, vault, context, reporter) };
 }
 
 /** The keychain is asked first of all, and what reads it is loaded while it answers; it is open when this ends. */
@@ -49,10 +59,9 @@ async function openForReading(store: Vault['kind'], binding: Binding, context: C
   return vault;
 }
 
-/** What the secrets of these settings are bound to. Throws `UsageError` naming every missing setting. */
-export function bindingOf(settings: Settings): Binding {
-  const { authUrl, baseUrl, clientId } = settings.require('authUrl', 'baseUrl', 'clientId');
-  return { profile: settings.profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
+/** What the secrets of these settings are bound to. */
+export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
+  return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
 
 /** Runs `work` while no other process refreshes or replaces the sign-in of this provider, client and profile. */
@@ -70,7 +79,7 @@ function lockName({ authUrl, clientId, profile }: Binding): string {
 }
 
 class StoredSession implements TokenSource {
-  readonly #settings: Settings;
+  readonly #settings: BoundSettings;
   readonly #binding: Binding;
   readonly #vault: Vault;
   readonly #context: Context;
@@ -78,7 +87,7 @@ class StoredSession implements TokenSource {
   #current: { readonly token: string; readonly until: number } | undefined;
   #pending: Promise<string> | undefined;
 
-  constructor(settings: Settings, binding: Binding, vault: Vault, context: Context, reporter: Reporter) {
+  constructor(settings: BoundSettings, binding: Binding, vault: Vault, context: Context, reporter: Reporter) {
     this.#settings = settings;
     this.#binding = binding;
     this.#vault = vault;

@@ -10,12 +10,12 @@ import type { SettingFlags, Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { Answer } from './redirect-listener.ts';
-import { bindingOf, withSignInLock } from './session.ts';
+import { type BoundSettings, bindingOf, withSignInLock } from './session.ts';
 import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
 
 export interface Completion {
   readonly answer: Answer;
-  readonly settings: Settings;
+  readonly settings: BoundSettings;
   readonly redirectUri: RedirectUri;
   readonly codeVerifier: string;
   readonly clientSecret: string;
@@ -71,11 +71,11 @@ function failed(error: unknown): never {
 }
 
 /** Every setting that does not come from the defaults, as text, and the store, which may come from the environment. */
-export function settingTexts(settings: Settings): SettingFlags {
-  const given = settingOrder.filter(
-    (name) => name === 'store' || ![undefined, 'the default'].includes(settings.sourceOf(name)),
+export function settingTexts({ given }: Settings): SettingFlags {
+  const names = settingOrder.filter(
+    (name) => name === 'store' || (given[name] && given[name].source !== 'the default'),
   );
-  return Object.fromEntries(given.map((name) => [name, settings.textOf(name)]));
+  return Object.fromEntries(names.map((name) => [name, given[name]?.text]));
 }
 
 async function saveProfile(settings: Settings, context: Context): Promise<void> {
@@ -109,7 +109,7 @@ export function reportSignIn(
   { clock }: Pick<Context, 'clock'>,
   reporter: Reporter,
 ): void {
-  const { authUrl, baseUrl, scope } = settings.require('authUrl', 'baseUrl', 'scope');
+  const { authUrl, baseUrl, scope } = settings;
   reporter.success(`Signed in at ${urlText(authUrl)}`);
   reporter.notice(`  profile   ${settings.profile}`);
   reporter.notice(`  service   ${urlText(baseUrl)}`);

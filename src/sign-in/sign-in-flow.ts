@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { openVault } from '../secrets/open-vault.ts';
-import { loadSettings } from '../settings/settings.ts';
+import { readConfig } from '../settings/config-file.ts';
+import { chooseProfile } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { announce } from './announcement.ts';
 import { type AuthorizationRequest, createAuthorizationRequest } from './authorization-request.ts';
@@ -34,7 +35,7 @@ export async function signIn(
       await finishWith({ ...setup, answer, redirectUri, codeVerifier }, context, reporter);
     };
     if (!options.paste) return await signInByLoopback(setup, options, context, reporter, finish);
-    const request = await createAuthorizationRequest(identityOf(setup));
+    const request = await createAuthorizationRequest(setup.settings);
     await announce(request, options, context, reporter);
     const expected = { ...request, ...expectedOf(setup.settings) };
     const answer = await withinTime(options.timeoutSeconds, context, (signal) =>
@@ -48,7 +49,7 @@ export async function signIn(
 export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
   const setup = await withLines(context, (lines) => prepareSignIn(flags, context, lines));
   const { settings, clientSecret } = setup;
-  const { url, state, codeVerifier } = await createAuthorizationRequest(identityOf(setup));
+  const { url, state, codeVerifier } = await createAuthorizationRequest(setup.settings);
   await savePending(settingTexts(settings), { settings, state, codeVerifier, clientSecret }, context);
   const profile = settings.profile === 'default' ? '' : ` --profile ${settings.profile}`;
   const next = `hooktrail login --complete -${profile}`;
@@ -65,14 +66,11 @@ export async function finishSignIn(
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
-  const { profile } = await loadSettings(
-    flags.profile === undefined ? {} : { profile: flags.profile },
-    context,
-  );
+  const { profile } = chooseProfile(flags, context.environment, await readConfig(context));
   const pending = await readPending(profile, context);
   const { settings, state } = pending;
-  const { redirectUri, store } = settings.require('redirectUri', 'store');
-  const vault = await openVault(store, bindingOf(settings), context);
+  const { redirectUri } = settings;
+  const vault = await openVault(settings.store, bindingOf(settings), context);
   await vault.probe();
   const expected = { state, ...expectedOf(settings) };
   const answer = await withLines(context, (lines) =>
@@ -87,10 +85,6 @@ export async function finishSignIn(
 async function finishWith(completion: Completion, context: Context, reporter: Reporter): Promise<void> {
   const grant = await completeSignIn(completion, context, reporter);
   reportSignIn(completion, grant, context, reporter);
-}
-
-function identityOf({ settings }: Pick<Completion, 'settings'>) {
-  return settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
 }
 
 interface WaitOptions {
@@ -111,10 +105,9 @@ export async function signInByLoopback(
   reporter: Reporter,
   finish: Finish,
 ): Promise<void> {
-  const identity = settings.require('authUrl', 'clientId', 'scope', 'redirectUri');
-  const port = await openLoopbackPort(identity.redirectUri);
+  const port = await openLoopbackPort(settings.redirectUri);
   try {
-    const request = await createAuthorizationRequest({ ...identity, redirectUri: port.redirectUri });
+    const request = await createAuthorizationRequest({ ...settings, redirectUri: port.redirectUri });
     const expected = { state: request.state, ...expectedOf(settings) };
     const reception = receiveRedirect(port, expected, strays(expected.issuer, reporter), context.clock);
     await announce(request, { browser, paste: false }, context, reporter);

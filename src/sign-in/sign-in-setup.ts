@@ -15,7 +15,7 @@ export interface SignInFlags extends SettingFlags {
 
 /** All that a sign-in needs before the browser opens. */
 export interface SignInSetup {
-  readonly settings: Settings;
+  readonly settings: Settings<(typeof NEEDED)[number]>;
   readonly clientSecret: string;
   /** Proven to take secrets. */
   readonly vault: Vault;
@@ -34,18 +34,12 @@ export async function prepareSignIn(
 ): Promise<SignInSetup> {
   const asks = canPrompt(context);
   let given = await givenSecret(flags, context, lines);
-  let settings = await loadSettings(flags, context);
-  const missing = NEEDED.filter((name) => settings.get(name) === undefined);
-  // All of them are checked before the first question.
-  settings.get('scope');
-  settings.get('redirectUri');
-  settings.get('issuer');
-  if (missing.length > 0) {
-    if (!asks) throw incomplete(missing, given === undefined);
-    settings = await loadSettings({ ...flags, ...(await ask(missing, context)) }, context);
-  }
-  const { store } = settings.require('store');
-  const vault = await openVault(store, bindingOf(settings), context);
+  const known = await loadSettings(flags, context);
+  const missing = NEEDED.filter((name) => known[name] === undefined);
+  if (missing.length > 0 && !asks) throw incomplete(missing, given === undefined);
+  const answers = await ask(missing, context);
+  const settings = await loadSettings({ ...flags, ...answers }, context, NEEDED);
+  const vault = await openVault(settings.store, bindingOf(settings), context);
   await vault.probe();
   given ??= (await vault.read())?.clientSecret;
   if (given === undefined && asks) given = await promptSecret('Client secret', context);

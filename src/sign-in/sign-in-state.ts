@@ -6,7 +6,6 @@ import { urlText } from '../settings/setting-values.ts';
 import type { Settings } from '../settings/settings.ts';
 import { givenToken } from './given-token.ts';
 import { withoutSignIn } from './not-signed-in.ts';
-import { bindingOf } from './session.ts';
 
 /** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
 export interface SignInState {
@@ -42,11 +41,11 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     profile: settings.profile,
     signedIn: fromEnvironment || stored,
     source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
-    authUrl: shown(settings.get('authUrl')),
-    baseUrl: shown(settings.get('baseUrl')),
-    clientId: settings.get('clientId') ?? null,
-    vendor: settings.get('vendor') ?? null,
-    scope: fromEnvironment ? null : (access?.scope ?? settings.get('scope') ?? null),
+    authUrl: shown(settings.authUrl),
+    baseUrl: shown(settings.baseUrl),
+    clientId: settings.clientId ?? null,
+    vendor: settings.vendor ?? null,
+    scope: fromEnvironment ? null : (access?.scope ?? settings.scope),
     expiresAt: access?.expiresAt === undefined ? null : new Date(access.expiresAt).toISOString(),
     renewable,
     store: vault?.kind ?? null,
@@ -70,6 +69,11 @@ function shown(url: URL | undefined): string | null {
 
 /** Without all of them, nothing can have been stored. */
 async function vaultOf(settings: Settings, context: Context): Promise<Vault | undefined> {
-  const known = (['authUrl', 'baseUrl', 'clientId'] as const).every((name) => settings.get(name));
-  return known ? await openVault(settings.require('store').store, bindingOf(settings), context) : undefined;
+  const { profile, authUrl, baseUrl, clientId, store } = settings;
+  if (!authUrl || !baseUrl || !clientId) return undefined;
+  return await openVault(
+    store,
+    { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin },
+    context,
+  );
 }

@@ -5,7 +5,7 @@ import type { Binding } from '../secrets/vault.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { resolveSettings } from '../settings/settings.ts';
 import { forgetPending } from './pending-sign-in.ts';
-import { bindingOf, withSignInLock } from './session.ts';
+import { BOUND, bindingOf, withSignInLock } from './session.ts';
 
 /**
  * Deletes every secret of a profile, of started sign-ins too; returns how many sign-ins were removed. A refresh under way
@@ -21,7 +21,7 @@ export async function signOut(profile: string, context: Context): Promise<number
 /** Undefined where what is saved names no sign-in, or cannot be understood: that must not stand in the way. */
 async function savedBinding(profile: string, context: Context): Promise<Binding | undefined> {
   try {
-    return bindingOf(resolveSettings({ profile }, {}, await readConfig(context)));
+    return bindingOf(resolveSettings({ profile }, {}, await readConfig(context), BOUND));
   } catch (error) {
     if (error instanceof UsageError) return undefined;
     throw error;

@@ -3,8 +3,7 @@ import type { Clock } from '../context.ts';
 import { UnreachableError } from '../errors.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
-import { isLoopback, urlText } from '../settings/setting-values.ts';
-import type { Settings } from '../settings/settings.ts';
+import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
 import { type Granted, grantedIn, isHeaderSafe, tokenRefusal, UnusableGrantError } from './token-answer.ts';
 
 /** What the token endpoint grants (the service description, part 5). */
@@ -24,6 +23,9 @@ export interface CodeExchange {
   readonly codeVerifier: string;
   readonly clientSecret: string;
 }
+
+/** Who asks, and which provider. */
+export type Client = Pick<SettingValues, 'authUrl' | 'clientId'>;
 
 export interface Refresh {
   readonly refreshToken: string;
@@ -48,7 +50,7 @@ const LIMIT = 60_000;
  * Throws `NotSignedInError` when it is refused, `ServiceError` for other answers, `UnreachableError` without one.
  */
 export async function exchangeCode(
-  settings: Settings,
+  settings: Client,
   { callbackParameters, redirectUri, codeVerifier, clientSecret }: CodeExchange,
   world: TokenRequestWorld,
 ): Promise<TokenGrant> {
@@ -71,7 +73,7 @@ export async function exchangeCode(
 
 /** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does; `InvalidGrantError` for a token that is spent. */
 export async function refresh(
-  settings: Settings,
+  settings: Client,
   { refreshToken, clientSecret }: Refresh,
   world: TokenRequestWorld,
 ): Promise<TokenGrant> {
@@ -102,13 +104,12 @@ interface Grant {
 }
 
 async function request(
-  settings: Settings,
+  { authUrl, clientId }: Client,
   clientSecret: string,
   secrets: readonly string[],
   { transport, clock }: TokenRequestWorld,
   grant: Grant,
 ): Promise<TokenGrant> {
-  const { authUrl, clientId } = settings.require('authUrl', 'clientId');
   const oauth = await import('oauth4webapi');
   const issuer = urlText(authUrl);
   const as = { issuer, token_endpoint: `${issuer}/connect/token` };

@@ -15,8 +15,8 @@ export interface TokenPlace {
 }
 
 /** Where the settings have secrets kept. */
-export function tokenPlace(settings: Settings): TokenPlace {
-  return { profile: settings.profile, ...settings.require('store') };
+export function tokenPlace({ profile, store }: Settings): TokenPlace {
+  return { profile, store };
 }
 
 const VARIABLE = 'HOOKTRAIL_API_TOKEN';

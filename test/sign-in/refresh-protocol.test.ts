@@ -4,6 +4,7 @@ import { TransportError } from '../../src/http/transport-error.ts';
 import type { Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { refreshUnderLock } from '../../src/sign-in/refresh-protocol.ts';
+import { BOUND } from '../../src/sign-in/session.ts';
 import { createContext } from '../support/context.ts';
 
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
@@ -45,7 +46,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
   const run = () =>
     refreshUnderLock(
       {
-        settings: resolveSettings(flags, {}, { version: 1, profiles: {} }),
+        settings: resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND),
         vault,
         context,
         reporter: { trace: () => undefined },

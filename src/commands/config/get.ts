@@ -19,10 +19,10 @@ async function run({ flags, args, context }: Call): Promise<void> {
   const { readConfig } = await import('../../settings/config-file.ts');
   const { settingNames } = await import('../../settings/setting-names.ts');
   const { settingOfKey } = await import('../../settings/setting-names.ts');
-  const { resolveSettings } = await import('../../settings/settings.ts');
+  const { chooseProfile } = await import('../../settings/settings.ts');
   const { key } = settingNames[settingOfKey(args[0] as string)];
   const config = await readConfig(context);
-  const { profile } = resolveSettings(flags, context.environment, config);
+  const { profile } = chooseProfile(flags, context.environment, config);
   const value = config.profiles[profile]?.[key];
   if (value === undefined) {
     throw new UsageError(`${key} is not saved in the profile '${profile}'`, {

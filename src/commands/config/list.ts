@@ -20,9 +20,9 @@ Examples:
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { readConfig } = await import('../../settings/config-file.ts');
-  const { resolveSettings } = await import('../../settings/settings.ts');
+  const { chooseProfile } = await import('../../settings/settings.ts');
   const config = await readConfig(context);
-  const { profile } = resolveSettings(flags, context.environment, config);
+  const { profile } = chooseProfile(flags, context.environment, config);
   const saved = config.profiles[profile] ?? {};
   if (flags.json) {
     await context.stdout.write(`${JSON.stringify(saved)}\n`);

@@ -19,14 +19,14 @@ async function run({ flags, args, context, reporter }: Call): Promise<void> {
   const { changeConfig } = await import('../../settings/config-file.ts');
   const { settingNames } = await import('../../settings/setting-names.ts');
   const { settingOfKey } = await import('../../settings/setting-names.ts');
-  const { resolveSettings } = await import('../../settings/settings.ts');
+  const { chooseProfile } = await import('../../settings/settings.ts');
   const { parseSetting } = await import('../../settings/setting-values.ts');
   const [name, text] = [settingOfKey(args[0] as string), args[1] as string];
   const { key } = settingNames[name];
   parseSetting(name, text, key);
   let profile = '';
   await changeConfig(context, (config) => {
-    ({ profile } = resolveSettings(flags, context.environment, config));
+    ({ profile } = chooseProfile(flags, context.environment, config));
     config.profiles[profile] = { ...config.profiles[profile], [key]: text };
   });
   reporter.notice(`${key} is saved in the profile '${profile}'`);

@@ -18,11 +18,11 @@ async function run({ flags, args, context, reporter }: Call): Promise<void> {
   const { changeConfig } = await import('../../settings/config-file.ts');
   const { settingNames } = await import('../../settings/setting-names.ts');
   const { settingOfKey } = await import('../../settings/setting-names.ts');
-  const { resolveSettings } = await import('../../settings/settings.ts');
+  const { chooseProfile } = await import('../../settings/settings.ts');
   const { key } = settingNames[settingOfKey(args[0] as string)];
   let profile = '';
   await changeConfig(context, (config) => {
-    ({ profile } = resolveSettings(flags, context.environment, config));
+    ({ profile } = chooseProfile(flags, context.environment, config));
     delete config.profiles[profile]?.[key];
   });
   reporter.notice(`${key} is not saved in the profile '${profile}' any more`);

@@ -44,7 +44,7 @@ async function run(call: Call<Flags>): Promise<void> {
     import('../../events/filter-flags.ts'),
     import('../../lock/lock.ts'),
   ]);
-  const { baseUrl } = (await loadSettings(flags, context)).require('baseUrl');
+  const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
   const identity = { service: baseUrl.href, filters: typedFilters(flags), gzip: flags.gzip === true };
   const given = args[0] as string;
   const directory = await openDirectory(given);

@@ -20,9 +20,9 @@ Examples:
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { readConfig } = await import('../../settings/config-file.ts');
-  const { resolveSettings } = await import('../../settings/settings.ts');
+  const { chooseProfile } = await import('../../settings/settings.ts');
   const config = await readConfig(context);
-  const active = resolveSettings(flags, context.environment, config).profile;
+  const active = chooseProfile(flags, context.environment, config).profile;
   const profiles = Object.entries(config.profiles).map(([name, saved]) => ({
     name,
     active: name === active,

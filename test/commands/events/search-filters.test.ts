@@ -145,10 +145,12 @@ describe('wrong values of events search', () => {
     );
   });
 
-  test('a profile that does not exist is named beside what is missing', async () => {
+  test('a profile that does not exist is named, not what is missing in it', async () => {
     await using home = await createHome();
     const { code, stderr } = await run(['events', 'search', '--profile', 'nope'], { env: home.env });
-    expect(stderr).toContain("  there is no profile 'nope'\n");
+    expect(stderr).toBe(
+      "error: there is no profile 'nope'\nnext: run `hooktrail login --profile nope` to make one\n",
+    );
     expect(code).toBe(2);
   });
 

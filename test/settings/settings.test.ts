@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
+import type { SavedConfig } from '../../src/settings/config-file.ts';
+import { resolveSettings } from '../../src/settings/settings.ts';
+
+const config: SavedConfig = {
+  version: 1,
+  profile: 'production',
+  profiles: {
+    production: { 'base-url': 'https://saved.example', 'client-id': 'saved', vendor: 'saved' },
+  },
+};
+
+function failureOf(work: () => unknown): Pick<UsageError, 'message' | 'details' | 'next'> {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { message: error.message, details: error.details, next: error.next };
+  }
+  throw new Error('nothing failed');
+}
+
+test('a flag wins over the environment, that over the profile, that over the default', () => {
+  const environment = {
+    HOOKTRAIL_BASE_URL: 'https://environment.example',
+    HOOKTRAIL_CLIENT_ID: 'environment',
+  };
+  const settings = resolveSettings({ baseUrl: 'https://flag.example' }, environment, config, ['baseUrl']);
+  expect(settings.baseUrl.href).toBe('https://flag.example/');
+  expect(settings.clientId).toBe('environment');
+  expect(settings.vendor).toBe('saved');
+  expect(settings.scope).toBe('event_api offline_access');
+  expect(settings.authUrl).toBeUndefined();
+  const sources = Object.entries(settings.given).map(([name, { source }]) => [name, source]);
+  expect(Object.fromEntries(sources)).toEqual({
+    baseUrl: '--base-url',
+    clientId: 'HOOKTRAIL_CLIENT_ID',
+    vendor: "the profile 'production' (vendor)",
+    scope: 'the default',
+    redirectUri: 'the default',
+    store: 'the default',
+  });
+});
+
+test('all settings that are needed and missing are named at once, in one order', () => {
+  const empty: SavedConfig = { version: 1, profiles: {} };
+  expect(failureOf(() => resolveSettings({}, {}, empty, ['vendor', 'authUrl']))).toEqual({
+    message: 'settings are missing',
+    details: [
+      '--auth-url or HOOKTRAIL_AUTH_URL: identity provider',
+      '--vendor or HOOKTRAIL_VENDOR: vendor of the media type',
+    ],
+    next: 'give them as flags or variables, or run `hooktrail login` once to save them',
+  });
+});
+
+test('a value that is wrong is told before others that are missing', () => {
+  const { message } = failureOf(() => resolveSettings({ vendor: 'a b' }, {}, config, ['authUrl']));
+  expect(message).toMatch(/^--vendor: /);
+});
+
+test('where a profile is named that does not exist, that is what is told, not what is missing in it', () => {
+  const unknown = {
+    message: "there is no profile 'prodution'",
+    details: ['profiles: production'],
+    next: 'did you mean production?',
+  };
+  expect(failureOf(() => resolveSettings({ profile: 'prodution' }, {}, config, ['baseUrl']))).toEqual(
+    unknown,
+  );
+  const environment = { HOOKTRAIL_PROFILE: 'prodution' };
+  expect(failureOf(() => resolveSettings({}, environment, config, ['baseUrl']))).toEqual(unknown);
+  expect(resolveSettings({ profile: 'new' }, {}, config)).toMatchObject({
+    profile: 'new',
+    profileExists: false,
+  });
+});
