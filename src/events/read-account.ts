@@ -7,6 +7,8 @@ import type { IdentifiedItems, Page } from './page.ts';
  */
 export class Reading {
   readonly limit: number;
+  /** Whether the read is limited to events created before some time, so that new ones do not join it. */
+  readonly #held: boolean;
   /** What the service counted at the first page and at the latest; undefined where it tells none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
@@ -19,8 +21,9 @@ export class Reading {
   #torn = false;
   #atStart = true;
 
-  constructor(first: Page, limit: number) {
+  constructor(first: Page, limit: number, held: boolean) {
     this.limit = limit;
+    this.#held = held;
     this.firstTotal = totalOf(first);
     this.lastTotal = this.firstTotal;
   }
@@ -39,13 +42,15 @@ export class Reading {
   }
 
   /**
-   * Everything that the service counts was handed on once: either all that matched at the first answer, or all that
-   * matches now. Where the service does not count there is nothing to hold it against. A number that fits proves nothing
-   * once items slipped past: as many that have left were handed on instead.
+   * Every event that matched at the first answer was handed on once, or every one that matches now. A read that is not
+   * held may have met some that joined as well. Without counts there is nothing to check. Once items slipped past, a
+   * number that fits proves nothing: others that have left may have been handed on instead.
    */
   get complete(): boolean {
-    if (this.full || this.lastTotal === undefined) return true;
-    return !this.#torn && (this.emitted === this.firstTotal || this.emitted === this.lastTotal);
+    if (this.full || this.firstTotal === undefined) return true;
+    const { emitted, firstTotal, lastTotal } = this;
+    if (this.#torn) return false;
+    return emitted === firstTotal || emitted === lastTotal || (!this.#held && emitted > firstTotal);
   }
 
   /** How many items have left the result since the last page, by the service's count; negative where some joined it. */
@@ -57,7 +62,7 @@ export class Reading {
   /** Takes note of what the service counts by now. */
   count(page: Page): void {
     const total = totalOf(page);
-    // What was no count of the whole at first is none later either.
+    // A service whose first count was not the total gives none later either.
     if (total === undefined || this.lastTotal === undefined) return;
     if (total !== this.lastTotal) this.move();
     this.lastTotal = total;
@@ -75,7 +80,12 @@ export class Reading {
       );
     }
     this.#noticeShift(page);
-    const fresh = cut(this.#known ? without(page.items, this.#known) : page.items, this.limit - this.emitted);
+    return this.handOn(page.items);
+  }
+
+  /** The items that were not handed on before, cut to the limit. */
+  handOn(items: IdentifiedItems): IdentifiedItems {
+    const fresh = cut(this.#known ? without(items, this.#known) : items, this.limit - this.emitted);
     this.#ledger.add(fresh.keys);
     if (this.#known) for (const key of fresh.keys) this.#known.add(key);
     return fresh;

@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.ts';
-import { type Instant, instantAt } from '../items/instant.ts';
+import { isNewestFirst } from '../items/created-on.ts';
+import { compareInstants, type Instant, instantAt, milliseconds } from '../items/instant.ts';
 import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
 import type { IdentifiedItems, Page } from './page.ts';
@@ -47,46 +48,90 @@ const MAX_EMPTY_PAGES = 20;
 /**
  * All pages of one search, in order. Pages after the first are held to events created before the first answer
  * (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. Where the count is known and pages are
- * as large as asked they are read ahead in parallel; else the service's `next` links are followed one by one. A result
+ * as large as asked they are read ahead in parallel; otherwise the service's `next` links are followed one by one. A result
  * that moves all the same is read again where needed, each item handed on once.
  * Throws `IncompleteError` when what was read is not what the service counts.
  */
-export async function* readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
+export function readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
+  return read(fetchPage, options, true);
+}
+
+async function* read(
+  fetchPage: FetchPage,
+  options: ReadOptions,
+  hold: boolean,
+): AsyncGenerator<ReadPage, undefined> {
   const { baseUrl, query, concurrency, signal, limit = Number.POSITIVE_INFINITY } = options;
   const size = Math.min(options.pageSize, limit);
   const at = searchUrl(baseUrl, query, { start: 1, count: size });
   const first = await fetchPage(at);
-  const pin = query.before ? undefined : pinOf(first);
+  const pin = query.before || !hold ? undefined : pinOf(first);
   const held: Query = pin ? { ...query, before: pin } : query;
 
   const { page } = first;
-  const reading = new Reading(page, limit);
+  const reading = new Reading(page, limit, held.before !== undefined);
+  // Handing items on may give their memory away.
+  const newestFirst = pin !== undefined && isNewestFirst(page.items);
   yield handOn(reading, first);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && reading.lastTotal !== undefined;
   if (reading.full) return;
-  if (first.serviceTime === undefined && !query.before && (aligned || page.next)) {
+  if (hold && first.serviceTime === undefined && !query.before && (aligned || page.next)) {
     options.onDoubt?.('the service does not tell its time: events that arrive meanwhile may shift the pages');
   }
-  yield* aligned && leadsTo(size + 1, page.next, at)
+  let end = yield* aligned && leadsTo(size + 1, page.next, at)
     ? byOffsets(plan, size + 1)
     : byLinks(plan, page, at, page.items.count + 1);
-  for (let sweep = 0; sweep < MAX_SWEEPS && !reading.complete; sweep++) {
+  for (let sweep = 0; sweep < MAX_SWEEPS && end === 'read' && !reading.complete; sweep++) {
     // What is missing may be anywhere: everything is read once more, and only what is new is handed on.
     reading.startAgain();
-    yield* byOffsets(plan, 1);
+    end = yield* byOffsets(plan, 1);
+  }
+  if (end === 'later events') {
+    const windows = pin ? [held, laterThan(query, pin)] : [];
+    return yield* readWindows(plan, newestFirst ? windows.reverse() : windows, options);
   }
   if (!reading.complete) throw incomplete(reading);
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
+    if (pin) yield* readWindows(plan, [laterThan(query, pin)], options);
     options.onDoubt?.(
       'the service does not count its events: whether these are all of them could not be checked',
     );
   }
 }
 
+/**
+ * How a pass over the pages ended. `later events`: the first answer counted events that the next, which is held to the
+ * service's time, does not. They have left the result, or are dated later than the service's clock.
+ */
+type End = 'read' | 'later events';
+
+/** Reads each window by itself and hands on what was not handed on before. */
+async function* readWindows(
+  { fetchPage, reading, size }: Plan,
+  queries: readonly Query[],
+  options: ReadOptions,
+): AsyncGenerator<ReadPage, undefined> {
+  reading.move();
+  for (const query of queries) {
+    const part = { ...options, query, pageSize: size, limit: undefined, onDoubt: undefined };
+    for await (const { items, release } of read(fetchPage, part, false)) {
+      yield { items: reading.handOn(items), total: reading.firstTotal, release };
+      if (reading.full) return;
+    }
+  }
+}
+
+/** The same search for what was created at `pin` or later, and a second before: how fine the service's clock is nobody says. */
+function laterThan(query: Query, pin: Instant): Query {
+  const from = instantAt(milliseconds(pin) - 1000) as Instant;
+  const after = query.after && compareInstants(query.after, from) > 0 ? query.after : from;
+  return { ...query, after };
+}
+
 /** Pages at known offsets, read ahead in parallel. */
-async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
+async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, End> {
   const { reading, size } = plan;
   let start = from;
   let stepsBack = 0;
@@ -94,7 +139,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
     const origin = start - reading.emitted;
     const end = () =>
       Math.min(reading.lastTotal ?? 0, reading.moved ? Number.MAX_SAFE_INTEGER : origin + reading.limit - 1);
-    if (start > end() || reading.full) return;
+    if (start > end() || reading.full) return 'read';
     const pages = readAhead(
       windows(start, size, end),
       (window, signal, answered) => plan.fetchPage(plan.url(window), signal, answered),
@@ -103,6 +148,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
     );
     for await (const { job, result } of pages) {
       const { page } = result;
+      if (lacksLaterEvents(plan, page)) return 'later events';
       const shrunk = reading.shrunkBy(page);
       if (shrunk > 0 && job.start > 1 && stepsBack++ < MAX_STEPS_BACK) {
         // Items left the result, perhaps from before this page: as many may have moved up past our offset.
@@ -112,13 +158,12 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage> {
       }
       yield handOn(reading, result);
       start = job.start + size;
-      if (reading.full) return;
+      if (reading.full) return 'read';
       const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
       // The service answers other pages than asked, or has more than it counts: only its own links know where they start.
       const at = plan.url(job);
       if (page.items.count < expected || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
-        yield* byLinks(plan, page, at, job.start + page.items.count);
-        return;
+        return yield* byLinks(plan, page, at, job.start + page.items.count);
       }
     }
   }
@@ -129,7 +174,7 @@ function* windows(start: number, size: number, end: () => number): Generator<Pag
 }
 
 /** The pages that follow `page`, by the service's own links, or where it gives none by offsets, the next of which is `start`. */
-async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGenerator<ReadPage> {
+async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGenerator<ReadPage, End> {
   const { reading, size } = plan;
   const guard = loopGuard();
   guard(pinned(at, plan.pin));
@@ -137,13 +182,14 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
   while (!reading.full) {
     if (page.next) at = pinned(followed(page.next, at), plan.pin);
     else if (hasMoreByOffset(page, reading, size, start)) at = plan.url({ start, count: size });
-    else return;
+    else return 'read';
     guard(at);
     const speculative = !page.next && reading.lastTotal === undefined;
     const answer = await plan.fetchPage(at);
     ({ page } = answer);
     // Nobody promised that there is more, or that offsets are understood.
-    if (speculative && reading.repeats(page)) return;
+    if (speculative && reading.repeats(page)) return 'read';
+    if (lacksLaterEvents(plan, page)) return 'later events';
     empty = page.items.count === 0 ? empty + 1 : 0;
     if (empty === MAX_EMPTY_PAGES)
       throw new ServiceError(
@@ -152,6 +198,12 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
     yield handOn(reading, answer);
     start += page.items.count;
   }
+  return 'read';
+}
+
+/** Whether this is the first page that is held to the service's time, and counts fewer events than the page before it. */
+function lacksLaterEvents({ pin, reading }: Plan, page: Page): boolean {
+  return pin !== undefined && reading.pages === 1 && reading.shrunkBy(page) > 0;
 }
 
 /** Without a link: the service may count more than it gave, or give neither links nor counts but full pages. */

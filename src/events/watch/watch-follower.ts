@@ -1,7 +1,4 @@
-import { memberPath } from '../../items/field-path.ts';
-import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../../items/instant.ts';
-import { createCursor, MISSING } from '../../items/json-cursor.ts';
-import { stringText } from '../../items/value-text.ts';
+import { compareInstants, type Instant, instantAt, milliseconds } from '../../items/instant.ts';
 import type { Query } from '../event-query.ts';
 import { type Polled, type PollParts, poll } from './watch-poll.ts';
 
@@ -167,24 +164,6 @@ export interface WatchedItem {
   readonly end: number;
   /** Undefined where the item does not tell it. */
   readonly createdOn: Instant | undefined;
-}
-
-/** Reads when items were created, from the field that searches go by (service description, part 4). */
-export function createdOnReader(): (bytes: Buffer, at: number) => Instant | undefined {
-  const cursor = createCursor([memberPath('createdOn')]);
-  return (bytes, at) => {
-    cursor.read(bytes, at);
-    const start = cursor.starts[0] as number;
-    if (start === MISSING || bytes[start] !== 0x22) return undefined;
-    const text = stringText(bytes, start, cursor.ends[0] as number);
-    // Spans and words are for people: an item has a date or none.
-    if (!/^\d{4}-/.test(text)) return undefined;
-    try {
-      return parseInstant(text, 'createdOn', 0);
-    } catch {
-      return undefined;
-    }
-  };
 }
 
 /**

@@ -1,9 +1,10 @@
+import { createdOnReader } from '../../items/created-on.ts';
 import type { Instant } from '../../items/instant.ts';
 import type { Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import { PAGE_SIZE } from '../page-flags.ts';
 import { readPages } from '../read-pages.ts';
-import { createdOnReader, type WatchedItem } from './watch-follower.ts';
+import type { WatchedItem } from './watch-follower.ts';
 
 export interface Poll {
   /** With the other filters, one for each combination of repeated flags. */

@@ -13,12 +13,9 @@ describe('what the service leaves open', () => {
       const { code, stdout } = await searching.search(...lines('--page-size', '10'));
       expect(idsOf(stdout)).toEqual(control.store.newestIds(95));
       expect(code).toBe(0);
-      expect(
-        searching
-          .queries()
-          .slice(1)
-          .every((query) => query.startsWith('lt(createdOn,')),
-      ).toBe(true);
+      const filters = searching.queries().map((query) => /^[a-z]+\(createdOn(?=,)|^limit/.exec(query)?.[0]);
+      // The last asks for events dated later than the service's clock: without a count nothing else tells of them.
+      expect(filters).toEqual(['limit', ...Array(9).fill('lt(createdOn'), 'gt(createdOn']);
     },
   );
 
