@@ -53,10 +53,10 @@ const MAX_EMPTY_PAGES = 20;
  * Throws `IncompleteError` when what was read is not what the service counts.
  */
 export function readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
-  return read(fetchPage, options, true);
+  return readWindow(fetchPage, options, true);
 }
 
-async function* read(
+async function* readWindow(
   fetchPage: FetchPage,
   options: ReadOptions,
   hold: boolean,
@@ -116,7 +116,7 @@ async function* readWindows(
   reading.move();
   for (const query of queries) {
     const part = { ...options, query, pageSize: size, limit: undefined, onDoubt: undefined };
-    for await (const { items, release } of read(fetchPage, part, false)) {
+    for await (const { items, release } of readWindow(fetchPage, part, false)) {
       yield { items: reading.handOn(items), total: reading.firstTotal, release };
       if (reading.full) return;
     }
