@@ -33,17 +33,16 @@ async function explain(error: unknown, argv: readonly string[], context: Context
   const { stderr, environment } = context;
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
-  const [{ errorText }, { colorLevel, paletteOf }, { safeFor }] = await Promise.all([
+  const [{ errorText }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
     import('./terminal/error-text.ts'),
     import('./terminal/palette.ts'),
     import('./terminal/terminal-safe.ts'),
   ]);
   const colored = argv.includes('--no-color') ? false : undefined;
   const palette = await paletteOf(colorLevel(stderr, environment, colored));
-  const safe = safeFor(stderr);
-  let text = errorText(error, palette, safe);
+  let text = errorText(error, palette);
   if (argv.includes('--debug') && error instanceof Error && !(error instanceof HooktrailError)) {
-    text += `${safe(error.stack ?? '')}\n`;
+    text += `${terminalSafe(error.stack ?? '')}\n`;
   }
   await stderr.write(text).catch(() => undefined);
   return exitCode;

@@ -92,7 +92,7 @@ function layoutOf(list: EventList, room: number): Layout {
   const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
   const reader = createRowReader(fields, terminalCell, NONE);
   const read = (item: ItemPage) => reader(item)[0] as string[];
-  const heads = fields.map(({ text }, index) => headOf(text, index > 0, true));
+  const heads = fields.map(({ text }, index) => headOf(text, index > 0));
   const layout = { room, measured, columns: terminalColumns(heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;

@@ -50,10 +50,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     await context.stdout.write(`${JSON.stringify({ ...state, check: result }, null, 2)}\n`);
   } else {
     const { statusText } = await import('../output/status-text.ts');
-    const safe = context.stdout.isTerminal
-      ? (await import('../terminal/terminal-safe.ts')).terminalSafeLine
-      : (text: string) => text;
-    await context.stdout.write(statusText(state, result, context.clock.now(), safe));
+    await context.stdout.write(statusText(state, result, context.clock.now()));
   }
   if (failure) throw failure.error;
   if (state.signedIn) return ExitCode.done;

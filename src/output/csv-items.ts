@@ -5,7 +5,7 @@ import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { ItemPage, ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { safeFor } from '../terminal/terminal-safe.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { csvCell, csvLines, csvText } from './csv.ts';
 import type { FormatOptions } from './item-writer.ts';
 
@@ -14,7 +14,7 @@ import type { FormatOptions } from './item-writer.ts';
  * warning tells once of a later field that has none. Without matches the header names the standard fields.
  */
 export function createCsvWriter(options: FormatOptions, stdout: Output, reporter: Reporter): ItemWriter {
-  const safe = safeFor(stdout);
+  const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const cellOf = (bytes: Buffer, start: number, end: number) =>
     safe(csvCell(bytes, start, end, options.csvRaw === true));
   let read: ((page: ItemPage) => string[][]) | undefined;

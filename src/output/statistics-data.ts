@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import { failureRate, type Stats, type Tally } from '../events/statistics.ts';
-import { safeFor } from '../terminal/terminal-safe.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { csvLines, csvText } from './csv.ts';
 import { UNLISTED } from './statistics-text.ts';
 
@@ -22,7 +22,7 @@ function tallyJson(tally: Tally) {
 
 /** The table of types as CSV. */
 export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>): string {
-  const safe = safeFor(output);
+  const safe = (text: string) => (output.isTerminal ? terminalSafe(text) : text);
   const rows = types.map((type) => [
     safe(csvText(type.eventType ?? UNLISTED, false)),
     type.total,

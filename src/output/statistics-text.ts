@@ -50,14 +50,13 @@ function statusWord({ success, failed }: Pick<Stats, 'success' | 'failed'>): str
 
 function typeLines(stats: Stats, look: StatsLook): string[] {
   const { palette, room, unicode } = look;
-  const forTerminal = room !== undefined;
   const shown = stats.types.filter(({ total }) => total > 0);
   const rates = stats.success !== null && stats.failed !== null;
   const scale = rates
     ? rateScale(Math.max(...shown.map((type) => failureRate(type) ?? 0)))
     : Math.max(...shown.map(({ total }) => total));
   const heads = ['type', ...(rates ? ['failed', 'success', 'rate'] : ['events'])];
-  const cells = shown.map((type) => [nameOf(type, forTerminal), ...numbersOf(type, rates)]);
+  const cells = shown.map((type) => [nameOf(type), ...numbersOf(type, rates)]);
   const numberWidths = heads
     .slice(1)
     .map((head, index) => widest([head, ...cells.map((row) => row[index + 1] ?? '')]));
@@ -86,8 +85,8 @@ function typeLines(stats: Stats, look: StatsLook): string[] {
   return lines;
 }
 
-function nameOf({ eventType }: TypeTally, forTerminal: boolean): string {
-  return eventType === null ? UNLISTED : oneLine(eventType, forTerminal);
+function nameOf({ eventType }: TypeTally): string {
+  return eventType === null ? UNLISTED : oneLine(eventType);
 }
 
 function numbersOf(type: TypeTally, rates: boolean): string[] {

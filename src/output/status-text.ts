@@ -1,4 +1,5 @@
 import type { SignInState } from '../sign-in/sign-in-state.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /** What `status --check` finds. `refused` and `not-renewed` come from the identity provider, the others from the service. */
 export type CheckResult = keyof typeof checks;
@@ -12,13 +13,8 @@ const checks = {
   'not-renewed': 'the service was not asked: the token could not be renewed',
 } as const;
 
-/** The lines of `status`, each ended; `now` in milliseconds since the epoch, `safe` makes a value fit for the output. */
-export function statusText(
-  state: SignInState,
-  check: CheckResult | null,
-  now: number,
-  safe: (text: string) => string,
-): string {
+/** The lines of `status`, each ended; `now` in milliseconds since the epoch. */
+export function statusText(state: SignInState, check: CheckResult | null, now: number): string {
   const rows: [string, string | null][] = [
     ['profile', state.profile],
     ['signed in', signedIn(state)],
@@ -32,7 +28,7 @@ export function statusText(
     ['check', check === null ? null : checks[check]],
   ];
   return rows
-    .flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)} ${safe(value)}\n`]))
+    .flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)} ${terminalSafeLine(value)}\n`]))
     .join('');
 }
 

@@ -3,27 +3,26 @@ import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
 import { NONE } from './table-layout.ts';
 
-/** Line ends of any kind, and tabs: a row of a table stays a row, and its columns stay where they are. */
-const BREAKS = /[\t\n\v\f\r\x85\u2028\u2029]/g;
+/** Line ends beyond those that act on a terminal: a row of a table stays a row. */
+const BREAKS = /[\u2028\u2029]/g;
 /** UTF-16 units after which a cell is cut whatever the terminal's width; no line shows as many. */
 const LONGEST = 4000;
 
 /** A value as a cell of a terminal's table. */
 export function terminalCell(bytes: Buffer, start: number, end: number): string {
   const text = bytes[start] === 0x6e ? NONE : valueText(bytes, start, end);
-  return oneLine(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text, true);
+  return oneLine(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
 }
 
 /** A value as a cell of a table in a pipe: whole. */
 export function plainCell(bytes: Buffer, start: number, end: number): string {
-  return bytes[start] === 0x6e ? NONE : oneLine(valueText(bytes, start, end), false);
+  return bytes[start] === 0x6e ? NONE : oneLine(valueText(bytes, start, end));
 }
 
-/** Text that keeps to its line, and on a terminal does nothing but show. */
-export function oneLine(text: string, forTerminal: boolean): string {
+/** Text that keeps to its line and does nothing to a terminal. */
+export function oneLine(text: string): string {
   // Half a surrogate pair is written as U+FFFD in the end, and measured as that.
-  const whole = text.toWellFormed();
-  return (forTerminal ? terminalSafeLine(whole) : whole).replace(BREAKS, unicodeEscape);
+  return terminalSafeLine(text.toWellFormed()).replace(BREAKS, unicodeEscape);
 }
 
 /** What the texts of a column are, as far as it matters to how they are shown. */

@@ -35,9 +35,7 @@ export async function createTableWriter(
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
     const measured = options.sample ? [...rows, ...read(options.sample)] : rows;
-    const heads = fields.map(({ text }, index) =>
-      headOf(text, !options.fields && index > 0, stdout.isTerminal),
-    );
+    const heads = fields.map(({ text }, index) => headOf(text, !options.fields && index > 0));
     const columns = stdout.isTerminal
       ? terminalColumns(heads, measured, stdout.columns)
       : plainColumns(heads, measured);
@@ -59,9 +57,9 @@ export async function createTableWriter(
 }
 
 /** Of the known columns the subscription is the one to do without; of unknown ones any but the first. */
-export function headOf(name: string, byDefault: boolean, forTerminal: boolean): ColumnHead {
+export function headOf(name: string, byDefault: boolean): ColumnHead {
   const short = SHORT_TITLES.get(name);
   const known = short !== undefined || name === 'eventId';
   const spare = byDefault && (name === 'subscriptionId' || !known);
-  return { title: oneLine(name, forTerminal), spare, ...(short === undefined ? {} : { short }) };
+  return { title: oneLine(name), spare, ...(short === undefined ? {} : { short }) };
 }

@@ -70,8 +70,8 @@ export async function renderTable(
   output: Pick<Output, 'isTerminal' | 'columns'>,
   reporter: Pick<Reporter, 'stdoutColor'>,
 ): Promise<string> {
-  const heads = header.map((title) => ({ title: oneLine(title, output.isTerminal) }));
-  const cells = rows.map((row) => row.map((text) => oneLine(text, output.isTerminal)));
+  const heads = header.map((title) => ({ title: oneLine(title) }));
+  const cells = rows.map((row) => row.map(oneLine));
   if (!output.isTerminal) return plainRows(plainColumns(heads, cells), cells, true);
   const palette = await paletteOf(reporter.stdoutColor);
   return await terminalTable(terminalColumns(heads, cells, output.columns), cells, palette);

@@ -1,8 +1,9 @@
 import { HooktrailError } from '../errors.ts';
 import type { Palette } from './palette.ts';
+import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
 
 /** The text of a failure: `error: …`, indented details, `next: …`, each line ended. */
-export function errorText(error: unknown, palette: Palette, safe: (text: string) => string): string {
+export function errorText(error: unknown, palette: Palette): string {
   const known = error instanceof HooktrailError;
   const message = known
     ? error.message
@@ -10,10 +11,10 @@ export function errorText(error: unknown, palette: Palette, safe: (text: string)
   const next = known
     ? error.next
     : 'this is a defect of hooktrail: run it again with --debug and report what it prints';
-  const lines = [`${palette.bad('error:')} ${safe(message)}`];
+  const lines = [`${palette.bad('error:')} ${terminalSafeBlock(message)}`];
   for (const detail of known ? error.details : []) {
-    for (const line of detail.split('\n')) lines.push(`  ${safe(line)}`);
+    for (const line of detail.split('\n')) lines.push(`  ${terminalSafe(line)}`);
   }
-  if (next) lines.push(`${palette.accent('next:')} ${safe(next)}`);
+  if (next) lines.push(`${palette.accent('next:')} ${terminalSafeBlock(next)}`);
   return `${lines.join('\n')}\n`;
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
-import { safeFor } from './terminal-safe.ts';
+import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
 
 /** The global options that decide how much is said, and in which colour. */
 export interface ReporterFlags {
@@ -35,7 +35,6 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
   const { stdout, stderr, environment } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const line = (text: string) => void stderr.write(`${text}\n`).catch(() => undefined);
-  const safe = safeFor(stderr);
   const verbose = flags.verbose === true || flags.debug === true;
   return {
     quiet: flags.quiet === true,
@@ -43,19 +42,19 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
     debug: flags.debug === true,
     stdoutColor: colorLevel(stdout, environment, flags.color),
     palette,
-    say: (text) => line(safe(text)),
+    say: (text) => line(terminalSafe(text)),
     notice: (text) => {
-      if (!flags.quiet) line(safe(text));
+      if (!flags.quiet) line(terminalSafe(text));
     },
     command: (words) => {
-      if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(safe(words))}`);
+      if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`);
     },
     success: (text) => {
-      if (!flags.quiet) line(palette.good(safe(text)));
+      if (!flags.quiet) line(palette.good(terminalSafe(text)));
     },
-    warning: (text) => line(`${palette.caution('warning:')} ${safe(text)}`),
+    warning: (text) => line(`${palette.caution('warning:')} ${terminalSafeBlock(text)}`),
     trace: (text) => {
-      if (verbose) line(palette.dim(safe(text)));
+      if (verbose) line(palette.dim(terminalSafe(text)));
     },
   };
 }

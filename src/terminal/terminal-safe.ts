@@ -1,12 +1,13 @@
-import type { Output } from '../context.ts';
-
 /**
  * Characters that act on a terminal or reorder what is read: C0 but for tab and line feed, DEL, C1, and the
  * bidirectional marks, embeddings, overrides and isolates.
  */
 const ACTING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text from outside, made inert for a terminal: acting characters become `\u` escapes of four hex digits. */
+/**
+ * Text for people, made inert: acting characters become `\u` escapes of four hex digits. Used wherever the text goes,
+ * since a log is read on a terminal later; JSON, NDJSON and CSV stay as they are unless they go to a terminal.
+ */
 export function terminalSafe(text: string): string {
   return text.replace(ACTING, unicodeEscape);
 }
@@ -16,9 +17,9 @@ export function terminalSafeLine(text: string): string {
   return terminalSafe(text).replace(/[\t\n]/g, unicodeEscape);
 }
 
-/** What makes text fit for an output: inert where it is a terminal, elsewhere as it is. */
-export function safeFor({ isTerminal }: Pick<Output, 'isTerminal'>): (text: string) => string {
-  return isTerminal ? terminalSafe : (text) => text;
+/** The same for text behind a label such as `error:`: further lines are indented, so that none passes for a label. */
+export function terminalSafeBlock(text: string): string {
+  return terminalSafe(text).replaceAll('\n', '\n  ');
 }
 
 /** `\u` and four hex digits for one UTF-16 unit. */

@@ -9,12 +9,12 @@ const rows = [
 ];
 
 describe('a small table', () => {
-  test('is aligned and whole in a pipe', async () => {
+  test('is aligned, whole and inert in a pipe', async () => {
     expect(await renderTable(header, rows, fakeOutput(), fakeReporter())).toBe(
       [
-        '   profile     event service',
-        '*  default     https://events.example.com/v1',
-        '   evil\u001b[2J\\u000a  http://127.0.0.1:9000',
+        '   profile              event service',
+        '*  default              https://events.example.com/v1',
+        '   evil\\u001b[2J\\u000a  http://127.0.0.1:9000',
         '',
       ].join('\n'),
     );
