@@ -59,6 +59,8 @@ export interface Machine {
   readonly userId: number;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;
+  /** Whether a process has that number on this machine; undefined where that cannot be told. */
+  hasProcess(pid: number): boolean | undefined;
 }
 
 export interface Browser {

@@ -108,7 +108,20 @@ function machine(): Machine {
     get userHome() {
       return account().homedir;
     },
+    hasProcess,
   };
+}
+
+function hasProcess(pid: number): boolean | undefined {
+  try {
+    // Signal 0 is never sent: it only asks, on Windows too.
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // EPERM: there is one, of another user.
+    return code === 'ESRCH' ? false : code === 'EPERM' ? true : undefined;
+  }
 }
 
 /** Containers run with user ids that no database knows; such a user still has an id and, by `$HOME`, a home. */

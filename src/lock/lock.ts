@@ -1,8 +1,11 @@
-import type { Context } from '../context.ts';
-import { type ErrorParts, ServiceError } from '../errors.ts';
-import { type Generation, Generations } from './generations.ts';
-import { lockFolder } from './lock-folder.ts';
-import { type Condition, conditionOf, describeSelf } from './lock-holder.ts';
+import { createHash } from 'node:crypto';
+import { access, constants, lstat, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context, Machine } from '../context.ts';
+import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
+import { makeFolder } from '../files/folders.ts';
+import { type Claim, LockFiles, type LockState } from './lock-file.ts';
+import { type Condition, conditionOf, describeSelf, type Holder } from './lock-holder.ts';
 
 /** Another process kept the lock for longer than was waited. */
 export class LockedError extends ServiceError {
@@ -15,13 +18,29 @@ export class LockedError extends ServiceError {
   }
 }
 
+/** The folder or the files of a lock cannot be used. */
+export class UnusableLockError extends UsageError {}
+
+/**
+ * A lock that this process holds. While it does, it changes the lock's file every few seconds, so that others see it
+ * live. One that stood still for longer than 20 s where others cannot see it (another container, another machine) may
+ * have lost the lock meanwhile: ask `isStillHeld` right before each step that only one process may take, such as
+ * spending a token or writing the file that the lock is for.
+ */
 export interface HeldLock {
-  /** False once another process took the lock over. */
+  /** Looks at the disk: false once another process took the lock over. Throws `UnusableLockError` where it cannot look. */
   isStillHeld(): Promise<boolean>;
+  /** Aborts when a sign of life finds that another process took over: for a holder that waits for other things. */
+  readonly lost: AbortSignal;
 }
 
-export interface LockOptions<T> {
-  /** Milliseconds to wait for another holder; 60 s when absent. */
+export interface TakenLock extends HeldLock {
+  /** Frees the lock. Never throws: a lock that cannot be freed is taken over when this process has ended. */
+  release(): Promise<void>;
+}
+
+export interface LockOptions<T = never> {
+  /** Milliseconds to wait for a holder that lives; 60 s when absent. One of which no life is seen is waited out anyway. */
   readonly patience?: number;
   /** Asked each time another process is done with the lock: a result ends the wait without taking the lock. */
   readonly meanwhile?: () => Promise<T | undefined>;
@@ -29,19 +48,28 @@ export interface LockOptions<T> {
   readonly folder?: string;
   /** What is locked, for the message when patience ends. */
   readonly subject?: string;
+  /** The rhythm of the signs of life; one for all processes that share a lock. */
+  readonly rhythm?: LockRhythm;
+}
+
+/** In milliseconds. */
+export interface LockRhythm {
+  readonly beat: number;
+  /** A holder that cannot be looked at counts as gone after this long without a beat. */
+  readonly silence: number;
 }
 
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
 
-/** A holder that cannot be looked at (another host, another container) counts as gone after this long. */
-const UNSEEN_LIMIT = 10 * 60_000;
+const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL = 200;
 
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
- * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that died is replaced at once; one that lives on this machine keeps
- * the lock however long it is suspended. Throws `LockedError` naming the holder when patience ends, and the reason of
- * the context's signal when that aborts the wait.
+ * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to have died is replaced at once; one that can be seen
+ * keeps the lock however long it is suspended; one that cannot be seen is replaced after 20 s without a sign of life.
+ * Throws `LockedError` naming the holder when patience ends, `UnusableLockError` where the lock's folder is at fault,
+ * and the reason of the context's signal when that aborts the wait.
  */
 export async function withLock<T>(
   name: string,
@@ -49,65 +77,155 @@ export async function withLock<T>(
   work: (lock: HeldLock) => Promise<T>,
   options: LockOptions<T> = {},
 ): Promise<T> {
-  const generations = new Generations(options.folder ?? (await lockFolder(name, context.machine)));
-  const self = await describeSelf(context.machine);
-  const taken = await take(generations, self, context, options);
+  const taken = await take(name, context, options);
   if ('result' in taken) return taken.result;
   try {
-    await generations.tidy(taken.number);
-    return await work({ isStillHeld: () => generations.isHeld(taken.number, self) });
+    return await work(taken);
   } finally {
-    await generations.release(taken.number, self);
+    await taken.release();
   }
 }
 
+/** The same for a holder that keeps the lock beyond one function: release it in the end. */
+export async function takeLock(
+  name: string,
+  context: Surroundings,
+  options: Omit<LockOptions, 'meanwhile'> = {},
+): Promise<TakenLock> {
+  const taken = await take<never>(name, context, options);
+  return 'result' in taken ? taken.result : taken;
+}
+
 async function take<T>(
-  generations: Generations,
-  self: Awaited<ReturnType<typeof describeSelf>>,
+  name: string,
+  context: Surroundings,
+  options: LockOptions<T>,
+): Promise<TakenLock | { readonly result: T }> {
+  const folder = options.folder ?? (await lockFolder(name, context.machine));
+  try {
+    const files = new LockFiles(folder);
+    const taken = await claimed(files, await describeSelf(context.machine), context, options);
+    if ('result' in taken) return taken;
+    // Leftovers are in nobody's way.
+    await files.tidy(taken.number).catch(() => undefined);
+    if (taken.number === 1 && !options.folder) await files.sweepSiblings(1).catch(() => undefined);
+    return kept(taken, folder, options.rhythm ?? RHYTHM);
+  } catch (error) {
+    throw explained(error, folder);
+  }
+}
+
+function kept(claim: Claim, folder: string, { beat }: LockRhythm): TakenLock {
+  const lost = new AbortController();
+  let beating = Promise.resolve();
+  const look = async () => {
+    // A beat that fails is followed by others; until then the lock is as good as its last one.
+    await claim.beat().catch(() => undefined);
+    if (!(await claim.isHeld().catch(() => true)))
+      lost.abort(new LockedError('another process took over the lock', {}));
+  };
+  const timer = setInterval(() => {
+    beating = beating.then(look);
+  }, beat).unref();
+  return {
+    lost: lost.signal,
+    isStillHeld: async () => {
+      try {
+        return await claim.isHeld();
+      } catch (error) {
+        throw explained(error, folder);
+      }
+    },
+    release: async () => {
+      clearInterval(timer);
+      await beating;
+      await claim.release().catch(() => undefined);
+    },
+  };
+}
+
+/** Waits until the lock is free or its holder gone, and claims it. */
+async function claimed<T>(
+  files: LockFiles,
+  self: Holder,
   { clock, machine, signal }: Surroundings,
-  { patience = 60_000, meanwhile, subject = 'the sign-in' }: LockOptions<T>,
-): Promise<{ number: number } | { result: T }> {
+  { patience = 60_000, meanwhile, subject = 'the sign-in', rhythm = RHYTHM }: LockOptions<T>,
+): Promise<Claim | { readonly result: T }> {
   const deadline = performance.now() + patience;
-  let seen: number | undefined;
-  let looked = Number.NEGATIVE_INFINITY;
+  let watched: Watched | undefined;
   for (;;) {
-    const latest = await generations.latest();
-    if (seen !== undefined && (seen !== latest.number || latest.released)) {
+    const latest = await files.latest();
+    const now = performance.now();
+    if (watched && (watched.number !== latest.number || latest.released)) {
       const result = await meanwhile?.();
       if (result !== undefined) return { result };
     }
-    const now = performance.now();
-    let condition: Condition = latest.released ? 'dead' : 'running';
-    if (!latest.released && (seen !== latest.number || now - looked >= CONDITION_INTERVAL)) {
-      condition = await conditionIn(latest, generations, machine);
-      looked = now;
-    }
-    seen = latest.number;
-    if (condition === 'dead') {
-      if (await generations.claim(latest.number + 1, self)) return { number: latest.number + 1 };
+    if (latest.released) watched = undefined;
+    else if (watched?.number === latest.number) watched.look(latest, now);
+    else watched = new Watched(latest, now);
+    if (watched && now - watched.askedAt >= CONDITION_INTERVAL) await watched.ask(machine, now);
+    if (watched === undefined || watched.isGone(rhythm.silence)) {
+      const claim = await files.claim(latest.number, self);
+      if (claim) return claim;
       continue;
     }
-    if (now >= deadline) throw await outOfPatience(latest, machine, patience, subject);
+    if (now >= deadline && watched.isAlive) throw outOfPatience(watched, machine, patience, subject);
     // Jitter keeps many waiters from asking at the same moments.
     await clock.sleep(15 + Math.random() * 35, signal);
   }
 }
 
-async function conditionIn(
-  { number, holder }: Generation,
-  generations: Generations,
-  machine: Context['machine'],
-): Promise<Condition> {
-  const condition = holder ? await conditionOf(holder, machine) : 'unknown';
-  return condition === 'unknown' && (await generations.age(number)) > UNSEEN_LIMIT ? 'dead' : condition;
+/** The most that one look adds to a silence: a waiter that was suspended itself has observed nothing. */
+const LONGEST_LOOK = 1_000;
+
+/** A holder as one waiter sees it. It is observed with the waiter's own clock: no two clocks are ever compared. */
+class Watched {
+  readonly number: number;
+  askedAt = Number.NEGATIVE_INFINITY;
+  condition: Condition = 'unknown';
+  holder: Holder | undefined;
+  #text: string;
+  #lookedAt: number;
+  #silence = 0;
+  #hasBeaten = false;
+
+  constructor({ number, text, holder }: LockState, now: number) {
+    this.number = number;
+    this.holder = holder;
+    this.#text = text;
+    this.#lookedAt = now;
+  }
+
+  look({ text, holder }: LockState, now: number): void {
+    this.#silence += Math.min(now - this.#lookedAt, LONGEST_LOOK);
+    this.#lookedAt = now;
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#silence = 0;
+    this.#hasBeaten = true;
+    this.holder = holder;
+  }
+
+  async ask(machine: Machine, now: number): Promise<void> {
+    this.askedAt = now;
+    this.condition = this.holder ? await conditionOf(this.holder, machine) : 'unknown';
+  }
+
+  get isAlive(): boolean {
+    return this.condition === 'running' || this.condition === 'suspended' || this.#hasBeaten;
+  }
+
+  isGone(silence: number): boolean {
+    return this.condition === 'dead' || (this.condition === 'unknown' && this.#silence >= silence);
+  }
 }
 
-async function outOfPatience(
-  { holder }: Generation,
-  machine: Context['machine'],
+function outOfPatience(
+  { holder, condition }: Watched,
+  machine: Machine,
   patience: number,
   subject: string,
-): Promise<LockedError> {
+): LockedError {
   const seconds = Math.round(patience / 1000);
   if (!holder) {
     const message = `another hooktrail process kept ${subject} locked for ${seconds} s`;
@@ -115,14 +233,75 @@ async function outOfPatience(
   }
   const other =
     holder.hostname === machine.hostname ? `${holder.pid}` : `${holder.pid} on ${holder.hostname}`;
-  const suspended = (await conditionOf(holder, machine)) === 'suspended';
+  const suspended = condition === 'suspended';
   return new LockedError(
     `another hooktrail process (${other}) kept ${subject} locked for ${seconds} s${suspended ? ': it is suspended' : ''}`,
     {
       next: suspended
-        ? `let it go on (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`
+        ? `continue it (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`
         : `wait for process ${other}, or end it`,
     },
     other,
+  );
+}
+
+/** Why a home cannot hold the locks: none, not ours to write, or on a file system that is read only. */
+const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
+
+/**
+ * The folder of one lock, made where it is missing. The place follows from the user's entry in the user database:
+ * processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
+ */
+async function lockFolder(name: string, user: Machine): Promise<string> {
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
+  const home = path.join(user.userHome, '.hooktrail', 'locks', hash);
+  try {
+    makeFolder(home);
+    await access(home, constants.W_OK | constants.X_OK);
+    return home;
+  } catch (error) {
+    if (user.platform === 'win32' || !UNWRITABLE.has((error as NodeJS.ErrnoException).code ?? '')) {
+      throw explained(error, home);
+    }
+  }
+  // Users without a writable home: service accounts, read-only containers.
+  const shared = path.join('/tmp', `hooktrail-${user.userId}`);
+  await makeOwn(shared, user.userId);
+  const folder = path.join(shared, hash);
+  await makeOwn(folder, user.userId);
+  return folder;
+}
+
+/** Makes a folder that nobody else can write; refuses one that another user put there first. */
+async function makeOwn(folder: string, userId: number): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 }).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    const found = await lstat(folder);
+    if (found.isDirectory() && found.uid === userId && (found.mode & 0o077) === 0) return;
+  } catch (error) {
+    throw explained(error, folder);
+  }
+  throw unusable(folder, 'it is not a folder of this user alone');
+}
+
+/** Errors of the system in the lock's own words; any other is returned as it is. */
+function explained(error: unknown, folder: string): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
+  return unusable(folder, error.message, error as NodeJS.ErrnoException);
+}
+
+const STEPS: Readonly<Record<string, string>> = {
+  ENOSPC: 'free some space on its disk',
+  EDQUOT: 'free some space: the quota of its disk is used up',
+  EMFILE: 'raise the limit of open files (`ulimit -n`)',
+  ENFILE: 'end programs that hold many files open: the system has no room for more',
+};
+
+function unusable(folder: string, why: string, cause?: NodeJS.ErrnoException): UnusableLockError {
+  return new UnusableLockError(
+    `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${why}`,
+    { next: STEPS[cause?.code ?? ''] ?? 'repair the folder, or remove it', cause },
   );
 }

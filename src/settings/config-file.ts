@@ -61,7 +61,7 @@ export async function changeConfig(
       });
     }
   };
-  await withLock(`settings ${file}`, surroundings, work, { patience: 10_000, subject: 'the saved settings' });
+  await withLock(`settings ${file}`, surroundings, work, { patience: 30_000, subject: 'the saved settings' });
 }
 
 function checked(text: string, file: string): SavedConfig {

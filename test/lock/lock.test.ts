@@ -1,12 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
-import { withLock } from '../../src/lock/lock.ts';
-import { describeSelf } from '../../src/lock/lock-holder.ts';
+import { takeLock, withLock } from '../../src/lock/lock.ts';
+import { conditionOf, describeSelf } from '../../src/lock/lock-holder.ts';
 import { createContext } from '../support/context.ts';
 
 let home: string;
@@ -109,7 +110,7 @@ test('a holder that is suspended keeps the lock; who waits is told which process
   await expect(waiting).rejects.toMatchObject({
     exitCode: 1,
     message: `another hooktrail process (${holder.pid}) kept the sign-in locked for 2 s: it is suspended`,
-    next: `let it go on (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`,
+    next: `continue it (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`,
   });
 });
 
@@ -125,6 +126,9 @@ test('a lock from before the machine was started again is taken over', async () 
   expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
 });
 
+/** Fast enough to watch. */
+const rhythm = { beat: 50, silence: 400 };
+
 test.each([
   [
     'of another machine',
@@ -139,32 +143,85 @@ test.each([
     async (machine: Machine) => ({ ...(await describeSelf(machine)), processes: 'pid:[1]' }),
   ],
   ['that cannot be read', async () => ({})],
-])('a holder %s is waited for, but not for ever', async (_name, describe) => {
+])('a holder %s is taken over after a silence, and no sooner', async (_name, describe) => {
   const file = await leaveLock(await describe(here().machine));
-  await expect(withLock('worker', here(), async () => 'mine', { patience: 300 })).rejects.toMatchObject({
-    exitCode: 1,
-  });
-  const old = new Date(Date.now() - 11 * 60_000);
-  await utimes(file, old, old);
-  expect(await withLock('worker', here(), async () => 'mine', { patience: 300 })).toBe('mine');
+  let beats = 0;
+  const beating = setInterval(() => void appendFile(file, `\n${beats++}`), rhythm.beat);
+  try {
+    const waiting = withLock('worker', here(), async () => 'mine', { patience: 1_000, rhythm });
+    await expect(waiting).rejects.toMatchObject({ exitCode: 1 });
+  } finally {
+    clearInterval(beating);
+  }
+  const since = performance.now();
+  expect(await withLock('worker', here(), async () => 'mine', { patience: 0, rhythm })).toBe('mine');
+  expect(performance.now() - since).toBeGreaterThan(rhythm.silence);
 });
 
-test('a holder that was given up sees it, and does not free the lock of its successor', async () => {
+test('an empty file, as a loss of power leaves it, holds nobody up for longer than the silence', async () => {
+  const file = await leaveLock({});
+  await writeFile(file, '');
+  expect(await withLock('worker', here(), async () => 'mine', { patience: 0, rhythm })).toBe('mine');
+});
+
+test('a process of a system without /proc is dead when its number is gone, and unknown otherwise', async () => {
+  const { machine } = here({ platform: 'win32', hasProcess: (pid) => pid === 77 });
+  const holder = { pid: 77, hostname: machine.hostname, nonce: 'x' };
+  expect(await conditionOf(holder, machine)).toBe('unknown');
+  expect(await conditionOf({ ...holder, pid: 78 }, machine)).toBe('dead');
+  expect(await conditionOf({ ...holder, pid: 78, hostname: 'elsewhere' }, machine)).toBe('unknown');
+  expect(await conditionOf({ ...holder, pid: 78 }, { ...machine, hasProcess: () => undefined })).toBe(
+    'unknown',
+  );
+});
+
+test('a process that cannot look, out of file descriptors, takes nobody for dead', async () => {
+  const script = path.resolve(import.meta.dirname, '../support/lock-blind.ts');
+  const command = `ulimit -n 256; exec "$0" --import tsx "$1"`;
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script]);
+  expect(stdout).toBe('unknown');
+});
+
+test('two names never share a lock', async () => {
+  // Their hashes begin with the same 12 bits.
+  const [one, other] = ['name 26', 'name 36'];
+  const inner = () => withLock(other, here(), async () => 'both', { patience: 0 });
+  expect(await withLock(one, here(), inner)).toBe('both');
+});
+
+test('a holder that was given up sees it, is told, and does not free the lock of its successor', async () => {
+  const elsewhere = here({ hostname: 'elsewhere' });
   const seen: boolean[] = [];
-  await withLock('worker', here(), async (lock) => {
-    seen.push(await lock.isStillHeld());
-    const file = path.join(await folder(), '1.lock');
-    await writeFile(
-      file,
-      JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), processes: 'pid:[1]' }),
-    );
-    const old = new Date(Date.now() - 11 * 60_000);
-    await utimes(file, old, old);
-    await withLock('worker', here(), async (successor) => {
-      seen.push(await lock.isStillHeld(), await successor.isStillHeld());
-    });
-  });
+  await withLock(
+    'worker',
+    here(),
+    async (lock) => {
+      seen.push(await lock.isStillHeld());
+      const file = path.join(await folder(), '1.lock');
+      const text = await readFile(file, 'utf8');
+      await writeFile(file, JSON.stringify({ ...JSON.parse(text.split('\n')[0] as string), processes: '' }));
+      const slow = { ...rhythm, beat: 60_000 };
+      await withLock(
+        'worker',
+        elsewhere,
+        async (successor) => {
+          seen.push(await lock.isStillHeld(), await successor.isStillHeld());
+        },
+        { rhythm: slow },
+      );
+    },
+    { rhythm: { beat: 3_000, silence: 400 } },
+  );
   expect(seen).toEqual([true, false, true]);
+});
+
+test('a sign of life that finds the lock gone aborts `lost`', async () => {
+  const lock = await takeLock('worker', here(), { rhythm });
+  expect(lock.lost.aborted).toBe(false);
+  await writeFile(path.join(await folder(), '2.lock'), JSON.stringify(await describeSelf(here().machine)));
+  await once(lock.lost, 'abort');
+  expect(lock.lost.reason.message).toBe('another process took over the lock');
+  await lock.release();
 });
 
 test('what the holder did ends the wait of the others without the lock', async () => {
@@ -207,4 +264,38 @@ test('without a home that can be written the lock is in a folder of the user alo
   } finally {
     await rm('/tmp/hooktrail-4000000', { recursive: true });
   }
+});
+
+test('a lock folder that cannot be used is an error with its own words and a next step', async () => {
+  await withLock('worker', here(), async () => undefined);
+  const place = await folder();
+  await rm(place, { recursive: true });
+  await writeFile(place, '');
+  await expect(withLock('worker', here(), async () => 'never')).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the folder ${place}, where hooktrail's processes lock each other out, cannot be used: EEXIST: file already exists, mkdir '${place}'`,
+    next: 'repair the folder, or remove it',
+  });
+});
+
+test('a lock that cannot be freed changes neither what the work returned nor what it threw', async () => {
+  const vanish = async () => rm(await folder(), { recursive: true });
+  expect(await withLock('worker', here(), () => vanish().then(() => 'saved'))).toBe('saved');
+  const failing = withLock('worker', here(), async () => {
+    await vanish();
+    throw new Error('the error that matters');
+  });
+  await expect(failing).rejects.toThrow('the error that matters');
+});
+
+test('a holder that cannot look is told so, and not that it lost the lock', async () => {
+  await withLock('worker', here(), async (lock) => {
+    const place = await folder();
+    await rm(place, { recursive: true });
+    await expect(lock.isStillHeld()).rejects.toMatchObject({
+      exitCode: 2,
+      next: 'repair the folder, or remove it',
+    });
+    expect(lock.lost.aborted).toBe(false);
+  });
 });

@@ -58,7 +58,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
         lasts: () => false,
         loginCommand: 'hooktrail login',
       },
-      { isStillHeld: async () => parts.held ?? true },
+      { isStillHeld: async () => parts.held ?? true, lost: new AbortController().signal },
     );
   const store = (secrets: Secrets) => {
     stored = secrets;

@@ -20,6 +20,14 @@ export function memoryKeychain(
   };
 }
 
+function existsProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
 /** This machine without its terminal, environment and keychain, as far as `parts` give nothing else. */
 export function createContext(parts: Partial<Context> = {}): Context {
   const output = () => ({
@@ -52,6 +60,7 @@ export function createContext(parts: Partial<Context> = {}): Context {
       hostname: os.hostname(),
       userId: user.uid,
       userHome: user.homedir,
+      hasProcess: (pid) => existsProcess(pid),
     },
     browser: { open: async () => undefined },
     loadKeychain: async () => memoryKeychain(),

@@ -13,7 +13,7 @@ export interface JournalParts {
   readonly position: number;
   readonly self: Member;
   readonly clock: Clock;
-  readonly machine: Pick<Machine, 'platform' | 'pid' | 'hostname'>;
+  readonly machine: Pick<Machine, 'platform' | 'pid' | 'hostname' | 'hasProcess'>;
 }
 
 const WATCH = 100;

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, link, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Holder } from './lock-holder.ts';
+
+/**
+ * A lock as a folder of numbered files. The highest number is the lock's state: held by the process it describes, or
+ * released. A process that finds it released, or its holder gone, claims the next number, which `link` gives to one
+ * process only.
+ *
+ * That is safe against the usual takeover race, in which two processes remove "the stale lock" and one of them removes
+ * the other's fresh one: nothing is ever removed to take a lock, and the highest number is never removed at all, so it
+ * only grows. A slow process that claims a number which was used and tidied away in the meantime sees a higher one
+ * afterwards, or misses the one before it, and withdraws.
+ */
+export class LockFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async latest(): Promise<LockState> {
+    for (;;) {
+      const number = highest(await readdir(this.#folder));
+      if (number === 0) return { number, text: '', released: true };
+      try {
+        return { number, ...parse(await readFile(this.#file(number), 'utf8')) };
+      } catch (error) {
+        // Tidied away since a higher one exists: look again.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+  }
+
+  /** Claims the number after `previous`; undefined where another process was first. */
+  async claim(previous: number, holder: Holder): Promise<Claim | undefined> {
+    const number = previous + 1;
+    const handle = await this.#create(number, `${JSON.stringify(holder)}\n`);
+    if (!handle) return undefined;
+    try {
+      const names = await readdir(this.#folder);
+      const follows = previous === 0 || names.includes(fileName(previous));
+      if (follows && highest(names) === number) return new Claim(this, number, holder, handle);
+      await rm(this.#file(number), { force: true });
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    await handle.close();
+    return undefined;
+  }
+
+  /**
+   * Removes numbers far below one that is held, and what crashed processes left. Some are kept, since a listing that runs
+   * while files come and go may miss the newest and an older one that has just gone: then it still sees one in between.
+   */
+  async tidy(held: number): Promise<void> {
+    const now = (await stat(this.#file(held))).mtimeMs;
+    for (const name of await readdir(this.#folder)) {
+      const file = path.join(this.#folder, name);
+      const number = numberOf(name);
+      const isOld = number === undefined ? now - (await stat(file)).mtimeMs > HOUR : number < held - 8;
+      if (isOld) await rm(file, { force: true });
+    }
+  }
+
+  /** Removes the sibling folders of locks that nobody took for a month. `held`: the number that tells today's date. */
+  async sweepSiblings(held: number): Promise<void> {
+    const parent = path.dirname(this.#folder);
+    const now = (await stat(this.#file(held))).mtimeMs;
+    for (const name of await readdir(parent)) {
+      const folder = path.join(parent, name);
+      if (folder === this.#folder) continue;
+      const files = (await readdir(folder)).map((file) => path.join(folder, file));
+      const changes = await Promise.all([folder, ...files].map(async (place) => (await stat(place)).mtimeMs));
+      if (now - Math.max(...changes) < 30 * 24 * HOUR) continue;
+      for (const file of files) await rm(file, { force: true });
+      await rmdir(folder);
+    }
+  }
+
+  /** Creates a number's file, its content on the disk before the name exists; undefined where the name is taken. */
+  async #create(number: number, content: string): Promise<FileHandle | undefined> {
+    const complete = path.join(this.#folder, `${randomUUID()}.new`);
+    const handle = await written(complete, content);
+    try {
+      await link(complete, this.#file(number));
+      return handle;
+    } catch (error) {
+      await handle.close();
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') return undefined;
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(code ?? '')) throw error;
+    } finally {
+      await rm(complete, { force: true }).catch(() => undefined);
+    }
+    // A file system without hard links. A reader may see the file before its content, and takes it for held.
+    try {
+      return await written(this.#file(number), content);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+      throw error;
+    }
+  }
+
+  #file(number: number): string {
+    return path.join(this.#folder, fileName(number));
+  }
+}
+
+export interface LockState {
+  /** 0 before the lock was ever taken. */
+  readonly number: number;
+  /** The whole file: it changes with every beat of its holder. */
+  readonly text: string;
+  readonly released: boolean;
+  /** Undefined as well where the file cannot be understood. */
+  readonly holder?: Holder | undefined;
+}
+
+/** A number that this process claimed. Its file stays open, so that giving a sign of life needs nothing that can run out. */
+export class Claim {
+  readonly number: number;
+  readonly #files: LockFiles;
+  readonly #holder: Holder;
+  readonly #handle: FileHandle;
+  readonly #end: number;
+  #beats = 0;
+
+  constructor(files: LockFiles, number: number, holder: Holder, handle: FileHandle) {
+    this.#files = files;
+    this.number = number;
+    this.#holder = holder;
+    this.#handle = handle;
+    this.#end = Buffer.byteLength(JSON.stringify(holder)) + 1;
+  }
+
+  async isHeld(): Promise<boolean> {
+    const latest = await this.#files.latest();
+    return latest.number === this.number && latest.holder?.nonce === this.#holder.nonce;
+  }
+
+  /** Changes the file's content, so that waiting processes see this one live. */
+  async beat(): Promise<void> {
+    this.#beats++;
+    await this.#handle.write(String(this.#beats).padStart(9, '0'), this.#end);
+  }
+
+  /** Marks the number as released by one byte in place: that works on a full disk as well. */
+  async release(): Promise<void> {
+    try {
+      await this.#handle.write('R', 0);
+    } finally {
+      await this.#handle.close();
+    }
+  }
+}
+
+const HOUR = 3_600_000;
+
+async function written(file: string, content: string): Promise<FileHandle> {
+  const handle = await open(file, 'wx+', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+    return handle;
+  } catch (error) {
+    await handle.close();
+    await rm(file, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+function fileName(number: number): string {
+  return `${number}.lock`;
+}
+
+function numberOf(name: string): number | undefined {
+  const digits = /^([1-9]\d{0,15})\.lock$/.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function highest(names: readonly string[]): number {
+  return Math.max(0, ...names.map((name) => numberOf(name) ?? 0));
+}
+
+/** The file is a line of JSON, then the count of beats; a released one begins with another letter. */
+function parse(text: string): Omit<LockState, 'number'> {
+  if (text.startsWith('R')) return { text, released: true };
+  try {
+    const holder = JSON.parse(text.split('\n')[0] as string) as Holder;
+    if (Number.isInteger(holder?.pid) && typeof holder.hostname === 'string')
+      return { text, released: false, holder };
+  } catch {}
+  return { text, released: false };
+}
