@@ -88,7 +88,10 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   const { exportLines } = await import('../settings/sandbox-environment.ts');
   const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
-  const options = { ...sandboxOptions(flags), ...(deliveries ? { deliveries } : {}) };
+  const options = {
+    ...sandboxOptions(flags),
+    ...(deliveries ? { deliveries, rate: flags.deliveryRate ?? DELIVERY_RATE } : {}),
+  };
   const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
       ? new UsageError(`--port: ${flags.port} is taken`, { next: 'choose another port, or leave --port out' })
@@ -105,7 +108,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
 }
 
 function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOptions | undefined {
-  const { deliverTo, apiToken, duplicates, deliveryRate } = flags;
+  const { deliverTo, apiToken, duplicates } = flags;
   if (deliverTo === undefined) {
     for (const name of ['api-token', 'duplicates', 'delivery-rate'] as const) {
       const key = name.replace(/-(.)/, (_, letter: string) => letter.toUpperCase()) as keyof Flags;
@@ -116,7 +119,7 @@ function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOp
   }
   const token = apiToken ?? variable;
   if (token && /^[\x21-\x7e]+$/.test(token)) {
-    return { url: deliverTo.href, apiToken: token, duplicates, rate: deliveryRate ?? DELIVERY_RATE };
+    return { url: deliverTo.href, apiToken: token, duplicates };
   }
   throw new UsageError(
     token

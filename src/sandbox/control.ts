@@ -1,10 +1,11 @@
-import type { Behaviour } from './behaviour.ts';
-import type { Deliveries } from './deliveries/deliveries.ts';
-import type { EventWriter, NewEvent, WrittenEvent } from './event-writer.ts';
+import type { Deliveries } from './deliveries.ts';
 import type { Fault, FaultQueue, FaultTarget } from './faults.ts';
-import type { Subscription } from './history/subscriptions.ts';
 import type { IdentityProvider } from './identity/identity-provider.ts';
-import type { EventStore, PublishStatus } from './store/event-store.ts';
+import type { Behaviour } from './options.ts';
+import type { PublishStatus } from './store/event-item.ts';
+import type { EventStore } from './store/event-store.ts';
+import type { EventWriter, NewEvent, WrittenEvent } from './store/event-writer.ts';
+import type { Subscription } from './store/seeded-history.ts';
 
 /** What tests look at and change while a sandbox runs. Everything takes effect with the next request. */
 export interface Control {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Random } from './random.ts';
 
 /** Which requests a fault is for; `service` is either operation of the event service. */
 export type FaultTarget = 'authorize' | 'token' | 'event-types' | 'events' | 'service';
@@ -88,4 +89,18 @@ export class FaultQueue {
   clear(): void {
     this.#waiting.clear();
   }
+}
+
+const statuses = [500, 502, 503, 504];
+
+/** Draws whether a request fails, and how. */
+export function drawFault(random: Random, rate: number): Fault | undefined {
+  if (rate <= 0 || random.float() >= rate) return undefined;
+  const draw = random.below(statuses.length + 2);
+  const status = statuses[draw];
+  if (status !== undefined) {
+    const body = JSON.stringify({ code: 'service.unavailable', message: 'a fault drawn by chance' });
+    return { kind: 'status', status, body, headers: { 'Content-Type': 'application/json' } };
+  }
+  return draw === statuses.length ? { kind: 'reset' } : { kind: 'reset-mid-body' };
 }

@@ -1,12 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Behaviour } from './behaviour.ts';
-import type { FaultQueue, FaultTarget } from './faults.ts';
+import { drawFault, type FaultQueue, type FaultTarget } from './faults.ts';
 import { applyFault } from './faulty-answer.ts';
-import type { SandboxSettings } from './options.ts';
+import type { Behaviour, SandboxSettings } from './options.ts';
 import type { Random } from './random.ts';
-import { drawFault } from './random-faults.ts';
-import { RateLimit } from './rate-limit.ts';
 import type { RequestLog } from './request-log.ts';
 import { splitTarget } from './service/event-service.ts';
 
@@ -75,4 +72,21 @@ export function createRequestHandler(parts: RequestHandlerParts) {
 function notFound(response: ServerResponse): void {
   response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
   response.end('There is nothing here.\n');
+}
+
+/** Counts requests in windows of one second. */
+class RateLimit {
+  #window = 0;
+  #taken = 0;
+
+  /** Seconds to wait when this request is one too many, else 0. */
+  take(perSecond: number): number {
+    if (perSecond <= 0) return 0;
+    const now = performance.now();
+    if (now - this.#window >= 1000) {
+      this.#window = now;
+      this.#taken = 0;
+    }
+    return ++this.#taken > perSecond ? 1 : 0;
+  }
 }

@@ -1,27 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Behaviour } from './behaviour.ts';
 import { type Control, createControl } from './control.ts';
-import { Deliveries } from './deliveries/deliveries.ts';
-import { EventWriter } from './event-writer.ts';
+import { Deliveries } from './deliveries.ts';
 import { FaultQueue } from './faults.ts';
-import { writeHistory } from './history/history.ts';
 import { createIdentityProvider } from './identity/identity-provider.ts';
-import type { SandboxOptions, SandboxSettings } from './options.ts';
+import type { Behaviour, SandboxOptions, SandboxSettings } from './options.ts';
 import { Random } from './random.ts';
 import { createRequestHandler } from './request-handler.ts';
 import { RequestLog, type RequestRecord } from './request-log.ts';
 import { createEventService } from './service/event-service.ts';
 import { EventStore } from './store/event-store.ts';
+import { EventWriter } from './store/event-writer.ts';
+import { writeHistory } from './store/seeded-history.ts';
 
-export type { Behaviour } from './behaviour.ts';
 export type { Control } from './control.ts';
-export type { DeliveryAttempt, DeliveryOptions } from './deliveries/options.ts';
-export type { NewEvent, WrittenEvent } from './event-writer.ts';
+export type { DeliveryAttempt, DeliveryOptions } from './deliveries.ts';
 export type { Answer, Fault, FaultTarget } from './faults.ts';
-export type { SandboxOptions, SandboxSettings } from './options.ts';
+export type { Behaviour, SandboxOptions, SandboxSettings } from './options.ts';
 export type { RequestRecord } from './request-log.ts';
+export type { NewEvent, WrittenEvent } from './store/event-writer.ts';
 
 export interface Sandbox extends AsyncDisposable {
   readonly settings: SandboxSettings;
@@ -57,14 +55,14 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
   const log = new RequestLog(clock);
   const store = new EventStore();
   const identity = await createIdentityProvider(settings, behaviour, clock, log);
-  const { subscriptions } = writeHistory(store, options.events ?? 5000, seed, clock());
+  const subscriptions = writeHistory(store, options.events ?? 5000, seed, clock());
   const faults = new FaultQueue();
   const serviceClock = () => clock() + behaviour.clockOffsetMs;
   const writer = new EventWriter(store, new Random(seed + 1), subscriptions, serviceClock);
   const deliveries =
     options.deliveries && new Deliveries(options.deliveries, writer, new Random(seed + 3), serviceClock);
   if (deliveries) writer.onAdded = (event) => deliveries.add(event);
-  if (options.deliveries?.rate) writer.startLive(options.deliveries.rate);
+  if (options.rate) writer.startLive(options.rate);
   const control = createControl({ behaviour, deliveries, faults, identity, store, subscriptions, writer });
   const service = createEventService({
     baseUrl: settings.baseUrl,
@@ -116,6 +114,7 @@ function behaviourFor(options: SandboxOptions): Behaviour {
     faultRate: options.faultRate ?? 0,
     compress: options.compress ?? false,
     omit: [],
+    order: 'newest-first',
     maxPageSize: 500,
     links: 'absolute',
     pretty: false,

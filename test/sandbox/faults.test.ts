@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/behaviour.ts';
 import { interimForEver, switchingProtocols } from '../../src/sandbox/faults.ts';
+import type { Behaviour } from '../../src/sandbox/options.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { authorized, rawGet, refresh, signIn } from '../support/sandbox-client.ts';
 

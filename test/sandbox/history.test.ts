@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../src/sandbox/history/event-types.ts';
-import { writeHistory } from '../../src/sandbox/history/history.ts';
+import { itemText } from '../../src/sandbox/store/event-item.ts';
 import { EventStore } from '../../src/sandbox/store/event-store.ts';
-import { parseBound } from '../../src/sandbox/store/timestamp.ts';
+import { eventTypes } from '../../src/sandbox/store/event-types.ts';
+import { writeHistory } from '../../src/sandbox/store/seeded-history.ts';
 
 const now = Date.UTC(2026, 10, 20, 15, 30);
 const DAY = 86_400_000;
 
 function history(count: number, seed = 1) {
   const store = new EventStore();
-  const { subscriptions } = writeHistory(store, count, seed, now);
-  const text = Buffer.concat(store.page({}, 1, count).items).toString();
+  const subscriptions = writeHistory(store, count, seed, now);
+  const text = store.page({}, 1, count).events.map(itemText).join(',');
   return { store, subscriptions, text, items: JSON.parse(`[${text}]`) as Record<string, string>[] };
 }
 
@@ -29,17 +29,17 @@ describe('seeded history', () => {
 
   it.each([1, 2, 10, 5000])('holds a failure of the last 24 hours among %d events', (count) => {
     const { store } = history(count);
-    const after = { ms: now - DAY, ticks: 0, beyond: false };
+    const after = '2026-11-19T15:30:00.0000000';
     expect(store.page({ status: 'FAILED', after }, 1, 1).count).toBeGreaterThan(0);
   });
 
   it('can be empty', () => {
-    expect(history(0).store.page({}, 1, 500)).toEqual({ count: 0, items: [] });
+    expect(history(0).store.page({}, 1, 500)).toEqual({ count: 0, events: [] });
   });
 
   it('spans 30 days up to now, newest first, busier on working days', () => {
     const { items } = history(5000);
-    const times = items.map((item) => parseBound(item['createdOn'] as string)?.ms ?? Number.NaN);
+    const times = items.map((item) => Date.parse(item['createdOn'] as string));
     expect(times.every((time, index) => index === 0 || time <= (times[index - 1] as number))).toBe(true);
     expect(times[0]).toBeLessThan(now);
     expect(times.at(-1)).toBeGreaterThan(now - 30 * DAY);

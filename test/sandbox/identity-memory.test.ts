@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { IdentityMemory } from '../../src/sandbox/identity/memory-adapter.ts';
+import { IdentityMemory } from '../../src/sandbox/identity/identity-memory.ts';
 
 const memory = () => {
   const reused: string[] = [];

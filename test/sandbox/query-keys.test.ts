@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ServiceFailure } from '../../src/sandbox/service/error-object.ts';
 import { parseQuery } from '../../src/sandbox/service/query-keys.ts';
+import { ServiceFailure } from '../../src/sandbox/service/service-failure.ts';
 
 const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -27,10 +27,10 @@ describe('query keys', () => {
     ].join('&');
     expect(parseQuery(query)).toEqual({
       filter: {
-        after: { ms: Date.UTC(2026, 10, 1), ticks: 0, beyond: false },
-        before: { ms: Date.UTC(2026, 10, 2, 3, 4, 5, 123), ticks: 4567, beyond: false },
+        after: '2026-11-01T00:00:00.0000000',
+        before: '2026-11-02T03:04:05.1234567',
         subscription: guid,
-        id: [0x0f8fad5b, 0xd9cb469f, 0xa1657086, 0x7728950e],
+        id: guid,
         status: 'FAILED',
         type: 'document.signed',
       },

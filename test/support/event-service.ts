@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/behaviour.ts';
+import type { Behaviour } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { authorized, rawGet, signIn } from './sandbox-client.ts';
 

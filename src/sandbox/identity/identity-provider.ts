@@ -1,14 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
-import type { Behaviour } from '../behaviour.ts';
-import type { SandboxSettings } from '../options.ts';
+import type { Behaviour, SandboxSettings } from '../options.ts';
 import type { RequestLog } from '../request-log.ts';
 import { splitTarget } from '../service/event-service.ts';
 import { AccessTokens } from './access-tokens.ts';
-import { configuration } from './configuration.ts';
-import { loadProvider } from './load-provider.ts';
-import { IdentityMemory } from './memory-adapter.ts';
+import { IdentityMemory } from './identity-memory.ts';
+import { configuration } from './provider-configuration.ts';
 import { createSignIn } from './sign-in.ts';
 
 export interface IdentityProvider {
@@ -100,4 +98,31 @@ function setCookies(request: IncomingMessage, uid: string | undefined): void {
 /** OpenID Connect wants `prompt=consent` for `offline_access`; the service does not. The sign-in page always asks. */
 function withConsent(query: string): string {
   return /(?:^|&)prompt=/.test(query) ? query : `${query}${query && '&'}prompt=consent`;
+}
+
+type Library = typeof import('oidc-provider');
+
+let loading: Promise<Library> | undefined;
+
+/**
+ * Loads `oidc-provider` on every Node that this program runs on, without a word on standard error. The library is made for
+ * Node 22 and says so on older ones; all it lacks there is `URL.parse`.
+ */
+function loadProvider(): Promise<Library> {
+  loading ??= load();
+  return loading;
+}
+
+async function load(): Promise<Library> {
+  const urls = URL as unknown as { parse?: (url: string, base?: string) => URL | null };
+  urls.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
+  const { warn } = console;
+  console.warn = (...values: unknown[]) => {
+    if (!String(values[0]).includes('oidc-provider WARNING: Unsupported runtime')) warn(...values);
+  };
+  try {
+    return await import('oidc-provider');
+  } finally {
+    console.warn = warn;
+  }
 }

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
-import type { Behaviour } from '../behaviour.ts';
-import { pageHeaders } from './page.ts';
-import { errorPage, signInPage } from './sign-in-page.ts';
+import type { Behaviour } from '../options.ts';
+import { errorPage, pageHeaders, signInPage } from './sign-in-pages.ts';
 
 const LARGEST_FORM = 16_384;
 

@@ -1,15 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzip } from 'node:zlib';
-import type { Behaviour } from '../behaviour.ts';
-import { eventTypes } from '../history/event-types.ts';
 import type { AccessToken } from '../identity/access-tokens.ts';
+import type { Behaviour } from '../options.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { accepts } from './accept.ts';
-import { ServiceFailure } from './error-object.ts';
-import { pageLinks } from './links.ts';
-import { indent } from './pretty.ts';
+import { eventTypes } from '../store/event-types.ts';
 import { parseQuery } from './query-keys.ts';
-import { searchAnswer } from './search-answer.ts';
+import { indented, searchAnswer } from './search-answer.ts';
+import { ServiceFailure } from './service-failure.ts';
 
 export interface EventServiceParts {
   readonly baseUrl: string;
@@ -20,7 +17,7 @@ export interface EventServiceParts {
   readonly verify: (token: string) => AccessToken | undefined | Promise<AccessToken | undefined>;
 }
 
-type Operation = (query: string) => Buffer;
+type Operation = (query: string) => string;
 
 /** The two operations of the event service (service description, part 4). */
 export function createEventService(parts: EventServiceParts) {
@@ -32,27 +29,24 @@ export function createEventService(parts: EventServiceParts) {
     ['/integrator-events', searchEvents],
   ]);
 
-  function listEventTypes(query: string): Buffer {
+  function listEventTypes(query: string): string {
     if (query !== '') {
       const message = 'this operation has no query parameters';
       throw new ServiceFailure(400, { code: 'event_type.unknown_parameter', message, property: query });
     }
     const items = eventTypes.map(({ share: _, ...item }) => item);
-    return Buffer.from(JSON.stringify({ href: `${baseUrl}/event-types`, count: items.length, items }));
+    return JSON.stringify({ href: `${baseUrl}/event-types`, count: items.length, items });
   }
 
-  function searchEvents(query: string): Buffer {
+  function searchEvents(query: string): string {
     const { filter, start, size: asked, filterKeys } = parseQuery(query);
     const size = Math.min(asked, behaviour.maxPageSize);
-    const page = store.page(filter, start, size);
-    const position = {
-      collection: `${baseUrl}/integrator-events`,
-      filterKeys,
-      start,
-      size,
-      count: page.count,
-    };
-    return searchAnswer(pageLinks(position, behaviour.links), size, page, behaviour.omit);
+    const page = store.page(filter, start, size, behaviour.order);
+    return searchAnswer(
+      { collection: `${baseUrl}/integrator-events`, filterKeys, start, size },
+      page,
+      behaviour,
+    );
   }
 
   async function authorize(request: IncomingMessage): Promise<void> {
@@ -84,7 +78,7 @@ export function createEventService(parts: EventServiceParts) {
     }
   }
 
-  async function answer(request: IncomingMessage): Promise<Buffer> {
+  async function answer(request: IncomingMessage): Promise<string> {
     const [path, query] = splitTarget(request.url ?? '');
     const operation = operations.get(path.slice(basePath.length));
     if (!operation) {
@@ -107,16 +101,16 @@ export function createEventService(parts: EventServiceParts) {
   }
 
   return async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body: Buffer;
+    let text: string;
     try {
-      body = await answer(request);
+      text = await answer(request);
     } catch (error) {
       if (!(error instanceof ServiceFailure)) throw error;
       response.statusCode = error.status;
       for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
-      body = Buffer.from(JSON.stringify(error.body));
+      text = JSON.stringify(error.body);
     }
-    if (behaviour.pretty) body = Buffer.from(indent(body.toString()));
+    let body: Buffer = Buffer.from(behaviour.pretty ? indented(text) : text);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     if (behaviour.compress) {
       response.setHeader('Vary', 'Accept-Encoding');
@@ -130,6 +124,18 @@ export function createEventService(parts: EventServiceParts) {
     response.setHeader('Content-Length', body.length);
     response.end(body);
   };
+}
+
+/**
+ * Whether an `Accept` header names the versioned media type of the service (service description, part 9). Wildcards do
+ * not: the header chooses the version and is required.
+ */
+function accepts(header: string | undefined, mediaType: string): boolean {
+  return (header ?? '').split(',').some((range) => {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q\s*=\s*0(\.0*)?$/.test(parameter));
+    return type === mediaType.toLowerCase() && !refused;
+  });
 }
 
 /** The raw path and the raw query of a request target. */

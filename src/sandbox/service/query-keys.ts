@@ -1,7 +1,7 @@
+import { sortableTime } from '../store/created-on.ts';
+import { parseGuid } from '../store/event-item.ts';
 import type { EventFilter } from '../store/event-store.ts';
-import { parseGuid } from '../store/guid.ts';
-import { type Bound, parseBound } from '../store/timestamp.ts';
-import { badParameter } from './error-object.ts';
+import { badParameter } from './service-failure.ts';
 
 export const MAXIMUM_LIMIT = 500;
 
@@ -26,13 +26,10 @@ const readers: Readonly<Record<string, (filter: EventFilter, value: string) => v
     filter.before = createdOn(value);
   },
   'eq(subscriptionId': (filter, value) => {
-    if (!parseGuid(value)) throw invalidValue('subscriptionId', value, 'is not a GUID');
-    filter.subscription = value.toLowerCase();
+    filter.subscription = guid('subscriptionId', value);
   },
   'eq(eventId': (filter, value) => {
-    const id = parseGuid(value);
-    if (!id) throw invalidValue('eventId', value, 'is not a GUID');
-    filter.id = id;
+    filter.id = guid('eventId', value);
   },
   'eq(publishStatus': (filter, value) => {
     if (value !== 'SUCCESS' && value !== 'FAILED')
@@ -97,10 +94,16 @@ function decode(raw: string, key: string): string {
   }
 }
 
-function createdOn(value: string): Bound {
-  const bound = parseBound(value);
-  if (!bound) throw invalidValue('createdOn', value, 'is not a UTC ISO 8601 date or date-time');
-  return bound;
+function createdOn(value: string): string {
+  const time = sortableTime(value);
+  if (!time) throw invalidValue('createdOn', value, 'is not a UTC ISO 8601 date or date-time');
+  return time;
+}
+
+function guid(property: string, value: string): string {
+  const id = parseGuid(value);
+  if (!id) throw invalidValue(property, value, 'is not a GUID');
+  return id;
 }
 
 function invalidValue(property: string, value: string, problem: string) {

@@ -1,27 +1,12 @@
-import { EventBytes } from './event-bytes.ts';
-import { EventColumns } from './event-columns.ts';
-import { type GuidWords, guidText } from './guid.ts';
-import { IdIndex } from './id-index.ts';
-import { NameTable } from './name-table.ts';
-import type { Bound, Moment } from './timestamp.ts';
+import type { EventOrder } from '../options.ts';
+import type { PublishStatus, StoredEvent } from './event-item.ts';
 
-export type PublishStatus = 'SUCCESS' | 'FAILED';
-
-export interface StoredEvent extends Moment {
-  readonly id: GuidWords;
-  readonly type: string;
-  readonly subscription: string;
-  readonly status: PublishStatus;
-  /** The item exactly as answers show it. */
-  readonly json: Uint8Array;
-}
-
-/** All parts must hold; `after` and `before` are exclusive (service description, part 4). */
+/** All parts must hold. `after` and `before` are exclusive (service description, part 4) and as `sortableTime` writes them. */
 export interface EventFilter {
-  after?: Bound;
-  before?: Bound;
+  after?: string;
+  before?: string;
   subscription?: string;
-  id?: GuidWords;
+  id?: string;
   status?: PublishStatus;
   type?: string;
 }
@@ -29,124 +14,105 @@ export interface EventFilter {
 export interface EventPage {
   /** Number of events that match the filter, on this page or not. */
   readonly count: number;
-  /** The page's items in parts, commas between them, newest first. */
-  readonly items: Buffer[];
+  readonly events: readonly StoredEvent[];
 }
 
-/** The events in memory, sorted by creation; answers are cut from serialised text. */
+/** The events in memory. */
 export class EventStore {
-  readonly #columns = new EventColumns();
-  readonly #bytes = new EventBytes();
-  readonly #index = new IdIndex(this.#columns);
-  readonly #types = new NameTable();
-  readonly #subscriptions = new NameTable();
+  /** By creation, then by id; the oldest first. */
+  readonly #events: StoredEvent[] = [];
+  readonly #byId = new Map<string, StoredEvent>();
+  #selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
 
   get size(): number {
-    return this.#columns.size;
-  }
-
-  reserve(events: number): void {
-    this.#columns.reserve(events);
+    return this.#events.length;
   }
 
   add(event: StoredEvent): void {
-    const row = this.#columns.insert({
-      ms: event.ms,
-      ticks: event.ticks,
-      id: event.id,
-      type: this.#types.intern(event.type),
-      subscription: this.#subscriptions.intern(event.subscription),
-      failed: event.status === 'FAILED' ? 1 : 0,
-      position: this.#bytes.write(event.json),
-      length: event.json.length,
-    });
-    this.#index.added(row);
+    const last = this.#events.at(-1);
+    if (!last || compare(last, event) < 0) this.#events.push(event);
+    else
+      this.#events.splice(
+        countWhere(this.#events, (other) => compare(other, event) < 0),
+        0,
+        event,
+      );
+    this.#byId.set(event.eventId, event);
+    this.#selected = undefined;
   }
 
-  has(id: GuidWords): boolean {
-    return this.#index.find(id) >= 0;
+  find(eventId: string): StoredEvent | undefined {
+    return this.#byId.get(eventId);
   }
 
-  /** The item's JSON text. */
-  text(id: GuidWords): string | undefined {
-    const row = this.#index.find(id);
-    return row < 0 ? undefined : this.#slice(row).toString();
+  /** Must be called after the status of an event changed. */
+  changed(): void {
+    this.#selected = undefined;
   }
 
-  /** Replaces status and text of an event; false when there is none with this id. */
-  replace(id: GuidWords, status: PublishStatus, json: Uint8Array): boolean {
-    const row = this.#index.find(id);
-    if (row < 0) return false;
-    this.#columns.position[row] = this.#bytes.write(json);
-    this.#columns.length[row] = json.length;
-    this.#columns.failed[row] = status === 'FAILED' ? 1 : 0;
-    return true;
-  }
-
-  /** Ids of the newest events first, for tests and deliveries that pick some. */
+  /** Ids of the newest events, the newest first. */
   newestIds(limit: number): string[] {
-    const { ids, size } = this.#columns;
-    return Array.from({ length: Math.min(limit, size) }, (_, index) => {
-      const at = (size - 1 - index) * 4;
-      return guidText(ids[at] as number, ids[at + 1] as number, ids[at + 2] as number, ids[at + 3] as number);
-    });
+    return this.#events
+      .slice(-limit)
+      .reverse()
+      .map(({ eventId }) => eventId);
   }
 
   /** `start` counts from 1. */
-  page(filter: EventFilter, start: number, size: number): EventPage {
-    const rows: number[] = [];
-    const count = this.#select(filter, start - 1, size, rows);
-    return { count, items: this.#join(rows) };
+  page(filter: EventFilter, start: number, size: number, order: EventOrder = 'newest-first'): EventPage {
+    const events = this.#select(filter, order);
+    return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
   }
 
-  /** Puts up to `take` rows after the first `skip` into `rows`, newest first; returns the number that match. */
-  #select(filter: EventFilter, skip: number, take: number, rows: number[]): number {
-    const columns = this.#columns;
-    let low = filter.after ? columns.countUpTo(filter.after, true) : 0;
-    let high = filter.before ? columns.countUpTo(filter.before, filter.before.beyond) : columns.size;
-    const type = filter.type === undefined ? -1 : this.#types.find(filter.type);
-    const subscription =
-      filter.subscription === undefined ? -1 : this.#subscriptions.find(filter.subscription);
-    if (type === undefined || subscription === undefined) return 0;
-    if (filter.id) {
-      const row = this.#index.find(filter.id);
-      if (row < low || row >= high) return 0;
-      low = row;
-      high = row + 1;
-    }
-    const failed = filter.status === undefined ? -1 : filter.status === 'FAILED' ? 1 : 0;
-    if (type < 0 && subscription < 0 && failed < 0) {
-      const count = Math.max(0, high - low);
-      for (let row = high - 1 - skip; row >= low && rows.length < take; row--) rows.push(row);
-      return count;
-    }
-    let count = 0;
-    const { type: types, subscription: subscriptions, failed: failures } = columns;
-    for (let row = high - 1; row >= low; row--) {
-      if (failed >= 0 && failures[row] !== failed) continue;
-      if (type >= 0 && types[row] !== type) continue;
-      if (subscription >= 0 && subscriptions[row] !== subscription) continue;
-      if (count >= skip && rows.length < take) rows.push(row);
-      count++;
-    }
-    return count;
+  /** The matching events. Pages of one search come one after the other, so the latest selection is kept. */
+  #select(filter: EventFilter, order: EventOrder): readonly StoredEvent[] {
+    const key = JSON.stringify([filter, order]);
+    if (this.#selected?.key !== key) this.#selected = { key, events: ordered(this.#matching(filter), order) };
+    return this.#selected.events;
   }
 
-  #join(rows: readonly number[]): Buffer[] {
-    const parts: Buffer[] = [];
-    const { position, length } = this.#columns;
-    for (let index = 0; index < rows.length; ) {
-      const from = position[rows[index] as number] as number;
-      let end = from;
-      do end += (length[rows[index++] as number] as number) + 1;
-      while (index < rows.length && this.#bytes.continues(end, position[rows[index] as number] as number));
-      parts.push(this.#bytes.slice(from, end, parts.length === 0));
-    }
-    return parts;
+  #matching({ after, before, id, status, type, subscription }: EventFilter): StoredEvent[] {
+    const one = id === undefined ? undefined : this.#byId.get(id);
+    let events = this.#events;
+    if (id !== undefined) events = one ? [one] : [];
+    const from = after === undefined ? 0 : countWhere(events, (event) => timeOf(event) <= after);
+    const to = before === undefined ? events.length : countWhere(events, (event) => timeOf(event) < before);
+    const inTime = events.slice(from, Math.max(from, to));
+    if (status === undefined && type === undefined && subscription === undefined) return inTime;
+    return inTime.filter(
+      (event) =>
+        (status === undefined || event.publishStatus === status) &&
+        (type === undefined || event.eventType === type) &&
+        (subscription === undefined || event.subscriptionId === subscription),
+    );
   }
+}
 
-  #slice(row: number): Buffer {
-    const from = this.#columns.position[row] as number;
-    return this.#bytes.slice(from, from + (this.#columns.length[row] as number) + 1, true);
+/** The number of events at the start of the list for which the test holds, by bisection. */
+function countWhere(events: readonly StoredEvent[], holds: (event: StoredEvent) => boolean): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(events[middle] as StoredEvent)) low = middle + 1;
+    else high = middle;
   }
+  return low;
+}
+
+function timeOf({ createdOn }: StoredEvent): string {
+  return createdOn.slice(0, -1);
+}
+
+function compare(one: StoredEvent, other: StoredEvent): number {
+  if (one.createdOn !== other.createdOn) return one.createdOn < other.createdOn ? -1 : 1;
+  return one.eventId < other.eventId ? -1 : one.eventId > other.eventId ? 1 : 0;
+}
+
+/** The events, which come oldest first, in the order of the answer. */
+function ordered(events: StoredEvent[], order: EventOrder): StoredEvent[] {
+  if (order === 'newest-first') return events.reverse();
+  // Ids are drawn at random: sorted by them, events stand in no order of time, and still in the same one on every page.
+  if (order === 'unordered') return events.sort((one, other) => (one.eventId < other.eventId ? -1 : 1));
+  return events;
 }

@@ -25,12 +25,12 @@ button.main{background:var(--accent);border-color:var(--accent);color:var(--on-a
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 /** `text` with the characters that mean something in HTML escaped, in attributes too. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** A page of the identity provider; `main` is HTML. */
-export function renderPage(title: string, main: string): string {
+function renderPage(title: string, main: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -73,4 +73,54 @@ export function pageHeaders(formTarget?: string): Record<string, string> {
 function formSource(target: string): string {
   const { protocol, hostname, origin } = new URL(target);
   return hostname.startsWith('[') || origin === 'null' ? protocol : origin;
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  event_api: 'Read event types, events and their delivery status',
+  offline_access: 'Stay signed in while you are away',
+};
+
+export interface SignInRequest {
+  readonly action: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly redirectUri: string;
+}
+
+/** The page on which a person agrees to an authorization request. */
+export function signInPage(request: SignInRequest): string {
+  const scopes = request.scopes.map((scope) => {
+    const meaning = meanings[scope];
+    const text = meaning
+      ? `${escapeHtml(meaning)} <small><code>${escapeHtml(scope)}</code></small>`
+      : `<code>${escapeHtml(scope)}</code>`;
+    return `<li>${text}</li>`;
+  });
+  return renderPage(
+    'Sign in – sandbox',
+    `<h1>Sign in</h1>
+<p><strong>${escapeHtml(request.clientId)}</strong> asks for access to your account:</p>
+<ul>
+${scopes.join('\n')}
+</ul>
+<form method="post" action="${escapeHtml(request.action)}">
+<label for="user">User name</label>
+<input id="user" name="user" value="support@example.com" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200">
+<div class="actions">
+<button class="main" name="decision" value="approve">Sign in</button>
+<button name="decision" value="cancel" formnovalidate>Cancel</button>
+</div>
+</form>
+<p class="note">A sandbox: any user name works. You return to <code>${escapeHtml(request.redirectUri)}</code>.</p>`,
+  );
+}
+
+/** The page for an authorization request that cannot be carried out nor sent back. */
+export function errorPage(error: string, description: string): string {
+  return renderPage(
+    'Sign-in not possible – sandbox',
+    `<h1>Sign-in not possible</h1>
+<p>${escapeHtml(description)}</p>
+<p class="note">Error <code>${escapeHtml(error)}</code></p>`,
+  );
 }

@@ -5,7 +5,7 @@ const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 
 const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 
 /** How events spread over a span of time: by day of the week and hour of the day. */
-export class Rhythm {
+export class TrafficRhythm {
   readonly start: number;
   readonly end: number;
   /** Weight up to the start of each hour of the span, and up to its end. */

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Configuration, errors, JWK, KoaContextWithOIDC } from 'oidc-provider';
-import type { Behaviour } from '../behaviour.ts';
-import type { SandboxSettings } from '../options.ts';
+import type { Behaviour, SandboxSettings } from '../options.ts';
 import type { AccessTokens } from './access-tokens.ts';
-import type { IdentityMemory } from './memory-adapter.ts';
-import { pageHeaders } from './page.ts';
-import { errorPage } from './sign-in-page.ts';
+import type { IdentityMemory } from './identity-memory.ts';
+import { errorPage, pageHeaders } from './sign-in-pages.ts';
 
 const DAY = 86_400;
 

@@ -1,12 +1,17 @@
-import { withStatus, writeItem } from './history/event-item.ts';
-import { eventTypes } from './history/event-types.ts';
-import { ItemWriter } from './history/item-writer.ts';
-import { causes } from './history/outages.ts';
-import type { Subscription } from './history/subscriptions.ts';
-import type { Random } from './random.ts';
-import type { EventStore, PublishStatus } from './store/event-store.ts';
-import { guidText, parseGuid, randomGuid } from './store/guid.ts';
-import { momentText, parseBound } from './store/timestamp.ts';
+import type { Random } from '../random.ts';
+import { createdOnText, sortableTime } from './created-on.ts';
+import {
+  changeStatus,
+  drawDetails,
+  itemText,
+  type PublishStatus,
+  parseGuid,
+  randomGuid,
+  type StoredEvent,
+} from './event-item.ts';
+import type { EventStore } from './event-store.ts';
+import { eventTypes } from './event-types.ts';
+import { causes, type Subscription } from './seeded-history.ts';
 
 /** An event to add; what is not given is drawn, and `createdOn` is now. */
 export interface NewEvent {
@@ -35,7 +40,6 @@ export class EventWriter {
   readonly #random: Random;
   readonly #subscriptions: readonly Subscription[];
   readonly #clock: () => number;
-  readonly #item = new ItemWriter();
   readonly #live = new Set<NodeJS.Timeout>();
   /** Told of each event that is added. */
   onAdded: (event: WrittenEvent) => void = () => {};
@@ -54,45 +58,48 @@ export class EventWriter {
 
   add(event: NewEvent): WrittenEvent {
     const random = this.#random;
-    const drawn = randomGuid(random);
-    const id = event.eventId === undefined ? drawn : parseGuid(event.eventId);
-    const now = { ms: this.#clock(), ticks: random.below(10_000) };
-    const moment = event.createdOn === undefined ? now : parseBound(event.createdOn);
-    if (!id || !moment) throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
-    if (this.#store.has(id)) throw new TypeError(`there is an event ${event.eventId} already`);
+    const eventId = event.eventId === undefined ? randomGuid(random) : parseGuid(event.eventId);
+    const now = createdOnText(this.#clock(), random.below(10_000));
+    const time = sortableTime(event.createdOn ?? now);
+    if (!eventId || !time)
+      throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
+    if (this.#store.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
     const subscription = random.pick(this.#subscriptions);
     const subscriptionId = (event.subscriptionId ?? subscription.id).toLowerCase();
     const { endpoint } = this.#subscriptions.find((one) => one.id === subscriptionId) ?? subscription;
-    const type = event.eventType ?? random.pick(eventTypes).name;
-    const status = event.publishStatus ?? 'SUCCESS';
-    const parts = { id, type, status, subscription: subscriptionId, created: moment, endpoint };
-    const lastError = status === 'FAILED' ? random.pick(causes) : 'null';
-    const json =
-      event.json === undefined
-        ? writeItem(this.#item, { ...parts, lastError, ordinal: this.#store.size }, random)
-        : Buffer.from(event.json);
-    const { ms, ticks } = moment;
-    this.#store.add({ ms, ticks, id, type, subscription: subscriptionId, status, json });
-    const written: WrittenEvent = {
-      eventId: guidText(...id),
-      eventType: type,
-      createdOn: momentText(moment),
-      publishStatus: status,
+    const publishStatus = event.publishStatus ?? 'SUCCESS';
+    const added: StoredEvent = {
+      eventId,
+      eventType: event.eventType ?? random.pick(eventTypes).name,
+      // The service keeps 100 ns.
+      createdOn: `${time.slice(0, 27)}Z`,
+      publishStatus,
       subscriptionId,
-      json: Buffer.from(json).toString(),
+      content: event.json ?? {
+        endpoint,
+        ordinal: this.#store.size,
+        details: drawDetails(random),
+        attempts: publishStatus === 'FAILED' ? 5 : 1,
+        lastError: publishStatus === 'FAILED' ? random.pick(causes) : 'null',
+      },
     };
+    this.#store.add(added);
+    const { content: _, ...members } = added;
+    const written = { ...members, json: itemText(added) };
     this.onAdded(written);
     return written;
   }
 
+  /** False when there is no event with this id. */
   setStatus(eventId: string, status: PublishStatus): boolean {
-    const id = parseGuid(eventId);
-    const text = id && this.#store.text(id);
-    if (!id || text === undefined) return false;
-    const lastError = status === 'FAILED' ? this.#random.pick(causes) : 'null';
-    return this.#store.replace(id, status, Buffer.from(withStatus(text, status, lastError)));
+    const event = this.#store.find(eventId.toLowerCase());
+    if (!event) return false;
+    changeStatus(event, status, status === 'FAILED' ? this.#random.pick(causes) : 'null');
+    this.#store.changed();
+    return true;
   }
 
+  /** Adds events at a steady rate until the returned function is called. */
   startLive(perSecond: number, event: () => NewEvent = () => ({})): () => void {
     const timer = setInterval(() => this.add(event()), 1000 / perSecond);
     timer.unref();

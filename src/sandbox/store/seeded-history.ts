@@ -1,0 +1,161 @@
+import { Random } from '../random.ts';
+import { createdOnText } from './created-on.ts';
+import { drawDetails, randomGuid } from './event-item.ts';
+import type { EventStore } from './event-store.ts';
+import { type EventType, eventTypes } from './event-types.ts';
+import { TrafficRhythm } from './traffic-rhythm.ts';
+
+/** An endpoint that events are published to. */
+export interface Subscription {
+  readonly id: string;
+  readonly endpoint: string;
+  /** How many events it gets, relative to the others. */
+  readonly share: number;
+}
+
+/** A time in which an endpoint did not take deliveries. `cause` is the JSON text of the events' `lastError`. */
+interface Outage {
+  readonly subscription: number;
+  readonly from: number;
+  readonly to: number;
+  readonly cause: string;
+}
+
+const endpoints: readonly (readonly [string, number])[] = [
+  ['https://hooks.example.com/contracts/events', 30],
+  ['https://crm.example.com/inbound/signatures', 22],
+  ['https://erp.example.net/api/webhooks/v2', 16],
+  ['https://archive.example.org/ingest', 12],
+  ['https://hr.example.com/onboarding/hook', 8],
+  ['https://billing.example.net/events?source=documents', 6],
+  ['https://notify.example.org/chat/legal', 4],
+  ['https://staging.example.com/hooks/test', 2],
+];
+
+const cause = (httpStatus: number | null, message: string) => JSON.stringify({ httpStatus, message });
+
+/** JSON texts for the `lastError` of an event that was not delivered. */
+export const causes: readonly string[] = [
+  cause(503, 'Service Unavailable'),
+  cause(502, 'Bad Gateway: upstream connect error or disconnect/reset before headers'),
+  cause(500, 'Internal Server Error'),
+  cause(504, 'Gateway Timeout'),
+  cause(401, 'Unauthorized: invalid Api-Token'),
+  cause(429, 'Too Many Requests'),
+  cause(null, 'connect ECONNREFUSED 203.0.113.7:443'),
+  cause(null, 'The certificate of the endpoint expired – “CN=hooks.example.com”'),
+  cause(null, 'Timeout: no answer within 10 s'),
+];
+
+const DAYS = 30;
+const MINUTE = 60_000;
+const SHARE_IN_OUTAGES = 0.04;
+const STRAY_FAILURES = 0.003;
+const SAME_MOMENT = 0.01;
+/** Later events repeat the details of these, so that a million of them fit into memory. */
+const DISTINCT_DETAILS = 10_000;
+
+/**
+ * Fills the store with `count` events of the 30 days up to `now` and returns the endpoints they were published to. The same
+ * arguments give the same events.
+ */
+export function writeHistory(store: EventStore, count: number, seed: number, now: number): Subscription[] {
+  const random = new Random(seed);
+  const subscriptions = endpoints.map(([endpoint, share]) => ({ id: randomGuid(random), endpoint, share }));
+  const rhythm = new TrafficRhythm(now, DAYS);
+  const outages = drawOutages(random, rhythm, subscriptions);
+  const pickType = weighted(eventTypes, random);
+  const pickSubscription = weighted(subscriptions, random);
+  const details: string[] = [];
+
+  let last = { ms: 0, ticks: 0, word: 0xffffffff };
+  let ordinal = 0;
+  for (const time of rhythm.times(count, () => random.float())) {
+    // The newest event is a failure of the last minute: even the smallest history has one to find.
+    const newest = ordinal === count - 1;
+    let ms = newest ? Math.max(now - 1 - random.below(MINUTE), last.ms + 1) : Math.floor(time);
+    let ticks = random.below(10_000);
+    let eventId = randomGuid(random);
+    if (ordinal > 0 && !newest && random.float() < SAME_MOMENT && last.word < 0xffff0000) {
+      ({ ms, ticks } = last);
+      // A greater id than that of the event before, as events of one moment are sorted by it.
+      const word = last.word + 1 + random.below(0xffff);
+      eventId = word.toString(16).padStart(8, '0') + eventId.slice(8);
+    }
+    const subscription = pickSubscription();
+    const eventType = (eventTypes[pickType()] as EventType).name;
+    const lastError =
+      failureCause(outages, subscription, ms, random) ?? (newest ? causes[0] : undefined) ?? 'null';
+    const { id: subscriptionId, endpoint } = subscriptions[subscription] as Subscription;
+    if (ordinal < DISTINCT_DETAILS) details.push(drawDetails(random));
+    store.add({
+      eventId,
+      eventType,
+      createdOn: createdOnText(ms, ticks),
+      publishStatus: lastError === 'null' ? 'SUCCESS' : 'FAILED',
+      subscriptionId,
+      content: {
+        endpoint,
+        ordinal,
+        details: details[ordinal % DISTINCT_DETAILS] as string,
+        attempts: lastError === 'null' ? 1 : 5,
+        lastError,
+      },
+    });
+    last = { ms, ticks, word: Number.parseInt(eventId.slice(0, 8), 16) };
+    ordinal++;
+  }
+  return subscriptions;
+}
+
+/**
+ * Draws outages until about 4 % of all events fall into one. The first one lies within the last 24 hours, so that
+ * there is always something recent to look into.
+ */
+function drawOutages(
+  random: Random,
+  rhythm: TrafficRhythm,
+  subscriptions: readonly Subscription[],
+): Outage[] {
+  const shares = subscriptions.reduce((sum, { share }) => sum + share, 0);
+  const outages: Outage[] = [];
+  let failedShare = 0;
+  for (let draws = 0; failedShare < SHARE_IN_OUTAGES && draws < 500; draws++) {
+    const subscription = random.below(subscriptions.length);
+    const duration = (20 + 300 * random.float() ** 2) * MINUTE;
+    const latest = rhythm.end - duration;
+    const from =
+      draws === 0
+        ? rhythm.end - (90 + random.below(600)) * MINUTE
+        : rhythm.start + random.float() * (latest - rhythm.start);
+    const to = Math.min(from + duration, rhythm.end);
+    const share = (rhythm.share(from, to) * (subscriptions[subscription] as Subscription).share) / shares;
+    // A single long outage of a busy endpoint would use up the whole share.
+    if (failedShare + share > SHARE_IN_OUTAGES * 1.2) continue;
+    failedShare += share;
+    outages.push({ subscription, from, to, cause: random.pick(causes) });
+  }
+  return outages.sort((one, other) => one.from - other.from);
+}
+
+function failureCause(
+  outages: readonly Outage[],
+  subscription: number,
+  ms: number,
+  random: Random,
+): string | undefined {
+  for (const outage of outages) {
+    if (outage.from > ms) break;
+    if (outage.subscription === subscription && outage.to > ms && random.float() < 0.97) return outage.cause;
+  }
+  return random.float() < STRAY_FAILURES ? random.pick(causes) : undefined;
+}
+
+/** A function that draws an index, each as often as its share says. */
+function weighted(values: readonly { readonly share: number }[], random: Random): () => number {
+  const total = values.reduce((sum, { share }) => sum + share, 0);
+  const table = values.flatMap(({ share }, index) =>
+    new Array<number>(Math.ceil((share / total) * 1000)).fill(index),
+  );
+  return () => table[random.below(table.length)] as number;
+}
