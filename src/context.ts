@@ -10,8 +10,10 @@ export interface Context {
   readonly machine: Machine;
   readonly browser: Browser;
   readonly loadKeychain: () => Promise<Keychain>;
-  /** Aborts with an `InterruptedError` on SIGINT and SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
+  /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;
+  /** Until the function that it returns is called, a second signal does not end the process, as it would at once. */
+  readonly holdOff?: () => () => void;
   /** Calls `work`, which cannot wait, when the process ends other than by SIGKILL; what it returns takes that back. */
   readonly atExit?: (work: () => void) => () => void;
 }

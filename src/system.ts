@@ -25,13 +25,12 @@ export function createSystem(): System {
   const abort = new AbortController();
   // Every request and wait under way listens to it.
   setMaxListeners(0, abort.signal);
-  const stopOn = (signal: 'SIGINT' | 'SIGTERM') => {
-    process.on(signal, () => abort.abort(new InterruptedError(signal)));
+  const atExit = new Set<() => void>();
+  const leave = () => {
+    for (const work of atExit) work();
   };
-  stopOn('SIGINT');
-  stopOn('SIGTERM');
-  // A terminal that was closed: left alone, it would end the process between a new refresh token and its storing.
-  process.on('SIGHUP', () => abort.abort(new InterruptedError('SIGTERM')));
+  process.on('exit', leave);
+  const holdOff = stopOnSignals(abort, leave);
   const environment = { ...process.env };
   // A browser or any other program that is started gets what is left.
   for (const name of SECRETS) delete process.env[name];
@@ -55,9 +54,10 @@ export function createSystem(): System {
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
       loadKeychain,
       signal: abort.signal,
+      holdOff,
       atExit: (work) => {
-        process.on('exit', work);
-        return () => void process.off('exit', work);
+        atExit.add(work);
+        return () => void atExit.delete(work);
       },
     },
     exitWith(code) {
@@ -74,6 +74,46 @@ export function createSystem(): System {
       });
       child.on('error', () => undefined).unref();
     },
+  };
+}
+
+type Signal = 'SIGINT' | 'SIGTERM';
+
+/** `npm exec` forwards a signal that the terminal has sent to its child too: within so many milliseconds it is one. */
+const ECHO = 250;
+
+/**
+ * The first signal aborts what is under way, which then ends in its own time; a later one ends the process at once, unless
+ * the function that is returned holds that off.
+ */
+function stopOnSignals(abort: AbortController, leave: () => void): NonNullable<Context['holdOff']> {
+  let firstAt: number | undefined;
+  let held = 0;
+  let latest: Signal | undefined;
+  // By the signal's own default action, after which nothing runs.
+  const end = (signal: Signal) => {
+    leave();
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  };
+  const stop = (signal: Signal) => {
+    const now = performance.now();
+    firstAt ??= now;
+    if (!abort.signal.aborted) abort.abort(new InterruptedError(signal));
+    else if (now - firstAt > ECHO) {
+      latest = signal;
+      if (held === 0) end(signal);
+    }
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  // A terminal that was closed.
+  process.on('SIGHUP', () => stop('SIGTERM'));
+  return () => {
+    held++;
+    return () => {
+      held--;
+      if (held === 0 && latest) end(latest);
+    };
   };
 }
 

@@ -11,7 +11,7 @@ import { refresh, type TokenRequestWorld } from './token-endpoint.ts';
 export interface RefreshParts {
   readonly settings: BoundSettings;
   readonly vault: Vault;
-  readonly context: Pick<Context, 'environment' | 'clock'>;
+  readonly context: Pick<Context, 'environment' | 'clock' | 'holdOff'>;
   readonly reporter: Pick<Reporter, 'trace'>;
   readonly world: TokenRequestWorld;
   /** Whether a stored access token serves, or a new one is needed. */
@@ -27,7 +27,7 @@ const TRIES = 3;
 /**
  * Spends the stored refresh token under the lock, so that it is spent once and its successor is never lost: what a
  * sibling stored is used instead; the store is proved writable first; what comes back is stored before anything else. It
- * takes no abort signal: an interrupt waits. Nothing stored is ever deleted.
+ * takes no abort signal: an interrupt waits, and so does a second one. Nothing stored is ever deleted.
  * Resolves to undefined where nothing is stored.
  */
 export async function refreshUnderLock(
@@ -46,6 +46,7 @@ export async function refreshUnderLock(
     // A process that was suspended here, or on a machine that slept, may have been given up by one elsewhere.
     if (!(await lock.isStillHeld()))
       throw new ServiceError('another process took over refreshing the sign-in', AGAIN);
+    const proceed = parts.context.holdOff?.();
     try {
       reporter.trace('refreshing the access token');
       const granted = await refresh(parts.settings, { refreshToken, clientSecret }, parts.world);
@@ -75,6 +76,8 @@ export async function refreshUnderLock(
       reporter.trace(
         superseded ? 'another process stored a new refresh token' : 'the answer was lost: once more',
       );
+    } finally {
+      proceed?.();
     }
   }
 }

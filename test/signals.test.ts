@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { startHandler } from './support/handler.ts';
+import { startListening } from './support/listening.ts';
+import { type Running, start } from './support/program.ts';
+import { startRefreshing } from './support/refreshing.ts';
+
+/** Signals again and again, as an impatient user does, until the program has ended. */
+async function insist(program: Running, signal: NodeJS.Signals) {
+  const timer = setInterval(() => program.kill(signal), 50);
+  try {
+    return await program.finished;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+describe('a second signal', () => {
+  test.each([
+    ['SIGINT', 'SIGINT'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGTERM'],
+  ] as const)('after %s, %s ends at once what waits', async (first, second) => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '3600');
+    handler.answer = () => new Promise(() => undefined);
+    const sent = listening.send('{"eventId":"a"}').then(
+      ({ status }) => status,
+      () => 'no answer',
+    );
+    await expect.poll(() => handler.received.length).toBe(1);
+    listening.program.kill(first);
+    await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery under way\n/);
+    // Had it waited for the handler, it would have ended with 130 or 143.
+    expect((await insist(listening.program, second)).code).toBe(second);
+    expect(await sent).toBe('no answer');
+  });
+
+  test('waits until a new refresh token is stored', async () => {
+    await using at = await startRefreshing();
+    let answer = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      const held = new Promise<void>((go) => {
+        answer = go;
+      });
+      at.sandbox.control.fault('token', {
+        kind: 'run',
+        run: async () => {
+          resolve();
+          await held;
+        },
+      });
+    });
+    const program = start(['token'], { env: at.env });
+    await arrived;
+    const ended = insist(program, 'SIGINT');
+    // The program has taken a second signal by then; it cannot tell us so.
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    answer();
+    expect(['SIGINT', 130]).toContain((await ended).code);
+    expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
+    expect(at.refreshes()).toEqual(['ok']);
+  });
+
+  test('that `npm exec` forwards counts as the first', async () => {
+    await using handler = await startHandler();
+    await using listening = await startListening('--forward-to', handler.url);
+    let answer = (_status: number) => {};
+    handler.answer = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const sent = listening.send('{"eventId":"a"}');
+    await expect.poll(() => handler.received.length).toBe(1);
+    listening.program.kill('SIGINT');
+    listening.program.kill('SIGINT');
+    await listening.program.printed('stderr', /waiting up to 10 s/);
+    answer(200);
+    expect((await sent).status).toBe(200);
+    expect((await listening.program.finished).code).toBe(130);
+  });
+});
