@@ -1,33 +1,84 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+
+/** Files whose abandoned temporary files this process has looked for. */
+const swept = new Set<string>();
+/** Milliseconds after which a temporary file belongs to a process that was killed. */
+const ABANDONED = 3_600_000;
 
 /**
  * Replaces a file's content so that a crash at any moment leaves the old content or the new one: temporary file
- * in the same folder, fsync, rename, fsync of the folder. The mode is 0600.
+ * in the same folder, fsync, rename, fsync of the folder. The mode is 0600. Throws the system's error; after one of the
+ * last fsync the new content is there, and may be lost with the power.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
   // Every command that reads the settings reads this file; cryptography takes 3 ms to load.
   const { randomBytes } = await import('node:crypto');
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
+  let now: number;
   try {
     const handle = await files.open(temporary, 'wx', 0o600);
     try {
       await handle.writeFile(content);
       await handle.sync();
+      now = (await handle.stat()).mtimeMs;
     } finally {
       await handle.close();
     }
-    await files.rename(temporary, file);
+    await renameOver(temporary, file);
   } catch (error) {
-    await files.rm(temporary, { force: true });
+    await files.rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   await syncFolder(path.dirname(file));
+  if (swept.has(file)) return;
+  swept.add(file);
+  await sweepTemporary(file, now).catch(() => undefined);
 }
 
-/** Makes new and renamed files of a folder durable. Windows cannot open a folder; there a rename itself is journalled. */
+/** On Windows a file that another program has open for a moment, a virus scanner above all, cannot be replaced. */
+async function renameOver(from: string, to: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await files.rename(from, to);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (tries === 6 || !['EPERM', 'EACCES', 'EBUSY'].includes(code ?? '')) throw error;
+      await setTimeout(10 * tries);
+    }
+  }
+}
+
+/** Removes what processes left that were killed while they replaced this file. */
+async function sweepTemporary(file: string, now: number): Promise<void> {
+  const folder = path.dirname(file);
+  const start = `${path.basename(file)}.`;
+  for (const name of await files.readdir(folder)) {
+    if (!name.startsWith(start) || !/^[0-9a-f]{16}\.tmp$/.test(name.slice(start.length))) continue;
+    const place = path.join(folder, name);
+    if (now - (await files.stat(place)).mtimeMs > ABANDONED) await files.rm(place, { force: true });
+  }
+}
+
+/** Where folders cannot be opened (Windows, where a rename itself is journalled) or synced (some network file systems). */
+const CANNOT_OPEN = new Set(['EISDIR', 'EPERM', 'EACCES']);
+const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR', 'EPERM', 'EBADF']);
+
+/** Makes new and renamed files of a folder durable. Throws where the disk says that they are not. */
 export async function syncFolder(folder: string): Promise<void> {
-  const handle = await files.open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => undefined);
-  await handle?.close();
+  let handle: files.FileHandle;
+  try {
+    handle = await files.open(folder, 'r');
+  } catch (error) {
+    if (CANNOT_OPEN.has((error as NodeJS.ErrnoException).code ?? '')) return;
+    throw error;
+  }
+  try {
+    await handle.sync();
+  } catch (error) {
+    if (!CANNOT_SYNC.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  } finally {
+    await handle.close();
+  }
 }

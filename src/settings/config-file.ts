@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
+import { refusePlanted } from '../files/planted.ts';
 import { replaceFile } from '../files/replace-file.ts';
 
 /** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */
@@ -25,6 +26,7 @@ export function configPath(context: Place): string {
 /** Reads the saved settings; none saved is an empty configuration. Throws `UsageError` where the file is not ours. */
 export async function readConfig(context: Place): Promise<SavedConfig> {
   const file = configPath(context);
+  refusePlanted(file, 'the settings', context.machine);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

@@ -39,14 +39,17 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const queries = filterQueries(flags, context.clock.now());
-  const [{ openDirectory, diskFault }, { typedFilters }, { withLock, LockedError }] = await Promise.all([
-    import('../../events/export/export-directory.ts'),
-    import('../../events/filter-flags.ts'),
-    import('../../lock/lock.ts'),
-  ]);
+  const [{ openDirectory, diskFault }, { typedFilters }, { withLock, LockedError }, { refusePlanted }] =
+    await Promise.all([
+      import('../../events/export/export-directory.ts'),
+      import('../../events/filter-flags.ts'),
+      import('../../lock/lock.ts'),
+      import('../../files/planted.ts'),
+    ]);
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
   const identity = { service: baseUrl.href, filters: typedFilters(flags), gzip: flags.gzip === true };
   const given = args[0] as string;
+  refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given);
   let entered = false;
   const work = async () => {

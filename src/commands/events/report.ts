@@ -48,13 +48,13 @@ async function run(call: Call<Flags>): Promise<void> {
   if (status === 'SUCCESS')
     throw new UsageError('--status: a report is about failed deliveries, there is none about SUCCESS alone');
   const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
-  await checkTarget(file, flags.open === true);
+  await checkTarget(file, flags.open === true, context.machine);
   const page = await makePage(call);
   if (file === '-') {
     await context.stdout.write(page.text);
     return;
   }
-  await writeReport(file, page.text);
+  await writeReport(file, page.text, context.machine);
   reporter.notice(`wrote ${file}: ${page.summary}`);
   if (flags.open) await show(fileUrl(file), call);
 }

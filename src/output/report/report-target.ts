@@ -1,11 +1,13 @@
 import { access, constants, realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Machine } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
+import { refusePlanted } from '../../files/planted.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 
 /** Throws `UsageError` where the page could not be written, before anything is asked of the service. */
-export async function checkTarget(file: string, isOpened: boolean): Promise<void> {
+export async function checkTarget(file: string, isOpened: boolean, machine: Machine): Promise<void> {
   if (file === '-') {
     if (isOpened) throw new UsageError('--open: a page on standard output cannot be shown: name a file');
     return;
@@ -15,6 +17,7 @@ export async function checkTarget(file: string, isOpened: boolean): Promise<void
     throw new UsageError(
       `--open: '${file}' does not end in .html, so the system would not show it as a page`,
     );
+  refusePlanted(file, 'the report', machine);
   if (await isDevice(file)) return;
   const folder = path.dirname(path.resolve(file));
   const found = await stat(folder).catch(() => undefined);
@@ -35,7 +38,9 @@ export async function checkTarget(file: string, isOpened: boolean): Promise<void
 }
 
 /** Writes the page; a file of that name is replaced at once or not at all, a pipe or a device takes it as it comes. */
-export async function writeReport(file: string, text: string): Promise<void> {
+export async function writeReport(file: string, text: string, machine: Machine): Promise<void> {
+  // Gathering the report took its time.
+  refusePlanted(file, 'the report', machine);
   try {
     if (await isDevice(file)) await writeFile(file, text);
     else await replaceFile(await realpath(file).catch(() => path.resolve(file)), text);
