@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { declareAll } from '../src/command.ts';
 import type { Context } from '../src/context.ts';
 import { environmentText } from '../src/help/environment.ts';
 import { exitCodesText } from '../src/help/exit-codes.ts';
 import { filtersText } from '../src/help/filters.ts';
-import { buildProgram } from '../src/program.ts';
+import { buildProgram, type Program } from '../src/program.ts';
 
 /** A command of the tree with what only its help holds. */
 export interface Described {
@@ -13,7 +14,11 @@ export interface Described {
 }
 
 /** The manual page (man(7) macros) of the whole program, without a date: the same tree gives the same page. */
-export function manualPage(program: Command, commands: readonly Described[], version: string): string {
+export function manualPage(
+  { root: program }: Program,
+  commands: readonly Described[],
+  version: string,
+): string {
   return [
     `.TH HOOKTRAIL 1 "" "hooktrail ${version}" "User Commands"`,
     // A variable or a URL that is hyphenated, or a line that is stretched, is hard to copy.
@@ -96,7 +101,7 @@ export function literal(text: string): string {
 }
 
 /** The whole tree, every declaration read, and its leaves in order with what their help says beyond the options. */
-export async function describeAll(): Promise<{ program: Command; commands: readonly Described[] }> {
+export async function describeAll(): Promise<{ program: Program; commands: readonly Described[] }> {
   let printed = '';
   const stdout = {
     isTerminal: false,
@@ -105,16 +110,26 @@ export async function describeAll(): Promise<{ program: Command; commands: reado
     },
   };
   // Nothing runs, so that the declarations see no more of the world than where help is printed to.
-  const context = { stdout } as unknown as Context;
-  const { program } = await buildProgram([], context, async () => 0, true);
+  const context = { stdout, stderr: stdout } as unknown as Context;
+  const program = buildProgram(context, async () => 0);
+  await declareAll(program);
   const notesOf = (command: Command) => {
     printed = '';
     command.outputHelp();
     return printed.replace(command.helpInformation(), '');
   };
-  return { program, commands: leavesOf(program).map((command) => ({ command, notes: notesOf(command) })) };
+  return {
+    program,
+    commands: leavesOf(program.root).map((command) => ({ command, notes: notesOf(command) })),
+  };
 }
 
+/** Without the help of each group and what is hidden. */
 function leavesOf(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+  if (command.commands.length === 0) return [command];
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => child.name() !== 'help' || command.parent === null)
+    .flatMap(leavesOf);
 }

@@ -15,10 +15,8 @@ _hooktrail() {
         ;;
     esac
     while IFS=$'\t' read -r word meaning; do
-      if [[ $word == "$current"* ]]; then
-        printf -v quoted %q "$word"
-        COMPREPLY+=("$quoted")
-      fi
+      printf -v quoted %q "$word"
+      COMPREPLY+=("$quoted")
     done
   } < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
 }

@@ -13,7 +13,8 @@ _hooktrail() {
         meaning=${line#*$'\t'}
         candidates+=("${word//:/\\:}${meaning:+:$meaning}")
       done
-      _describe hooktrail candidates
+      # The case of letters is the program's to decide.
+      _describe hooktrail candidates -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}'
       ;;
   esac
 }

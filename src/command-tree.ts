@@ -4,7 +4,12 @@ interface Node {
   readonly name: string;
   readonly summary: string;
   readonly group?: string;
+  /** The one that its group runs where none is named. */
   readonly isDefault?: true;
+  /** It works, but no help shows it. */
+  readonly isHidden?: true;
+  /** Words that people try for it: an error says what it is called. */
+  readonly alsoCalled?: readonly string[];
 }
 /** A command; its module is read when it is the one called. */
 export interface Leaf extends Node {
@@ -21,7 +26,14 @@ const SETTINGS = 'Settings:';
 const TRY = 'Trying it out:';
 const SHELL = 'Shell and help:';
 
-/** The whole command tree, names and summaries alone. */
+/** `events help search` for who tries that. */
+const HELP: Leaf = {
+  name: 'help',
+  summary: 'explain a command',
+  load: () => import('./commands/help.ts'),
+};
+
+/** The whole command tree: names and summaries only. */
 export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'login',
@@ -60,6 +72,7 @@ export const tree: readonly (Branch | Leaf)[] = [
     children: [
       {
         name: 'search',
+        alsoCalled: ['list', 'ls', 'find', 'query'],
         summary: 'search events, through all pages of results',
         load: () => import('./commands/events/search.ts'),
       },
@@ -70,6 +83,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'get',
+        alsoCalled: ['show', 'view'],
         summary: 'print events by their ids',
         load: () => import('./commands/events/get.ts'),
       },
@@ -85,6 +99,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'watch',
+        alsoCalled: ['tail', 'follow'],
         summary: 'print new events as they appear',
         load: () => import('./commands/events/watch.ts'),
       },
@@ -95,9 +110,11 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'export',
+        alsoCalled: ['download'],
         summary: 'download a large result into files, resumable and verified',
         load: () => import('./commands/events/export.ts'),
       },
+      HELP,
     ],
   },
   {
@@ -115,6 +132,7 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'fetch by search what the journal misses, and hand it to the handler',
         load: () => import('./commands/webhooks/recover.ts'),
       },
+      HELP,
     ],
   },
   {
@@ -144,6 +162,7 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'delete a profile and its secrets',
         load: () => import('./commands/profiles/delete.ts'),
       },
+      HELP,
     ],
   },
   {
@@ -165,6 +184,7 @@ export const tree: readonly (Branch | Leaf)[] = [
         summary: 'print where the settings are saved',
         load: () => import('./commands/config/path.ts'),
       },
+      HELP,
     ],
   },
   {
@@ -187,8 +207,15 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
   {
     name: 'help',
+    isDefault: true,
     group: SHELL,
     summary: 'explain a command or a topic: exit-codes, environment, filters',
     load: () => import('./commands/help.ts'),
+  },
+  {
+    name: 'version',
+    isHidden: true,
+    summary: 'print the version',
+    load: () => import('./commands/version.ts'),
   },
 ];

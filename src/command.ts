@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
-import { type ExitCode, UsageError } from './errors.ts';
-import { suggestion } from './settings/nearest.ts';
+import type { ExitCode } from './errors.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
 /** Options every command takes. */
@@ -17,6 +16,21 @@ export interface Call<Flags = unknown> {
   readonly reporter: Reporter;
   /** Runs another command line, in another context if need be: what `demo` shows is the program itself. */
   readonly invoke: Invoke;
+  /** The command tree that the line was parsed by, for what describes it. */
+  readonly commands: CommandTree;
+}
+
+/** Every command is there by its name and summary; its declaration is read when it is needed. */
+export interface CommandTree {
+  readonly root: Command;
+  /** Reads the declaration of one command: its arguments and options, or the commands of a group. */
+  readonly declare: (command: Command) => Promise<void>;
+}
+
+/** Reads every declaration below a command: for the manual, `help --json` and what checks them. */
+export async function declareAll(tree: CommandTree, below: Command = tree.root): Promise<void> {
+  await tree.declare(below);
+  for (const command of below.commands) await declareAll(tree, command);
 }
 
 export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;
@@ -30,22 +44,6 @@ export type Action = <Flags>(run: Run<Flags>) => (...parsed: unknown[]) => Promi
 /** A command's module: adds its arguments, options and action to the command that the tree made for it. */
 export interface CommandModule {
   declare(command: Command, action: Action): void;
-}
-
-/**
- * For the command that a group runs where none is named (`config` is `config list`): a word that it does not take was meant
- * as the name of another.
- */
-export function standsForGroup(command: Command): Command {
-  return command.allowExcessArguments().hook('preAction', (_, { args, parent }) => {
-    const [word] = args;
-    if (word === undefined || !parent) return;
-    if (parent.args[0] === command.name()) throw new UsageError(`too many arguments for '${command.name()}'`);
-    const names = parent.commands.map((sibling) => sibling.name());
-    throw new UsageError(`unknown command '${word}'`, {
-      next: suggestion(word, names) ?? 'run the command with --help to see what it takes',
-    });
-  });
 }
 
 /** For a command that runs until it is interrupted: rejects with the signal's reason when that comes. */

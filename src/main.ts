@@ -1,10 +1,13 @@
 import type { CommanderError } from 'commander';
+import type { GlobalFlags } from './command.ts';
 import type { Context } from './context.ts';
 import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
+import type { Program } from './program.ts';
 import { version } from './version.ts';
 
 /** Runs one command line and returns its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
+  let program: Program | undefined;
   try {
     if (argv.length === 1 && argv[0] === '--version') {
       // Scripts ask for it before all else: nothing is loaded for it.
@@ -12,15 +15,15 @@ export async function main(argv: readonly string[], context: Context): Promise<E
       return ExitCode.done;
     }
     const { buildProgram } = await import('./program.ts');
-    const { program, outcome } = await buildProgram(argv, context, main);
-    await program.parseAsync(argv, { from: 'user' });
+    program = buildProgram(context, main);
+    await program.root.parseAsync(argv, { from: 'user' });
     // A command line that the command ran, as `help` does, has explained its failure already.
-    if (outcome.exitCode === ExitCode.done) context.signal.throwIfAborted();
-    return outcome.exitCode;
+    if (program.exitCode === ExitCode.done) context.signal.throwIfAborted();
+    return program.exitCode;
   } catch (thrown) {
     const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : usageOf(thrown);
     if (error === undefined) return ExitCode.done;
-    return await explain(error, argv, context);
+    return await explain(error, program?.root.opts() ?? {}, context);
   }
 }
 
@@ -29,7 +32,7 @@ function isVerdict(error: unknown): boolean {
   return error instanceof HooktrailError;
 }
 
-async function explain(error: unknown, argv: readonly string[], context: Context): Promise<ExitCode> {
+async function explain(error: unknown, flags: GlobalFlags, context: Context): Promise<ExitCode> {
   const { stderr, environment } = context;
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
@@ -38,10 +41,9 @@ async function explain(error: unknown, argv: readonly string[], context: Context
     import('./terminal/palette.ts'),
     import('./terminal/terminal-safe.ts'),
   ]);
-  const colored = argv.includes('--no-color') ? false : undefined;
-  const palette = await paletteOf(colorLevel(stderr, environment, colored));
+  const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   let text = errorText(error, palette);
-  if (argv.includes('--debug') && error instanceof Error && !(error instanceof HooktrailError)) {
+  if (flags.debug && error instanceof Error && !(error instanceof HooktrailError)) {
     text += `${terminalSafe(error.stack ?? '')}\n`;
   }
   await stderr.write(text).catch(() => undefined);

@@ -1,38 +1,42 @@
-import { Command } from 'commander';
-import type { Action, GlobalFlags, Invoke, Run } from './command.ts';
+import { Command, type Help } from 'commander';
+import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
 import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
-import { ExitCode } from './errors.ts';
+import { ExitCode, UsageError } from './errors.ts';
+import { suggestion } from './settings/nearest.ts';
+import { CONNECTION } from './settings/setting-flags.ts';
 import { createReporter } from './terminal/reporter.ts';
 import { version } from './version.ts';
 
-export interface Outcome {
-  exitCode: ExitCode;
+/** The command line of one run, and how it ended. */
+export interface Program extends CommandTree {
+  readonly exitCode: ExitCode;
 }
 
+/** Longer lines than this are hard to read. */
+const WIDEST_HELP = 120;
+
 /**
- * The commander program for one command line. Every command is there by name and summary; the declaration of the one
- * that `argv` names is loaded, the others stay unread (`everything` loads all, for completions and the manual).
+ * The commander program. Every command is there by its name and summary; its declaration is read when commander, which
+ * is the only one that parses the command line, gets to it.
  */
-export async function buildProgram(
-  argv: readonly string[],
-  context: Context,
-  invoke: Invoke,
-  everything = false,
-): Promise<{ program: Command; outcome: Outcome }> {
-  const outcome: Outcome = { exitCode: ExitCode.done };
-  const program = new Command('hooktrail')
+export function buildProgram(context: Context, invoke: Invoke): Program {
+  const root = new Command('hooktrail')
     .description(
       'Search an event notification service, and find, understand and recover deliveries that failed.',
     )
-    .version(version, '--version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain the command')
     .option('--profile <name>', 'the profile to use [HOOKTRAIL_PROFILE]')
-    .option('--verbose', 'one line a request on standard error, without secrets')
+    .option('--verbose', 'one line per request on standard error, without secrets')
     .option('--debug', 'headers too, without secrets')
     .option('--no-color', 'no colour [NO_COLOR]')
     .option('--quiet', 'no progress and no notices; warnings and errors stay')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
+    .configureHelp({
+      showGlobalOptions: true,
+      subcommandTerm: (command) => command.name(),
+      formatItemList: itemList,
+    })
     .addHelpText(
       'after',
       `
@@ -46,69 +50,115 @@ Examples:
       writeErr: (text) => void context.stderr.write(text).catch(() => undefined),
       // `main` prints errors, in one form whatever their source.
       outputError: () => undefined,
-      getOutHelpWidth: () => (context.stdout.isTerminal ? Math.min(context.stdout.columns, 120) : 100),
+      getOutHelpWidth: () => helpWidth(context),
     })
     .exitOverride();
-  const words = everything ? undefined : wordsOf(argv);
-  const isForHelp = words?.[0] === 'help' || argv.includes('--help') || argv.includes('-h');
-  const action = actionFor(context, invoke, outcome);
-  await grow(program, tree, words, isForHelp, action);
-  const explained = words?.[0] === 'help' ? tree.find(({ name }) => name === words[1]) : undefined;
-  const group = program.commands.find((command) => command.name() === explained?.name);
-  // For `help` to know the names below the one it explains.
-  if (group && explained && 'children' in explained)
-    await grow(group, explained.children, [], isForHelp, action);
-  return { program, outcome };
+  const program = new LazyProgram(root, context, invoke);
+  program.add(root, tree);
+  return program;
 }
 
-async function grow(
-  parent: Command,
-  nodes: readonly (Branch | Leaf)[],
-  words: string[] | undefined,
-  isForHelp: boolean,
-  action: Action,
-) {
-  if (words?.[0] === 'help' && !nodes.some(({ name }) => name === 'help')) {
-    // `events help search`: commander's own help of a group.
-    await grow(parent, nodes, words.slice(1), true, action);
-    return;
+/** Help that is read through a pager goes to a pipe; the terminal is still where standard error goes. */
+function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): number {
+  const terminal = [stdout, stderr].find(({ isTerminal }) => isTerminal);
+  return Math.min(terminal?.columns ?? 80, WIDEST_HELP);
+}
+
+/** Options that many commands share take one line, which names the page that explains them. */
+function itemList(heading: string, items: string[], helper: Help): string[] {
+  const shared: Readonly<Record<string, string>> = {
+    [CONNECTION]: 'Connection: --auth-url --base-url --client-id --vendor (help environment)',
+    'Global Options:': 'Global: --profile --verbose --debug --no-color --quiet (hooktrail --help)',
+  };
+  if (items.length === 0) return [];
+  const line = shared[heading];
+  return line === undefined ? [helper.styleTitle(heading), ...items, ''] : [line, ''];
+}
+
+class LazyProgram implements Program {
+  readonly root: Command;
+  exitCode: ExitCode = ExitCode.done;
+  readonly #nodes = new Map<Command, Branch | Leaf>();
+  readonly #declared = new Set<Command>();
+  readonly #context: Context;
+  readonly #invoke: Invoke;
+
+  constructor(root: Command, context: Context, invoke: Invoke) {
+    this.root = root;
+    this.#context = context;
+    this.#invoke = invoke;
   }
-  const [word, ...rest] = words ?? [];
-  const meant = nodes.find(({ name }) => name === word);
-  // The others are there to be shown by help and suggested for what is none of them.
-  for (const node of meant && !isForHelp ? [meant] : nodes) {
-    const command = parent.command(node.name, node.isDefault ? { isDefault: true } : {});
-    command.description(node.summary);
-    if (node.group) command.helpGroup(node.group);
-    const named = words === undefined || node.name === word;
-    if ('children' in node) {
-      command.helpCommand('help [command]', 'explain a command');
-      // What is below a command that nobody named is neither run nor shown.
-      if (named) await grow(command, node.children, words && rest, isForHelp, action);
-    } else if (named || (node.isDefault && !meant)) {
-      (await node.load()).declare(command, action);
+
+  /** Adds the commands of a group, by name and summary. */
+  add(group: Command, nodes: readonly (Branch | Leaf)[]): void {
+    for (const node of nodes) {
+      const { isDefault = false, isHidden: hidden = false } = node;
+      const command = group.command(node.name, { isDefault, hidden }).description(node.summary);
+      if (node.group) command.helpGroup(node.group);
+      this.#nodes.set(command, node);
     }
+    group
+      .helpCommand(false)
+      .on('command:*', ([word]: [string]) => {
+        throw unknownCommand(word, group, nodes);
+      })
+      .hook('preSubcommand', async (_, command) => {
+        const [word] = group.args;
+        // The command that a group runs where none is named takes no words: one was meant as the name of another.
+        const isImplied = this.#nodes.get(command)?.isDefault && word !== command.name();
+        if (isImplied && word !== undefined && !word.startsWith('-'))
+          throw unknownCommand(word, group, nodes);
+        await this.declare(command);
+      });
   }
-}
 
-/** The words of the command line that can name a command: no options, not the value of the one global that takes one. */
-function wordsOf(argv: readonly string[]): string[] {
-  const words: string[] = [];
-  for (let index = 0; index < argv.length; index++) {
-    const argument = argv[index] as string;
-    if (argument === '--profile') index++;
-    else if (!argument.startsWith('-')) words.push(argument);
-  }
-  return words;
-}
+  readonly declare = async (command: Command): Promise<void> => {
+    const node = this.#nodes.get(command);
+    if (!node || this.#declared.has(command)) return;
+    this.#declared.add(command);
+    if ('children' in node) this.add(command, node.children);
+    else (await node.load()).declare(command, this.#action);
+  };
 
-function actionFor(context: Context, invoke: Invoke, outcome: Outcome): Action {
-  return <Flags>(run: Run<Flags>) =>
+  readonly #action: Action =
+    <Flags>(run: Run<Flags>) =>
     async (...parsed: unknown[]) => {
       const command = parsed.at(-1) as Command;
       const flags = command.optsWithGlobals() as Flags & GlobalFlags;
+      const context = this.#context;
       const reporter = await createReporter(context, flags);
-      outcome.exitCode =
-        (await run({ flags, args: command.args, context, reporter, invoke })) ?? ExitCode.done;
+      const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
+      this.exitCode = (await run(call)) ?? ExitCode.done;
     };
+}
+
+function unknownCommand(word: string, group: Command, siblings: readonly (Branch | Leaf)[]): UsageError {
+  const near = suggestion(
+    word,
+    siblings.filter(({ isHidden }) => !isHidden).map(({ name }) => name),
+  );
+  const meant = siblings.find(({ alsoCalled }) => alsoCalled?.includes(word));
+  const paths = meant ? [`${pathOf(group)} ${meant.name}`] : elsewhere(word);
+  return new UsageError(`unknown command '${word}'`, {
+    next:
+      paths.length > 0
+        ? `did you mean ${paths.map((path) => `\`${path}\``).join(' or ')}?`
+        : (near ?? 'run the command with --help to see what it takes'),
+  });
+}
+
+/** Commands of that name in any group, as they are typed. */
+function elsewhere(word: string): string[] {
+  const isMeant = ({ name, alsoCalled }: Branch | Leaf) => name === word || alsoCalled?.includes(word);
+  return tree.flatMap((node) => {
+    const below = 'children' in node ? node.children.filter(isMeant) : [];
+    return [
+      ...(isMeant(node) ? [`hooktrail ${node.name}`] : []),
+      ...below.map(({ name }) => `hooktrail ${node.name} ${name}`),
+    ];
+  });
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { type ExitCode, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
 import { suggestion } from '../settings/nearest.ts';
 
+/** The root's `help`, which knows topics too, and that of each group. */
 export function declare(command: Command, action: Action): void {
-  command
-    .argument('[words...]', 'the words of a command, or a topic')
-    .addHelpText(
+  const group = command.parent as Command;
+  if (group.parent) command.argument('[command]', 'the command to explain');
+  else
+    command.argument('[words...]', 'the words of a command, or a topic').addHelpText(
       'after',
       `
 Topics:
@@ -17,29 +19,30 @@ Examples:
   $ hooktrail help events search
   $ hooktrail help exit-codes
   $ hooktrail help filters`,
-    )
-    .action(action((call) => run(call, command.parent)));
+    );
+  command.action(action((call) => run(call, group)));
 }
 
-async function run(call: Call, program: Command | null): Promise<ExitCode | void> {
-  const { args, context, invoke } = call;
-  const topic = args.length === 1 ? topics.find(({ name }) => name === args[0]) : undefined;
+async function run({ args, context, commands }: Call, group: Command): Promise<void> {
+  const topic = args.length === 1 && !group.parent && topics.find(({ name }) => name === args[0]);
   if (topic) return await context.stdout.write(await topic.text());
-  let group = program;
+  let at = group;
   for (const [index, word] of args.entries()) {
-    const names = group?.commands.map((command) => command.name()) ?? [];
     // What stands behind a whole command is left to that.
-    if (names.length === 0) break;
-    if (!names.includes(word)) throw unknown(args.slice(0, index + 1), names);
-    group = group?.commands.find((command) => command.name() === word) ?? null;
+    if (at.commands.length === 0) break;
+    const child = at.commands.find((command) => command.name() === word);
+    if (!child) throw unknown(args.slice(0, index + 1), at);
+    await commands.declare(child);
+    at = child;
   }
-  return await invoke([...args, '--help'], context);
+  at.outputHelp();
 }
 
-function unknown(words: readonly string[], commands: readonly string[]): UsageError {
-  const isTop = words.length === 1;
-  const names = isTop ? [...commands, ...topics.map(({ name }) => name)] : commands;
-  return new UsageError(`there is no command ${isTop ? 'or topic ' : ''}'${words.join(' ')}'`, {
+function unknown(words: readonly string[], group: Command): UsageError {
+  const isTopic = group.parent === null;
+  const names = group.commands.map((command) => command.name());
+  if (isTopic) names.push(...topics.map(({ name }) => name));
+  return new UsageError(`there is no command ${isTopic ? 'or topic ' : ''}'${words.join(' ')}'`, {
     next: suggestion(words.at(-1) as string, names) ?? 'run `hooktrail --help` to see them all',
   });
 }

@@ -27,14 +27,11 @@ export function addFilterFlags(command: Command): Command {
   const time = (flags: string, description: string) => new Option(flags, description).helpGroup(FILTERS);
   return command
     .addOption(
-      time(
-        '--after <time>',
-        'created later than this, also --since: 2026-11-01, 2026-11-01T08:30:00Z, 2h, 7d, today',
-      ),
+      time('--since <time>', 'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 2h, 7d, today'),
     )
-    .addOption(time('--since <time>', 'the same as --after').hideHelp())
-    .addOption(time('--before <time>', 'created earlier than this, also --until'))
-    .addOption(time('--until <time>', 'the same as --before').hideHelp())
+    .addOption(time('--after <time>', 'the same as --since').hideHelp())
+    .addOption(time('--until <time>', 'created earlier than this'))
+    .addOption(time('--before <time>', 'the same as --until').hideHelp())
     .addOption(repeated('--subscription <guid>', 'of this subscription'))
     .addOption(repeated('--id <guid>', 'with this event id'))
     .addOption(repeated('--status <status>', 'with this publish status: SUCCESS or FAILED'))

@@ -23,9 +23,12 @@ export function addServiceFlags(command: Command): Command {
   return add(command, ['baseUrl', 'vendor']);
 }
 
+/** The heading of the flags below, which help shows in one line. */
+export const CONNECTION = 'Connection:';
+
 /** Flags that override, for one call, where a stored sign-in is looked up and which service is asked. */
 export function addConnectionFlags(command: Command): Command {
-  return add(command, ['authUrl', 'baseUrl', 'clientId', 'vendor'], 'Connection (overrides the profile):');
+  return add(command, ['authUrl', 'baseUrl', 'clientId', 'vendor'], CONNECTION);
 }
 
 function add(command: Command, names: readonly SettingName[], group?: string): Command {

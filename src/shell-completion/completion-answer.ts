@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { buildProgram } from '../program.ts';
-import { expectedAt, FILL } from './completion-line.ts';
+import { type Candidate, expectedAt, FILL } from './completion-line.ts';
 import { type StartAgain, valuesOf } from './completion-values.ts';
 
 /**
@@ -30,20 +30,25 @@ async function candidatesFor(
   context: Context,
   startAgain: StartAgain,
 ): Promise<string> {
-  const { program } = await buildProgram(words.slice(0, -1), context, async () => 0);
-  const expected = expectedAt(program, words);
-  if ('words' in expected) return lines('words', expected.words);
+  const expected = await expectedAt(
+    buildProgram(context, async () => 0),
+    words,
+  );
+  if ('words' in expected) return lines(expected.words, expected.typed);
   const { kind, prefix, line } = expected;
   if (kind === 'files' || kind === 'directories') return `${kind}\n`;
   const values = await valuesOf(kind, line.profile, context, startAgain);
   return lines(
-    'words',
     values.map(({ word, meaning }) => ({ word: prefix + word, meaning })),
+    line.typed,
   );
 }
 
-function lines(directive: string, candidates: readonly { word: string; meaning: string }[]): string {
-  return [directive, ...candidates.map(({ word, meaning }) => `${word}\t${meaning.replaceAll(/\s+/g, ' ')}`)]
-    .map((line) => `${line}\n`)
-    .join('');
+/** Those that begin with what is typed, in any case of letters. */
+function lines(candidates: readonly Candidate[], typed: string): string {
+  const begins = ({ word }: Candidate) => word.toLowerCase().startsWith(typed.toLowerCase());
+  const texts = candidates
+    .filter(begins)
+    .map(({ word, meaning }) => `${word}\t${meaning.replaceAll(/\s+/g, ' ')}`);
+  return ['words', ...texts].map((line) => `${line}\n`).join('');
 }

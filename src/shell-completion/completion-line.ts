@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import type { Program } from '../program.ts';
 import { type Kind, kindOfArgument, kindOfOption } from './completion-values.ts';
 
 /** A command line as far as it is typed. */
@@ -11,8 +12,10 @@ export interface Line {
   readonly options: readonly Option[];
   /** The long names that were given. */
   readonly seen: ReadonlySet<string>;
-  /** The option whose value comes next. */
+  /** The option whose value is being typed. */
   readonly option: Option | undefined;
+  /** What stands before that value in the same word, such as `--output=`. */
+  readonly prefix: string;
   /** How many arguments stand before. */
   readonly position: number;
   /** Whether `--` was typed. */
@@ -23,48 +26,55 @@ export interface Line {
   readonly profile: string | undefined;
 }
 
-/** Reads a line the way commander would, without judging it. */
-export function readLine(program: Command, words: readonly string[]): Line {
+/** Stands in the line for the word that is being typed: where commander puts it tells what that word would be. */
+const CURSOR = '\0cursor';
+
+/** Has commander read a line, level by level as it dispatches commands, but without judging any value. */
+async function readLine({ root, declare }: Program, words: readonly string[]): Promise<Line> {
   const all = joinedAtEquals(words);
+  const typed = all.at(-1) ?? '';
+  const before = all.slice(0, -1);
+  const inline = /^--[^=]+=/.exec(typed)?.[0] ?? '';
   const seen = new Set<string>();
-  let command = program;
   let option: Option | undefined;
-  let position = 0;
-  let onlyArguments = false;
   let profile: string | undefined;
-  for (const word of all.slice(0, -1)) {
-    if (option) {
-      if (option.long === '--profile') profile = word;
-      option = undefined;
-    } else if (word === '--' && !onlyArguments) {
-      onlyArguments = true;
-    } else if (word.startsWith('-') && !onlyArguments) {
-      const [name = '', value] = word.split('=', 2);
-      const found = optionsFor(command).find(({ short, long }) => name === short || name === long);
-      if (found?.long) seen.add(found.long);
-      if (found?.long === '--profile') profile = value;
-      if (found && value === undefined && (found.required || found.optional)) option = found;
-    } else {
-      const child = position === 0 ? command.commands.find((one) => one.name() === word) : undefined;
-      if (child) command = child;
-      else position++;
+  let command = root;
+  let operands: string[] = [];
+  let unknown = [...before, inline + CURSOR];
+  for (;;) {
+    await declare(command);
+    for (const one of command.options) {
+      delete one.parseArg;
+      command.on(`option:${one.name()}`, (value: string | undefined) => {
+        if (value === CURSOR) option = one;
+        else if (one.long) seen.add(one.long);
+        if (one.long === '--profile' && value !== CURSOR) profile = value;
+      });
     }
+    const parsed = command.parseOptions(unknown);
+    operands = [...operands, ...parsed.operands];
+    unknown = parsed.unknown;
+    const child = command.commands.find((one) => one.name() === operands[0]);
+    if (!child) break;
+    command = child;
+    operands = operands.slice(1);
   }
-  const options = optionsFor(command);
+  const position = operands.indexOf(CURSOR);
   return {
     command,
     path: pathOf(command),
-    options,
+    options: optionsFor(command),
     seen,
     option,
-    position,
-    onlyArguments,
-    typed: all.at(-1) ?? '',
+    prefix: option ? inline : '',
+    position: position === -1 ? operands.length : position,
+    onlyArguments: before.includes('--'),
+    typed,
     profile,
   };
 }
 
-/** bash hands `--output=json` over as three words, and `--output=` as two. */
+/** bash passes `--output=json` as three words, and `--output=` as two. */
 function joinedAtEquals(words: readonly string[]): string[] {
   const joined: string[] = [];
   for (const [index, word] of words.entries()) {
@@ -81,7 +91,7 @@ function joinedAtEquals(words: readonly string[]): string[] {
 function optionsFor(command: Command): Option[] {
   const options: Option[] = [];
   for (let at: Command | null = command; at; at = at.parent) {
-    // The version is printed for the whole program alone.
+    // Only the whole program has a version.
     options.push(...at.options.filter(({ long }) => at === command || long !== '--version'));
   }
   const help = command
@@ -105,23 +115,19 @@ export interface Candidate {
 
 /** What may stand at the end of a command line: words of the tree, or values of a kind. */
 export type Expected =
-  | { readonly words: readonly Candidate[] }
+  | { readonly words: readonly Candidate[]; readonly typed: string }
   | { readonly kind: Kind; readonly prefix: string; readonly line: Line };
 
 /** What may come where `words` end; the last of them is what is typed of it so far. */
-export function expectedAt(program: Command, words: readonly string[]): Expected {
-  const line = readLine(program, words);
-  const { command, typed, option } = line;
-  if (option) return { kind: kindOfOption(option), prefix: '', line };
-  const named = /^(--[^=]+)=/.exec(typed)?.[1];
-  if (named && !line.onlyArguments) {
-    const inline = line.options.find(({ long }) => long === named);
-    return inline ? { kind: kindOfOption(inline), prefix: `${named}=`, line } : { words: [] };
-  }
-  if (typed.startsWith('-') && !line.onlyArguments) return { words: optionsOf(line) };
+export async function expectedAt(program: Program, words: readonly string[]): Promise<Expected> {
+  const line = await readLine(program, words);
+  const { command, typed, option, prefix } = line;
+  if (option) return { kind: kindOfOption(option), prefix, line };
+  if (typed.startsWith('-') && !line.onlyArguments)
+    return { words: typed.includes('=') ? [] : optionsOf(line), typed };
   const subcommands = line.position === 0 ? visibleCommands(command) : [];
   const argument = argumentAt(command, line.position);
-  if (subcommands.length > 0 || !argument) return { words: subcommands };
+  if (subcommands.length > 0 || !argument) return { words: subcommands, typed };
   return { kind: kindOfArgument(line.path, argument), prefix: '', line };
 }
 

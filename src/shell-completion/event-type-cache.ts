@@ -79,7 +79,8 @@ async function cacheFile(profile: string | undefined, context: Surroundings): Pr
 export async function fillEventTypes(profile: string | undefined, context: Context): Promise<void> {
   const flags = profile === undefined ? {} : { profile };
   const reporter = await createReporter(context, { quiet: true });
-  const call = { flags, args: [], context, reporter, invoke: async () => 0 as const };
-  const { page } = await withService(call, (service) => askEventTypes(service, context.clock));
+  const { page } = await withService({ flags, context, reporter }, (service) =>
+    askEventTypes(service, context.clock),
+  );
   await writeEventTypes(profile, context, eventTypeNames(page.items));
 }

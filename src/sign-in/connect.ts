@@ -11,7 +11,7 @@ import { openSession } from './session.ts';
  * Throws `UsageError` where settings are missing, `NotSignedInError` where nothing is stored for them.
  */
 export async function withService<Result>(
-  { flags, context, reporter }: Call<SettingFlags>,
+  { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
   work: (service: Service, settings: Settings<'baseUrl'>) => Promise<Result>,
 ): Promise<Result> {
   const { settings, tokens: source } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);

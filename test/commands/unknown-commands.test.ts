@@ -48,3 +48,34 @@ test.each(['events search', 'config set', 'webhooks listen', 'profiles use'])(
     expect(await help('help', group, name)).toEqual(own);
   },
 );
+
+test.each([
+  [['search'], 'search', '`hooktrail events search`'],
+  [['search', '--failed'], 'search', '`hooktrail events search`'],
+  [['events', 'list'], 'list', '`hooktrail events search`'],
+  [['events', 'login'], 'login', '`hooktrail login`'],
+  [['listen'], 'listen', '`hooktrail webhooks listen`'],
+  [['evnts'], 'evnts', 'events'],
+])('%j says what to type', async (words, unknown, meant) => {
+  await using home = await createHome();
+  expect(await run(words, { env: home.env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: unknown command '${unknown}'\nnext: did you mean ${meant}?\n`,
+  });
+});
+
+test('without a command the program shows its help', async () => {
+  await using home = await createHome();
+  const bare = await run([], { env: home.env });
+  expect(bare).toEqual(await run(['--help'], { env: home.env }));
+  expect(bare).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: hooktrail /) });
+});
+
+test('the version is told however it is asked for', async () => {
+  await using home = await createHome();
+  const told = await run(['--version'], { env: home.env });
+  expect(told).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
+  expect(await run(['-V'], { env: home.env })).toEqual(told);
+  expect(await run(['version'], { env: home.env })).toEqual(told);
+});

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeAll } from '../../build/manual-page.ts';
+import { buildProgram, type Program } from '../../src/program.ts';
 import { expectedAt } from '../../src/shell-completion/completion-line.ts';
 import { argumentKinds, optionKinds } from '../../src/shell-completion/completion-values.ts';
+import { createContext } from '../support/context.ts';
 
-let program: Command;
+let program: Program;
 let leaves: Command[];
 beforeAll(async () => {
   const all = await describeAll();
@@ -14,26 +16,31 @@ beforeAll(async () => {
 
 const pathOf = (command: Command): string[] =>
   command.parent ? [...pathOf(command.parent), command.name()] : [];
-const wordsAt = (...words: string[]) => {
-  const expected = expectedAt(program, words);
+const wordsAt = async (...words: string[]) => {
+  const expected = await expectedAt(
+    buildProgram(createContext(), async () => 0),
+    words,
+  );
   if (!('words' in expected)) throw new Error(`values of ${JSON.stringify(expected.kind)}`);
   return expected.words.map(({ word }) => word);
 };
 
 describe('completion and the command tree', () => {
-  test('every command and every option of it is offered', () => {
+  test('every command and every option of it is offered', async () => {
     for (const leaf of leaves) {
       const path = pathOf(leaf);
       for (const [depth, word] of path.entries()) {
-        expect(wordsAt(...path.slice(0, depth), word.slice(0, 1))).toContain(word);
+        expect(await wordsAt(...path.slice(0, depth), word.slice(0, 1))).toContain(word);
       }
       const own = leaf.options.filter(({ hidden }) => !hidden).map(({ long }) => long);
-      expect(wordsAt(...path, '--')).toEqual(expect.arrayContaining([...own, '--profile', '--help']));
+      expect(await wordsAt(...path, '--')).toEqual(expect.arrayContaining([...own, '--profile', '--help']));
     }
   });
 
   test('every option and argument whose values are known is in the tree', () => {
-    const options = new Set([program, ...leaves].flatMap(({ options }) => options.map(({ long }) => long)));
+    const options = new Set(
+      [program.root, ...leaves].flatMap(({ options }) => options.map(({ long }) => long)),
+    );
     expect(Object.keys(optionKinds).filter((long) => !options.has(long))).toEqual([]);
     const places = leaves.flatMap((leaf) =>
       leaf.registeredArguments.map((argument) => [...pathOf(leaf), argument.name()].join(' ')),
@@ -41,13 +48,25 @@ describe('completion and the command tree', () => {
     expect(Object.keys(argumentKinds).filter((place) => !places.includes(place))).toEqual([]);
   });
 
-  test('an option that was given is offered again only where it may be repeated', () => {
-    expect(wordsAt('events', 'search', '--limit', '3', '--')).not.toContain('--limit');
-    expect(wordsAt('events', 'search', '--type', 'a', '--')).toContain('--type');
+  test('an option that was given is offered again only where it may be repeated', async () => {
+    expect(await wordsAt('events', 'search', '--limit', '3', '--')).not.toContain('--limit');
+    expect(await wordsAt('events', 'search', '--type', 'a', '--')).toContain('--type');
   });
 
-  test('nothing is offered for a value that can be anything, nor behind -- for an option', () => {
-    expect(expectedAt(program, ['events', 'search', '--limit', ''])).toMatchObject({ kind: 'anything' });
-    expect(expectedAt(program, ['api', '--', '--'])).toMatchObject({ kind: 'anything' });
+  test('nothing is offered for a value that can be anything, nor behind -- for an option', async () => {
+    expect(
+      await expectedAt(
+        buildProgram(createContext(), async () => 0),
+        ['events', 'search', '--limit', ''],
+      ),
+    ).toMatchObject({
+      kind: 'anything',
+    });
+    expect(
+      await expectedAt(
+        buildProgram(createContext(), async () => 0),
+        ['api', '--', '--'],
+      ),
+    ).toMatchObject({ kind: 'anything' });
   });
 });

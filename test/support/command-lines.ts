@@ -17,8 +17,8 @@ export function callsIn(script: string): string[][] {
 export async function commandFor(words: readonly string[]): Promise<string> {
   const { program } = await describeAll();
   const taken: string[] = [];
-  for (const leaf of leavesOf(program)) leaf.action(() => void taken.push(pathOf(leaf)));
-  await program.parseAsync(words, { from: 'user' }).catch((error) => {
+  for (const leaf of leavesOf(program.root)) leaf.action(() => void taken.push(pathOf(leaf)));
+  await program.root.parseAsync(words, { from: 'user' }).catch((error) => {
     throw new Error(`hooktrail ${words.join(' ')}: ${error.message}`);
   });
   return taken.join(' and ');

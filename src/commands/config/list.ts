@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { type Action, type Call, standsForGroup } from '../../command.ts';
+import type { Action, Call } from '../../command.ts';
 
 interface Flags {
   readonly json?: true;
 }
 
 export function declare(command: Command, action: Action): void {
-  standsForGroup(command)
+  command
     .option('--json', 'print the settings as a JSON object')
     .addHelpText(
       'after',
