@@ -12,7 +12,7 @@ export async function start(): Promise<void> {
   enableCompileCache(system.argv, system.context);
   if (isForCompletion(system.argv)) {
     const { answer } = await import('./shell-completion/completion-answer.ts');
-    await answer(system.argv, system.context, system.startAgain);
+    await answer(system.argv, system.context);
     return;
   }
   system.exitWith(await main(system.argv, system.context));

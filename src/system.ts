@@ -9,8 +9,6 @@ export interface System {
   readonly argv: readonly string[];
   readonly context: Context;
   exitWith(code: ExitCode): void;
-  /** Starts the program once more in the background, without streams; nobody waits for it. */
-  startAgain(argv: readonly string[]): Promise<void>;
 }
 
 const SECRETS = [
@@ -62,17 +60,6 @@ export function createSystem(): System {
     },
     exitWith(code) {
       process.exitCode = code;
-    },
-    async startAgain(argv) {
-      const { spawn } = await import('node:child_process');
-      const args = [process.argv[1] as string, ...argv];
-      const child = spawn(process.execPath, args, {
-        detached: true,
-        stdio: 'ignore',
-        windowsHide: true,
-        env: environment,
-      });
-      child.on('error', () => undefined).unref();
     },
   };
 }

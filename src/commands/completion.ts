@@ -15,7 +15,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Completes commands, options, values that are one of a few, profiles, and event
-types as the service listed them last. The scripts ask hooktrail itself what may
+types as event-types or events stats listed them last; the Tab
+key asks no server and no keychain. The scripts ask hooktrail itself what may
 come next, so they never need to be renewed.
 
 Examples:

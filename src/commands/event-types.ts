@@ -26,12 +26,15 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'event-types');
   const { withService } = await import('../sign-in/connect.ts');
-  await withService(call, async (service) => {
-    const { fetchEventTypes } = await import('../events/event-types.ts');
+  await withService(call, async (service, settings) => {
+    const { askEventTypes, matchingItems } = await import('../events/event-types.ts');
+    const { keepEventTypes } = await import('../events/event-type-cache.ts');
     const { createItemWriter } = await import('../output/create-item-writer.ts');
     const writer = await createItemWriter(format, context, reporter);
     try {
-      const items = await fetchEventTypes(service, context.clock, flags.match);
+      const { items: all } = (await askEventTypes(service, context.clock)).page;
+      await keepEventTypes(all, settings, context);
+      const items = flags.match === undefined ? all : matchingItems(all, flags.match);
       if (items.count > 0) await writer.write(items);
     } catch (error) {
       await writer.abort();

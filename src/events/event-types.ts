@@ -8,19 +8,15 @@ import { valueText } from '../items/value-text.ts';
 import { endpoint } from './event-query.ts';
 import { type Answer, pageFetcher } from './fetch-page.ts';
 
-/** The event types on offer, or those of them in which a value holds `match`, in any case (service description, part 4). */
-export async function fetchEventTypes(service: Service, clock: Clock, match?: string): Promise<ItemPage> {
-  const { page } = await askEventTypes(service, clock);
-  return match === undefined ? page.items : matching(page.items, match.toLowerCase());
-}
-
 /** The event types on offer, and the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<Answer> {
   const fetchPage = pageFetcher(service, clock, undefined, 'the event types cannot be listed');
   return fetchPage(endpoint(service.baseUrl, 'event-types'));
 }
 
-function matching({ bytes, spans, count }: ItemPage, text: string): ItemPage {
+/** Those items in which a value holds `match`, in any case. */
+export function matchingItems({ bytes, spans, count }: ItemPage, match: string): ItemPage {
+  const text = match.toLowerCase();
   const kept: number[] = [];
   for (let index = 0; index < count; index++) {
     const [start, end] = [spans[index * 2] as number, spans[index * 2 + 1] as number];

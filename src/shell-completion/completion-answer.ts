@@ -1,35 +1,21 @@
 import type { Context } from '../context.ts';
 import { buildProgram } from '../program.ts';
-import { type Candidate, expectedAt, FILL } from './completion-line.ts';
-import { type StartAgain, valuesOf } from './completion-values.ts';
+import { type Candidate, expectedAt } from './completion-line.ts';
+import { valuesOf } from './completion-values.ts';
 
 /**
  * Answers a completion script: on the first line `files`, `directories` or `words`, then a word a line, a tab and what
  * it means. `argv` are the words of the line up to the cursor. Never fails: a shell has nowhere to show an error.
  */
-export async function answer(
-  argv: readonly string[],
-  context: Context,
-  startAgain: StartAgain,
-): Promise<void> {
-  const [task, ...words] = argv;
+export async function answer([, ...words]: readonly string[], context: Context): Promise<void> {
   try {
-    if (task === FILL) {
-      const { fillEventTypes } = await import('./event-type-cache.ts');
-      await fillEventTypes(words[0], context);
-    } else {
-      await context.stdout.write(await candidatesFor(words, context, startAgain));
-    }
+    await context.stdout.write(await candidatesFor(words, context));
   } catch {
     // What the user types next will tell.
   }
 }
 
-async function candidatesFor(
-  words: readonly string[],
-  context: Context,
-  startAgain: StartAgain,
-): Promise<string> {
+async function candidatesFor(words: readonly string[], context: Context): Promise<string> {
   const expected = await expectedAt(
     buildProgram(context, async () => 0),
     words,
@@ -37,7 +23,7 @@ async function candidatesFor(
   if ('words' in expected) return lines(expected.words, expected.typed);
   const { kind, prefix, line } = expected;
   if (kind === 'files' || kind === 'directories') return `${kind}\n`;
-  const values = await valuesOf(kind, line.profile, context, startAgain);
+  const values = await valuesOf(kind, line.profile, context);
   return lines(
     values.map(({ word, meaning }) => ({ word: prefix + word, meaning })),
     line.typed,

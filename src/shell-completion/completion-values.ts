@@ -2,21 +2,17 @@ import type { Argument, Option } from 'commander';
 import { tree } from '../command-tree.ts';
 import { shells } from '../commands/completion.ts';
 import type { Context } from '../context.ts';
+import { keptEventTypes } from '../events/event-type-cache.ts';
 import { topics } from '../help/topics.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { settingNames } from '../settings/setting-names.ts';
-import { type Candidate, FILL } from './completion-line.ts';
-import { readEventTypes, writeEventTypes } from './event-type-cache.ts';
-
-/** Starts the program once more, on its own, with these words. */
-export type StartAgain = (argv: readonly string[]) => Promise<void>;
+import type { Candidate } from './completion-line.ts';
 
 /** The values of a kind, as far as they are known without asking anybody. */
 export async function valuesOf(
   kind: Kind,
   profile: string | undefined,
   context: Context,
-  startAgain: StartAgain,
 ): Promise<Candidate[]> {
   if (typeof kind === 'object') return kind.words.map((word) => ({ word, meaning: '' }));
   switch (kind) {
@@ -30,24 +26,10 @@ export async function valuesOf(
         ...topics.map(({ name, summary }) => ({ word: name, meaning: summary })),
       ];
     case 'event-types':
-      return await eventTypes(profile, context, startAgain);
+      return (await keptEventTypes(profile, context)).map((word) => ({ word, meaning: '' }));
     default:
       return [];
   }
-}
-
-/** What the cache holds, at once; where it is old, another process asks for the next time. */
-async function eventTypes(
-  profile: string | undefined,
-  context: Context,
-  startAgain: StartAgain,
-): Promise<Candidate[]> {
-  const { names, isStale } = await readEventTypes(profile, context);
-  if (isStale) {
-    await writeEventTypes(profile, context);
-    await startAgain([FILL, ...(profile === undefined ? [] : [profile])]);
-  }
-  return names.map((word) => ({ word, meaning: '' }));
 }
 
 /** What a value is: one of a few words, a name that only this machine or the service knows, a file, or anything. */

@@ -55,13 +55,15 @@ async function gather(call: Call<Flags>): Promise<Stats> {
   const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
   const { buckets, concurrency } = statsOptions(flags);
-  return withService(call, async (service) => {
+  return withService(call, async (service, settings) => {
     const { statsWindow } = await import('../../events/statistics-window.ts');
     const { gatherStats } = await import('../../events/statistics.ts');
     const { countQueries } = await import('../../events/statistics.ts');
     const { askEventTypes } = await import('../../events/event-types.ts');
     const { eventTypeNames } = await import('../../events/event-types.ts');
+    const { keepEventTypes } = await import('../../events/event-type-cache.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);
+    await keepEventTypes(page.items, settings, context);
     const window = statsWindow(flags, serviceTime ?? context.clock.now());
     const types = flags.type ? null : eventTypeNames(page.items);
     const count = countQueries(service, concurrency, context, reporter);
