@@ -2,7 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import type { Random } from './random.ts';
 
 /** Which requests a fault is for; `service` is either operation of the event service. */
-export type FaultTarget = 'authorize' | 'token' | 'event-types' | 'events' | 'service';
+export type FaultTarget =
+  | 'authorize'
+  | 'token'
+  | 'device'
+  | 'revocation'
+  | 'metadata'
+  | 'event-types'
+  | 'events'
+  | 'service';
 
 export interface Answer {
   status: number;

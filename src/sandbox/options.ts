@@ -87,6 +87,14 @@ export interface Behaviour {
   tokenLifetimeSeconds: number;
   /** `iss` on the redirect: left as it is (undefined), left out (null), or replaced. */
   redirectIssuer: string | null | undefined;
+  /** Whether the provider offers device sign-in (RFC 8628). */
+  deviceSignIn: boolean;
+  /** Seconds between a device's questions whether its sign-in was approved. */
+  devicePollSeconds: number;
+  /** Whether the provider offers revocation (RFC 7009). */
+  revocation: boolean;
+  /** The provider's metadata (RFC 8414): as it is, none (404), or what a function makes of it. */
+  metadata: 'whole' | 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
   /** Whether token answers carry a refresh token. */
   refreshTokens: boolean;
   /** Characters of padding in each access token. */

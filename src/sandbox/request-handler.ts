@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drawFault, type FaultQueue, type FaultTarget } from './faults.ts';
 import { applyFault } from './faulty-answer.ts';
+import { paths } from './identity/provider-configuration.ts';
 import type { Behaviour, SandboxSettings } from './options.ts';
 import type { Random } from './random.ts';
 import type { RequestLog } from './request-log.ts';
@@ -27,8 +28,11 @@ export function createRequestHandler(parts: RequestHandlerParts) {
   const identityPath = new URL(parts.settings.authUrl).pathname;
   const servicePath = new URL(parts.settings.baseUrl).pathname;
   const targets: Readonly<Record<string, readonly FaultTarget[]>> = {
-    [`${identityPath}/connect/authorize`]: ['authorize'],
-    [`${identityPath}/connect/token`]: ['token'],
+    [`${identityPath}${paths.authorization}`]: ['authorize'],
+    [`${identityPath}${paths.token}`]: ['token'],
+    [`${identityPath}${paths.deviceAuthorization}`]: ['device'],
+    [`${identityPath}${paths.revocation}`]: ['revocation'],
+    [`${identityPath}${paths.metadata}`]: ['metadata'],
     [`${servicePath}/event-types`]: ['event-types', 'service'],
     [`${servicePath}/integrator-events`]: ['events', 'service'],
   };

@@ -122,6 +122,10 @@ function behaviourFor(options: SandboxOptions): Behaviour {
     autoApprove: options.autoApprove ?? false,
     tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 1800,
     redirectIssuer: undefined,
+    deviceSignIn: true,
+    devicePollSeconds: 5,
+    revocation: true,
+    metadata: 'whole',
     refreshTokens: true,
     accessTokenPadding: 0,
   };

@@ -22,7 +22,13 @@ export class IdentityMemory {
 
   adapter(kind: string): Adapter {
     const key = (id: string) => `${kind}:${id}`;
-    const find = async (id: string) => this.#get(key(id));
+    const find = async (id: string) => {
+      const entry = this.#entries.get(key(id));
+      // Of a device code the library tells that it expired (RFC 8628 section 3.5), by the machine's clock unless told so.
+      if (kind === 'DeviceCode' && entry && entry.expires <= this.#clock())
+        return { ...entry.payload, exp: 1 };
+      return this.#get(key(id));
+    };
     return {
       find,
       upsert: async (id, payload, expiresIn) => {
@@ -39,7 +45,7 @@ export class IdentityMemory {
         this.#entries.delete(key(id));
       },
       findByUid: async (uid) => this.#first(kind, (payload) => payload.uid === uid),
-      findByUserCode: async () => undefined,
+      findByUserCode: async (code) => this.#first(kind, (payload) => payload.userCode === code),
       revokeByGrantId: async (grantId) => this.#remove(kind, (payload) => payload.grantId === grantId),
     };
   }

@@ -6,8 +6,8 @@ import type { RequestLog } from '../request-log.ts';
 import { splitTarget } from '../service/event-service.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { IdentityMemory } from './identity-memory.ts';
-import { configuration } from './provider-configuration.ts';
-import { createSignIn } from './sign-in.ts';
+import { configuration, paths } from './provider-configuration.ts';
+import { createDeviceApproval, createSignIn } from './sign-in.ts';
 
 export interface IdentityProvider {
   readonly tokens: AccessTokens;
@@ -16,7 +16,7 @@ export interface IdentityProvider {
   revokeGrants(): void;
 }
 
-/** The two endpoints of the identity provider (service description, parts 4 and 5) by a certified library. */
+/** The endpoints of the identity provider (service description, parts 4 and 5) by a certified library. */
 export async function createIdentityProvider(
   settings: SandboxSettings,
   behaviour: Behaviour,
@@ -52,6 +52,16 @@ export async function createIdentityProvider(
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: { error?: string }) => note(ctx, error.error));
 
+  provider.on('device_authorization.success', (ctx: KoaContextWithOIDC, body: Record<string, unknown>) => {
+    body['interval'] = behaviour.devicePollSeconds;
+    const code = ctx.oidc.entities.DeviceCode;
+    if (behaviour.autoApprove && code) void approval.approve(code);
+  });
+  provider.use(async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
+    await next();
+    if (ctx.oidc?.route === 'discovery') ctx.body = metadata(ctx.body as Record<string, unknown>, behaviour);
+  });
+
   function note(ctx: KoaContextWithOIDC, error?: string): void {
     const record = log.of(ctx.req);
     if (!record) return;
@@ -62,6 +72,7 @@ export async function createIdentityProvider(
 
   const callback = provider.callback();
   const signIn = createSignIn(provider, behaviour, settings.baseUrl);
+  const approval = createDeviceApproval(provider, settings.baseUrl);
   const mount = new URL(settings.issuer).pathname;
 
   return {
@@ -76,13 +87,31 @@ export async function createIdentityProvider(
       const uid = /^\/(?:sign-in|connect\/authorize)\/([\w-]+)$/.exec(route)?.[1];
       setCookies(request, behaviour.autoApprove ? uid : undefined);
       if (route.startsWith('/sign-in/')) return signIn(request, response);
-      const target = route === '/connect/authorize' ? withConsent(query) : query;
+      if (isLeftOut(route, behaviour)) {
+        response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
+        response.end('The provider does not offer this.\n');
+        return;
+      }
+      if (route === paths.device) return approval.page(new URLSearchParams(query), response);
+      const target = route === paths.authorization ? withConsent(query) : query;
       const url = route + (target && `?${target}`);
       // The library finds out where it is mounted by comparing the two.
       Object.assign(request, { originalUrl: mount + url, url });
       await callback(request, response);
     },
   };
+}
+
+function isLeftOut(route: string, behaviour: Behaviour): boolean {
+  if (route === paths.deviceAuthorization || route === paths.device) return !behaviour.deviceSignIn;
+  if (route === paths.revocation) return !behaviour.revocation;
+  return route === paths.metadata && behaviour.metadata === 'none';
+}
+
+function metadata(whole: Record<string, unknown>, behaviour: Behaviour): unknown {
+  if (!behaviour.deviceSignIn) delete whole['device_authorization_endpoint'];
+  if (!behaviour.revocation) delete whole['revocation_endpoint'];
+  return typeof behaviour.metadata === 'function' ? behaviour.metadata(whole) : whole;
 }
 
 /**

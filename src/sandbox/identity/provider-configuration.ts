@@ -7,6 +7,17 @@ import { errorPage, pageHeaders } from './sign-in-pages.ts';
 
 const DAY = 86_400;
 
+/** The provider's endpoints, below its issuer. The service description names the first two; the rest are the field's usual ones. */
+export const paths = {
+  authorization: '/connect/authorize',
+  token: '/connect/token',
+  deviceAuthorization: '/connect/deviceauthorization',
+  /** Where a person enters the code that a device shows. */
+  device: '/device',
+  revocation: '/connect/revocation',
+  metadata: '/.well-known/openid-configuration',
+} as const;
+
 interface Parts {
   readonly settings: SandboxSettings;
   readonly behaviour: Behaviour;
@@ -52,18 +63,24 @@ export function configuration({
         // A native application's loopback redirect URIs match with any port (RFC 8252 section 7.3).
         application_type: 'native',
         redirect_uris: redirectUris(settings.redirectUri),
-        grant_types: ['authorization_code', 'refresh_token'],
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
         response_types: ['code'],
         token_endpoint_auth_method: 'client_secret_post',
       },
     ],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
-    routes: { authorization: '/connect/authorize', token: '/connect/token' },
+    routes: {
+      authorization: paths.authorization,
+      token: paths.token,
+      device_authorization: paths.deviceAuthorization,
+      code_verification: paths.device,
+      revocation: paths.revocation,
+    },
     scopes: ['offline_access'],
     // The service asks for a `grant_type` at the authorization endpoint, where OAuth knows none.
     extraParams: {
       grant_type: (ctx, value) => {
-        if (value !== 'authorization_code')
+        if (value !== 'authorization_code' && ctx.oidc.route === 'authorization')
           throw new ShownError("the parameter grant_type must be 'authorization_code'");
         checkScopes(String(ctx.oidc.params?.['scope'] ?? ''), settings.scope, errors);
       },
@@ -96,6 +113,7 @@ export function configuration({
     ttl: {
       AccessToken: () => behaviour.tokenLifetimeSeconds,
       AuthorizationCode: 60,
+      DeviceCode: 600,
       Grant: 90 * DAY,
       IdToken: 3600,
       Interaction: 3600,
@@ -111,6 +129,12 @@ export function configuration({
     interactions: { url: (_ctx, { uid }) => `${new URL(settings.issuer).pathname}/sign-in/${uid}` },
     features: {
       devInteractions: { enabled: false },
+      // Its pages are ours: see sign-in.ts.
+      deviceFlow: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
       resourceIndicators: {

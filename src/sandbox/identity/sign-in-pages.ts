@@ -49,14 +49,14 @@ ${main}
 }
 
 /**
- * Headers for such a page. Chromium holds a form's redirects to `form-action` too, so `formTarget`, where the form's
- * redirects end, is allowed beside the page's own origin.
+ * Headers for such a page. A form may be sent to the page's own origin (`self`), or also be redirected to a URL:
+ * Chromium holds a form's redirects to `form-action` too.
  */
-export function pageHeaders(formTarget?: string): Record<string, string> {
+export function pageHeaders(formTarget?: 'self' | (string & {})): Record<string, string> {
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${styleHash}'`,
-    `form-action ${formTarget === undefined ? "'none'" : `'self' ${formSource(formTarget)}`}`,
+    `form-action ${formSources(formTarget)}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
@@ -69,10 +69,12 @@ export function pageHeaders(formTarget?: string): Record<string, string> {
   };
 }
 
-/** CSP knows no IPv6 literals (CSP3 section 2.3.1): there the scheme has to do. */
-function formSource(target: string): string {
+function formSources(target: string | undefined): string {
+  if (target === undefined) return "'none'";
+  if (target === 'self') return "'self'";
   const { protocol, hostname, origin } = new URL(target);
-  return hostname.startsWith('[') || origin === 'null' ? protocol : origin;
+  // CSP knows no IPv6 literals (CSP3 section 2.3.1): there the scheme has to do.
+  return `'self' ${hostname.startsWith('[') || origin === 'null' ? protocol : origin}`;
 }
 
 const meanings: Readonly<Record<string, string>> = {
@@ -80,15 +82,24 @@ const meanings: Readonly<Record<string, string>> = {
   offline_access: 'Stay signed in while you are away',
 };
 
-export interface SignInRequest {
-  readonly action: string;
+interface AccessRequest {
   readonly clientId: string;
   readonly scopes: readonly string[];
+}
+
+/** An authorization request, decided by POST to `action`. */
+export interface SignInRequest extends AccessRequest {
+  readonly action: string;
   readonly redirectUri: string;
 }
 
-/** The page on which a person agrees to an authorization request. */
-export function signInPage(request: SignInRequest): string {
+/** A device that shows this code, decided by GET. */
+export interface DeviceRequest extends AccessRequest {
+  readonly userCode: string;
+}
+
+/** The page on which a person agrees that a client gets access. */
+export function signInPage(request: SignInRequest | DeviceRequest): string {
   const scopes = request.scopes.map((scope) => {
     const meaning = meanings[scope];
     const text = meaning
@@ -96,6 +107,13 @@ export function signInPage(request: SignInRequest): string {
       : `<code>${escapeHtml(scope)}</code>`;
     return `<li>${text}</li>`;
   });
+  const isDevice = 'userCode' in request;
+  const form = isDevice
+    ? `<form>\n<input type="hidden" name="user_code" value="${escapeHtml(request.userCode)}">`
+    : `<form method="post" action="${escapeHtml(request.action)}">`;
+  const note = isDevice
+    ? `The device shows the code <code>${escapeHtml(request.userCode)}</code>.`
+    : `You return to <code>${escapeHtml(request.redirectUri)}</code>.`;
   return renderPage(
     'Sign in – sandbox',
     `<h1>Sign in</h1>
@@ -103,7 +121,7 @@ export function signInPage(request: SignInRequest): string {
 <ul>
 ${scopes.join('\n')}
 </ul>
-<form method="post" action="${escapeHtml(request.action)}">
+${form}
 <label for="user">User name</label>
 <input id="user" name="user" value="support@example.com" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200">
 <div class="actions">
@@ -111,8 +129,28 @@ ${scopes.join('\n')}
 <button name="decision" value="cancel" formnovalidate>Cancel</button>
 </div>
 </form>
-<p class="note">A sandbox: any user name works. You return to <code>${escapeHtml(request.redirectUri)}</code>.</p>`,
+<p class="note">A sandbox: any user name works. ${note}</p>`,
   );
+}
+
+/** The page on which a person types the code that a device shows. */
+export function deviceCodePage(): string {
+  return renderPage(
+    'Sign in a device – sandbox',
+    `<h1>Sign in a device</h1>
+<form>
+<label for="code">Code that the device shows</label>
+<input id="code" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20">
+<div class="actions">
+<button class="main">Continue</button>
+</div>
+</form>`,
+  );
+}
+
+/** The page after the decision about a device. */
+export function deviceDonePage(title: string, text: string): string {
+  return renderPage(`${title} – sandbox`, `<h1>${escapeHtml(title)}</h1>\n<p>${escapeHtml(text)}</p>`);
 }
 
 /** The page for an authorization request that cannot be carried out nor sent back. */
