@@ -77,9 +77,12 @@ async function inputBody(file: string, context: Call['context']): Promise<Buffer
 function parseMethod(text: string): string {
   const method = text.toUpperCase();
   if (METHODS.includes(method)) return method;
-  throw new UsageError(`--method: '${text}' is not accepted: ${METHODS.join(', ')}`, {
-    next: suggestion(text, METHODS),
-  });
+  throw new UsageError(
+    `--method: invalid value '${text}': must be ${METHODS.slice(0, -1).join(', ')} or ${METHODS.at(-1)}`,
+    {
+      next: suggestion(text, METHODS),
+    },
+  );
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {
@@ -87,7 +90,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
   for (const line of lines) {
     // A token of RFC 9110 section 5.6.2, and a value without anything that could start another header.
     const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(line);
-    if (!match) throw new UsageError(`--header: '${line}' is not accepted: name: value`);
+    if (!match) throw new UsageError(`--header: invalid value '${line}': must be 'name: value'`);
     const name = (match[1] as string).toLowerCase();
     if (name === 'authorization') {
       throw new UsageError('--header: the Authorization header is set by hooktrail', {

@@ -123,7 +123,7 @@ function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOp
   }
   throw new UsageError(
     token
-      ? '--api-token: the token is not accepted: printable ASCII characters without spaces'
+      ? '--api-token: invalid token: must be printable ASCII characters without spaces'
       : '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
   );
 }

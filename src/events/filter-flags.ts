@@ -104,7 +104,7 @@ function instant(
 function parseStatus(text: string): 'SUCCESS' | 'FAILED' {
   const status = text.toUpperCase();
   if (status === 'SUCCESS' || status === 'FAILED') return status;
-  throw new UsageError(`--status: '${text}' is not accepted: SUCCESS or FAILED`, {
+  throw new UsageError(`--status: invalid value '${text}': must be SUCCESS or FAILED`, {
     next: suggestion(text, ['SUCCESS', 'FAILED']),
   });
 }

@@ -19,9 +19,9 @@ export function proxyFor(protocol: string, environment: Environment): URL | unde
     // http: is taken for loopback hosts alone: another machine would read the secrets, and look for the host at itself.
     return protocol === 'http:' && !isLoopback(proxy) ? undefined : proxy;
   }
-  const shown = text.includes('@') ? 'the value' : `'${text}'`;
+  const shown = text.includes('@') ? '' : ` '${text}'`;
   throw new UsageError(
-    `${name}: ${shown} is not accepted: the address of a proxy, such as http://proxy.example.com:3128`,
+    `${name}: invalid value${shown}: must be the address of a proxy, such as http://proxy.example.com:3128`,
   );
 }
 

@@ -64,7 +64,7 @@ function trimmed(path: string): string {
 }
 
 function wrong(text: string, why: string): UsageError {
-  return new UsageError(`--fields: '${text}' is not accepted: ${why}`, {
+  return new UsageError(`--fields: invalid value '${text}': ${why}`, {
     next: 'name fields as in --fields eventId,payload.customer.id,items.0.sku; write a dot inside a name as \\.',
   });
 }

@@ -82,7 +82,7 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   const format = formats.find((name) => name === text.toLowerCase());
   if (format) return format;
   const accepted = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
-  throw new UsageError(`--output: '${text}' is not accepted: ${accepted}`, {
+  throw new UsageError(`--output: invalid value '${text}': must be ${accepted}`, {
     next: suggestion(text, formats),
   });
 }

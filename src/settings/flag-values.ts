@@ -13,7 +13,7 @@ export function wholeNumber(
       highest === Number.MAX_SAFE_INTEGER
         ? `a whole number of at least ${lowest}`
         : `a whole number from ${lowest} to ${highest}`;
-    throw new UsageError(`${flag}: '${text}' is not accepted: ${accepted}`);
+    throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
   };
 }
 
@@ -22,7 +22,7 @@ export function share(flag: string): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
-    throw new UsageError(`${flag}: '${text}' is not accepted: a share from 0 to 1, such as 0.05`);
+    throw new UsageError(`${flag}: invalid value '${text}': must be a share from 0 to 1, such as 0.05`);
   };
 }
 
@@ -46,9 +46,10 @@ export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): 
     const match = /^(\d{1,9})(ms|[smhdw])$/.exec(text);
     const value = match ? Number(match[1]) * (UNITS[match[2] as string] as number) : Number.NaN;
     if (value >= lowest && value <= highest) return value;
-    const to = highest === LONGEST_WAIT ? ' to 24d' : ' on';
+    const range =
+      highest === LONGEST_WAIT ? `from ${durationText(lowest)} to 24d` : `at least ${durationText(lowest)}`;
     throw new UsageError(
-      `${flag}: '${text}' is not accepted: a length of time such as 15s, 2m or 1h, from ${durationText(lowest)}${to}`,
+      `${flag}: invalid value '${text}': must be a length of time such as 15s, 2m or 1h, ${range}`,
     );
   };
 }

@@ -36,7 +36,7 @@ export function parseSetting<Name extends SettingName>(
 ): SettingValues[Name];
 export function parseSetting(name: SettingName, text: string, source: string): SettingValues[SettingName] {
   const refuse = (accepted: string, next?: string): never => {
-    throw new UsageError(`${source}: '${text}' is not accepted: ${accepted}`, { next });
+    throw new UsageError(`${source}: invalid value '${text}': must be ${accepted}`, { next });
   };
   switch (name) {
     case 'authUrl':
@@ -48,7 +48,7 @@ export function parseSetting(name: SettingName, text: string, source: string): S
       // A token of RFC 6838 section 4.2, as the media type's vendor tree takes it.
       return /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text)
         ? text
-        : refuse('letters, digits and ! # $ & ^ _ . - only');
+        : refuse('made of letters, digits and ! # $ & ^ _ . -');
     case 'store':
       if (text === 'keychain' || text === 'file') return text;
       return refuse('keychain or file', suggestion(text, ['keychain', 'file']));
@@ -107,7 +107,7 @@ export function secureUrl(
   if (!URL.canParse(text)) return refuse(accepted);
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
-    return refuse('an https: URL (http: for loopback hosts alone)');
+    return refuse('an https: URL (http: only for loopback hosts)');
   if (url.username || url.password) return refuse('a URL without user name and password');
   return url;
 }

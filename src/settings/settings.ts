@@ -104,7 +104,7 @@ export function chooseProfile(
 export function checkProfileName(name: string, source: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
   throw new UsageError(
-    `${source}: '${name}' is not accepted: up to 64 letters, digits, '.', '_' and '-', a letter or digit first`,
+    `${source}: invalid value '${name}': must be up to 64 letters, digits, '.', '_' and '-', a letter or digit first`,
   );
 }
 

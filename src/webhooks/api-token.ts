@@ -109,7 +109,5 @@ function fileOf({ profile }: TokenPlace, context: Context): string {
 /** A header value (RFC 9110 section 5.5) without white space at its ends. */
 function checked(token: string, source: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
-  throw new UsageError(
-    `${source}: the token is not accepted: printable ASCII characters, no space at its ends`,
-  );
+  throw new UsageError(`${source}: invalid token: must be printable ASCII characters, no space at its ends`);
 }

@@ -7,7 +7,7 @@ import { secureUrl } from '../settings/setting-values.ts';
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
     const refuse = (accepted: string): never => {
-      throw new UsageError(`${flag}: '${text}' is not accepted: ${accepted}`);
+      throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
     };
     const url = secureUrl(text, 'a URL such as http://127.0.0.1:3000/hooks', refuse);
     if (url.hash) return refuse('a URL without fragment');
@@ -36,7 +36,7 @@ export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT }: ForwardFl
 /** A parser for the flag that names a journal. */
 export function journalFlag(text: string): string {
   if (text !== '') return text;
-  throw new UsageError("--journal: '' is not accepted: the name of a file");
+  throw new UsageError("--journal: invalid value '': must be the name of a file");
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
@@ -48,6 +48,6 @@ export function byteSize(flag: string): (text: string) => number {
     const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?b)?$/i.exec(text) ?? [];
     const size = Number(digits) * (UNITS[unit.toLowerCase()] as number);
     if (digits !== undefined && size >= 1 && size <= LARGEST) return size;
-    throw new UsageError(`${flag}: '${text}' is not accepted: a size such as 512kb or 10mb, up to 1gb`);
+    throw new UsageError(`${flag}: invalid value '${text}': must be a size such as 512kb or 10mb, up to 1gb`);
   };
 }

@@ -47,12 +47,12 @@ describe('a request to any path', () => {
   test.each([
     [
       ['--method', 'gett'],
-      "--method: 'gett' is not accepted: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+      "--method: invalid value 'gett': must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
       'GET',
     ],
     [
       ['-X', 'PSOT'],
-      "--method: 'PSOT' is not accepted: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+      "--method: invalid value 'PSOT': must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
       'POST',
     ],
   ])('suggests the method that %j meant', async (flags, message, meant) => {

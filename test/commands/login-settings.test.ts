@@ -80,17 +80,17 @@ test('--issuer none takes any issuer, another value only that one', async () => 
 });
 
 test.each([
-  [['--timeout', '0'], "error: --timeout: '0' is not accepted: a whole number from 1 to 86400\n"],
-  [['--timeout', 'soon'], "error: --timeout: 'soon' is not accepted"],
+  [['--timeout', '0'], "error: --timeout: invalid value '0': must be a whole number from 1 to 86400\n"],
+  [['--timeout', 'soon'], "error: --timeout: invalid value 'soon'"],
   [
     ['--auth-url', 'http://id.example'],
-    "error: --auth-url: 'http://id.example' is not accepted: an https: URL",
+    "error: --auth-url: invalid value 'http://id.example': must be an https: URL",
   ],
-  [['--redirect-uri', 'callback'], "error: --redirect-uri: 'callback' is not accepted"],
-  [['--issuer', 'me'], "error: --issuer: 'me' is not accepted"],
-  [['--scope', ''], "error: --scope: '' is not accepted"],
+  [['--redirect-uri', 'callback'], "error: --redirect-uri: invalid value 'callback'"],
+  [['--issuer', 'me'], "error: --issuer: invalid value 'me'"],
+  [['--scope', ''], "error: --scope: invalid value ''"],
   [['--store', 'keychian'], 'did you mean keychain?'],
-  [['--profile', '../x'], "error: --profile: '../x' is not accepted"],
+  [['--profile', '../x'], "error: --profile: invalid value '../x'"],
   [['--client-secret', 'x'], "unknown option '--client-secret'"],
   [['--no-browsre'], 'next: did you mean --no-browser?'],
 ])('%j is a usage error', async (args, message) => {

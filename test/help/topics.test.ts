@@ -60,10 +60,14 @@ describe('hooktrail help', () => {
     [['events', 'search', '--faild'], "unknown option '--faild'", '--failed'],
     [
       ['events', 'search', '--status', 'FAILD'],
-      "--status: 'FAILD' is not accepted: SUCCESS or FAILED",
+      "--status: invalid value 'FAILD': must be SUCCESS or FAILED",
       'FAILED',
     ],
-    [['login', '--store', 'kechain'], "--store: 'kechain' is not accepted: keychain or file", 'keychain'],
+    [
+      ['login', '--store', 'kechain'],
+      "--store: invalid value 'kechain': must be keychain or file",
+      'keychain',
+    ],
     [['config', 'get', 'bas-url'], "there is no setting 'bas-url'", 'base-url'],
   ])('%j suggests the nearest', async (args, message, meant) => {
     await using home = await createHome();

@@ -82,12 +82,12 @@ test('a proxy that cannot be reached is named, not the service behind it', async
 
 test.each(['http://', 'ftp://proxy:21', 'a b'])('HTTPS_PROXY=%s is refused by its name', async (proxy) => {
   expect(await ask(HTTPS, { HTTPS_PROXY: proxy })).toBe(
-    `HTTPS_PROXY: '${proxy}' is not accepted: the address of a proxy, such as http://proxy.example.com:3128`,
+    `HTTPS_PROXY: invalid value '${proxy}': must be the address of a proxy, such as http://proxy.example.com:3128`,
   );
 });
 
 test('what is said of a proxy leaves out its password', async () => {
   expect(await ask(HTTPS, { https_proxy: 'ftp://user:secret@proxy' })).toBe(
-    'https_proxy: the value is not accepted: the address of a proxy, such as http://proxy.example.com:3128',
+    'https_proxy: invalid value: must be the address of a proxy, such as http://proxy.example.com:3128',
   );
 });

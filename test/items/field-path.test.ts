@@ -42,6 +42,6 @@ describe('--fields', () => {
     ['a,b, a', 'a is named twice'],
     ['a\\b,ab', 'ab is named twice'],
   ])('refuses "%s"', (text, why) => {
-    expect(() => parseFieldPaths(text)).toThrow(`--fields: '${text}' is not accepted: ${why}`);
+    expect(() => parseFieldPaths(text)).toThrow(`--fields: invalid value '${text}': ${why}`);
   });
 });

@@ -36,8 +36,8 @@ describe('format flags', () => {
     ],
     [['--csv-raw'], '--csv-raw needs --csv'],
     [['--csv-raw', '--json'], '--csv-raw needs --csv'],
-    [['-o', 'xml'], "--output: 'xml' is not accepted: table, json, ndjson or csv"],
-    [['--fields', ''], "--fields: '' is not accepted: a field name is empty"],
+    [['-o', 'xml'], "--output: invalid value 'xml': must be table, json, ndjson or csv"],
+    [['--fields', ''], "--fields: invalid value '': a field name is empty"],
   ])('refuses %j', (argv, message) => {
     expect(() => parse(...argv)).toThrow(expect.objectContaining({ name: 'UsageError', message }));
   });

@@ -146,7 +146,7 @@ describe('hooktrail sandbox --deliver-to', () => {
     [
       '--deliver-to',
       ['--deliver-to', 'http://example.com'],
-      "--deliver-to: 'http://example.com' is not accepted: an https: URL (http: for loopback hosts alone)",
+      "--deliver-to: invalid value 'http://example.com': must be an https: URL (http: only for loopback hosts)",
     ],
     [
       'a missing --api-token',
@@ -156,7 +156,7 @@ describe('hooktrail sandbox --deliver-to', () => {
     [
       '--api-token',
       ['--deliver-to', 'http://127.0.0.1:1', '--api-token', 'a b'],
-      '--api-token: the token is not accepted: printable ASCII characters without spaces',
+      '--api-token: invalid token: must be printable ASCII characters without spaces',
     ],
     ['--api-token alone', ['--api-token', 'a'], '--api-token needs --deliver-to: the webhook to post to'],
     ['--duplicates alone', ['--duplicates', '0'], '--duplicates needs --deliver-to: the webhook to post to'],
@@ -168,12 +168,12 @@ describe('hooktrail sandbox --deliver-to', () => {
     [
       '--duplicates',
       ['--duplicates', '2'],
-      "--duplicates: '2' is not accepted: a share from 0 to 1, such as 0.05",
+      "--duplicates: invalid value '2': must be a share from 0 to 1, such as 0.05",
     ],
     [
       '--delivery-rate',
       ['--delivery-rate', '0'],
-      "--delivery-rate: '0' is not accepted: a whole number from 1 to 1000",
+      "--delivery-rate: invalid value '0': must be a whole number from 1 to 1000",
     ],
   ];
   it.each(usage)('names %s', async (_name, flags, message) => {

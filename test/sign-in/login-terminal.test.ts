@@ -13,13 +13,13 @@ const enter = '\r';
 const shownUrl = /^(http\S+\/connect\/authorize\?\S+)\r$/m;
 
 describe.skipIf(!hasTerminal)('on a terminal', () => {
-  test('login asks for what is missing, again where an answer is not accepted, and hides the secret', async () => {
+  test('login asks for what is missing, again where an answer is invalid, and hides the secret', async () => {
     const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
     const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };
     const terminal = startOnTerminal(['login', '--no-browser'], { env, columns: 200 });
     await terminal.shows(/Identity provider \(--auth-url\)/);
     terminal.type(`ftp://id.example${enter}`);
-    await terminal.shows(/'ftp:\/\/id\.example' is not accepted: an https: URL/);
+    await terminal.shows(/invalid value 'ftp:\/\/id\.example': must be an https: URL/);
     // Ctrl+U clears the line.
     terminal.type(`\x15${authUrl}${enter}`);
     await terminal.shows(/Event service \(--base-url\)/);
@@ -105,7 +105,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const terminal = startOnTerminal(['login', ...args], { env: { ...at.home.env, ...variables } });
     await terminal.shows(/Identity provider/);
     terminal.type(`nonsense${enter}`);
-    await terminal.shows(/is not accepted/);
+    await terminal.shows(/invalid value/);
     terminal.type('\x03');
     expect(await terminal.finished).toBe(130);
     expect(terminal.screen).not.toMatch(/\x1b\[[\d;]*m/);

@@ -61,5 +61,5 @@ test.each(['', ' x', 'x\n', 'ä'])('the token %j is no header value', async (tok
     (error) => error,
   );
   if (token === '') expect(result).toBeUndefined();
-  else expect(result.message).toMatch(/^HOOKTRAIL_API_TOKEN: the token is not accepted/);
+  else expect(result.message).toMatch(/^HOOKTRAIL_API_TOKEN: invalid token/);
 });

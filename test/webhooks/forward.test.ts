@@ -14,5 +14,5 @@ test('a handler elsewhere is reached through a tunnel of the proxy', async () =>
 
 test('a proxy that is none is refused before anything is received', async () => {
   const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, { https_proxy: 'ftp://proxy' });
-  await expect(handler).rejects.toThrow("https_proxy: 'ftp://proxy' is not accepted");
+  await expect(handler).rejects.toThrow("https_proxy: invalid value 'ftp://proxy'");
 });

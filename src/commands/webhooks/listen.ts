@@ -153,13 +153,13 @@ function hostFlag(text: string): string {
   const host = text.replace(/^\[(.*)\]$/, '$1');
   if (host.trim() !== '') return host;
   throw new UsageError(
-    `--host: '${text}' is not accepted: a name or an address of this machine, such as 127.0.0.1`,
+    `--host: invalid value '${text}': must be a name or an address of this machine, such as 127.0.0.1`,
   );
 }
 
 function pathFlag(text: string): string {
   if (/^\/[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(text)) return text;
-  throw new UsageError(`--path: '${text}' is not accepted: a path such as /events, without a query`);
+  throw new UsageError(`--path: invalid value '${text}': must be a path such as /events, without a query`);
 }
 
 function unusableAddress(error: NodeJS.ErrnoException, port: number, host: string): unknown {

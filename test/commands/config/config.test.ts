@@ -50,25 +50,25 @@ describe('config', () => {
   test.each([
     [
       ['set', 'base-url', 'http://events.example.com'],
-      "base-url: 'http://events.example.com' is not accepted: an https: URL",
+      "base-url: invalid value 'http://events.example.com': must be an https: URL",
     ],
     [['set', 'base-urll', 'x'], "there is no setting 'base-urll'"],
     [['get', 'vendr'], "there is no setting 'vendr'"],
     [['set', 'client-secret', 'x'], "'client-secret' is not saved in the settings: secrets never are"],
-    [['set', 'store', 'keychian'], "store: 'keychian' is not accepted: keychain or file"],
+    [['set', 'store', 'keychian'], "store: invalid value 'keychian': must be keychain or file"],
     // A name server may send such a name anywhere.
     [
       ['set', 'auth-url', 'http://id.localhost:8080'],
-      "auth-url: 'http://id.localhost:8080' is not accepted: an https: URL (http: for loopback hosts alone)",
+      "auth-url: invalid value 'http://id.localhost:8080': must be an https: URL (http: only for loopback hosts)",
     ],
     [
       ['set', 'redirect-uri', 'http://me:secret@127.0.0.1:8976/callback'],
-      "redirect-uri: 'http://me:secret@127.0.0.1:8976/callback' is not accepted: a URL without user name and password",
+      "redirect-uri: invalid value 'http://me:secret@127.0.0.1:8976/callback': must be a URL without user name and password",
     ],
-    [['set', 'issuer', 'nobody'], "issuer: 'nobody' is not accepted"],
-    [['set', 'vendor', 'a b'], "vendor: 'a b' is not accepted"],
-    [['set', 'scope', ''], "scope: '' is not accepted"],
-    [['list', '--profile', '../x'], "--profile: '../x' is not accepted"],
+    [['set', 'issuer', 'nobody'], "issuer: invalid value 'nobody'"],
+    [['set', 'vendor', 'a b'], "vendor: invalid value 'a b'"],
+    [['set', 'scope', ''], "scope: invalid value ''"],
+    [['list', '--profile', '../x'], "--profile: invalid value '../x'"],
   ])('%j is a usage error', async (args, message) => {
     await using home = await createHome();
     const { code, stderr } = await config(home, ...args);
@@ -118,7 +118,7 @@ describe('profiles', () => {
     await using home = await createHome();
     expect(await run(['status', '--profile', ''], { env: home.env })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: --profile: '' is not accepted/),
+      stderr: expect.stringMatching(/^error: --profile: invalid value ''/),
     });
   });
 

@@ -83,8 +83,8 @@ describe('events count', () => {
   });
 
   test.each([
-    [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
-    [['--output', 'csv'], "--output: 'csv' is not accepted: table or json"],
+    [['--concurrency', '17'], "--concurrency: invalid value '17': must be a whole number from 1 to 16"],
+    [['--output', 'csv'], "--output: invalid value 'csv': must be table or json"],
     [['--after', 'never'], "--after: 'never' is not a time"],
     [['--dry-run', '--curl'], '--dry-run and --curl contradict each other: give one'],
     [['--jq', '.['], "--jq: '.[' is not a jq program"],

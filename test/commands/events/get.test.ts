@@ -173,7 +173,7 @@ describe('events get', () => {
     [[NONE, '-'], '<eventId>: - reads all ids from standard input: give it alone, or give ids'],
     [[], "missing required argument 'eventId'"],
     [[NONE, '--id', NONE], '--id: this command takes event ids as arguments'],
-    [[NONE, '--concurrency', '0'], "--concurrency: '0' is not accepted: a whole number from 1 to 16"],
+    [[NONE, '--concurrency', '0'], "--concurrency: invalid value '0': must be a whole number from 1 to 16"],
   ])('%j is a usage error and asks nothing', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
     const { code, stderr } = await get(searching, args);

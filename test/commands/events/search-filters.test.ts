@@ -109,15 +109,15 @@ describe('wrong values of events search', () => {
     [['--id', `${GUID}0`], `--id: '${GUID}0' is not a GUID`],
     [
       ['--status', 'FAILD'],
-      "--status: 'FAILD' is not accepted: SUCCESS or FAILED\nnext: did you mean FAILED?",
+      "--status: invalid value 'FAILD': must be SUCCESS or FAILED\nnext: did you mean FAILED?",
     ],
     [['--type', ''], '--type: an event type is missing'],
-    [['--limit', '0'], "--limit: '0' is not accepted: a whole number of at least 1"],
-    [['-n', '1.5'], "--limit: '1.5' is not accepted"],
-    [['--limit', '-1'], "--limit: '-1' is not accepted"],
-    [['--page-size', '501'], "--page-size: '501' is not accepted: a whole number from 1 to 500"],
-    [['--page-size', 'many'], "--page-size: 'many' is not accepted"],
-    [['--concurrency', '17'], "--concurrency: '17' is not accepted: a whole number from 1 to 16"],
+    [['--limit', '0'], "--limit: invalid value '0': must be a whole number of at least 1"],
+    [['-n', '1.5'], "--limit: invalid value '1.5'"],
+    [['--limit', '-1'], "--limit: invalid value '-1'"],
+    [['--page-size', '501'], "--page-size: invalid value '501': must be a whole number from 1 to 500"],
+    [['--page-size', 'many'], "--page-size: invalid value 'many'"],
+    [['--concurrency', '17'], "--concurrency: invalid value '17': must be a whole number from 1 to 16"],
     [['--all', '--limit', '3'], '--all and --limit contradict each other'],
     [['--dry-run', '--curl'], '--dry-run and --curl contradict each other'],
     [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: did you mean --status?"],
@@ -158,7 +158,7 @@ describe('wrong values of events search', () => {
     await using home = await createHome();
     const { code, stderr } = await run(['status'], { env: { ...home.env, HOOKTRAIL_STORE: 'keychian' } });
     expect(stderr).toBe(
-      "error: HOOKTRAIL_STORE: 'keychian' is not accepted: keychain or file\nnext: did you mean keychain?\n",
+      "error: HOOKTRAIL_STORE: invalid value 'keychian': must be keychain or file\nnext: did you mean keychain?\n",
     );
     expect(code).toBe(2);
   });

@@ -63,7 +63,7 @@ describe('the formats of a search', () => {
   test.each([
     [['--jq', '.['], "--jq: '.[' is not a jq program"],
     [['--json', '--csv'], '--json and --csv contradict each other: give one'],
-    [['--fields', 'a..b'], "--fields: 'a..b' is not accepted: a part of 'a..b' is empty"],
+    [['--fields', 'a..b'], "--fields: invalid value 'a..b': a part of 'a..b' is empty"],
   ])('refuses %j', async (flags, message) => {
     const { code, stdout, stderr } = await search(...flags);
     expect({ code, stdout, first: stderr.split('\n')[0] }).toEqual({

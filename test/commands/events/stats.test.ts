@@ -169,11 +169,11 @@ describe('events stats', () => {
   });
 
   test.each([
-    [['--buckets', '0'], "--buckets: '0' is not accepted: a whole number from 1 to 500"],
-    [['--concurrency', '99'], "--concurrency: '99' is not accepted: a whole number from 1 to 16"],
-    [['--output', 'ndjson'], "--output: 'ndjson' is not accepted: table, json or csv"],
+    [['--buckets', '0'], "--buckets: invalid value '0': must be a whole number from 1 to 500"],
+    [['--concurrency', '99'], "--concurrency: invalid value '99': must be a whole number from 1 to 16"],
+    [['--output', 'ndjson'], "--output: invalid value 'ndjson': must be table, json or csv"],
     [['--after', '2h', '--before', '3h'], '--after 2h and --before 3h leave no time between them'],
-    [['--status', 'MAYBE'], "--status: 'MAYBE' is not accepted: SUCCESS or FAILED"],
+    [['--status', 'MAYBE'], "--status: invalid value 'MAYBE': must be SUCCESS or FAILED"],
   ])('%j is a usage error and asks nothing', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
     const { code, stderr } = await stats(searching, ...args);

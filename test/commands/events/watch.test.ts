@@ -215,12 +215,12 @@ describe('events watch', () => {
   test.each([
     [
       ['--interval', '15'],
-      "--interval: '15' is not accepted: a length of time such as 15s, 2m or 1h, from 1s to 24d",
+      "--interval: invalid value '15': must be a length of time such as 15s, 2m or 1h, from 1s to 24d",
     ],
-    [['--interval', '100ms'], "--interval: '100ms' is not accepted"],
-    [['--overlap', 'soon'], "--overlap: 'soon' is not accepted"],
-    [['--limit', '0'], "--limit: '0' is not accepted: a whole number of at least 1"],
-    [['--concurrency', '17'], "--concurrency: '17' is not accepted"],
+    [['--interval', '100ms'], "--interval: invalid value '100ms'"],
+    [['--overlap', 'soon'], "--overlap: invalid value 'soon'"],
+    [['--limit', '0'], "--limit: invalid value '0': must be a whole number of at least 1"],
+    [['--concurrency', '17'], "--concurrency: invalid value '17'"],
     [['--before', '2020-01-01'], '--before: 2020-01-01 has passed'],
   ])('%j is a usage error', async (args, message) => {
     await using searching = await startSearching({ events: 1 });

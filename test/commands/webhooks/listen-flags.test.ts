@@ -4,48 +4,48 @@ import { API_TOKEN, startListening } from '../../support/listening.ts';
 import { run, start } from '../../support/program.ts';
 
 const usage: [string, string[], string][] = [
-  ['--port', ['--port', '70000'], "--port: '70000' is not accepted: a whole number from 0 to 65535"],
+  ['--port', ['--port', '70000'], "--port: invalid value '70000': must be a whole number from 0 to 65535"],
   [
     '--path',
     ['--path', 'events?x'],
-    "--path: 'events?x' is not accepted: a path such as /events, without a query",
+    "--path: invalid value 'events?x': must be a path such as /events, without a query",
   ],
   [
     '--forward-to',
     ['--forward-to', 'http://example.com/'],
-    "--forward-to: 'http://example.com/' is not accepted: an https: URL (http: for loopback hosts alone)",
+    "--forward-to: invalid value 'http://example.com/': must be an https: URL (http: only for loopback hosts)",
   ],
   [
     '--forward-to with a password',
     ['--forward-to', 'https://a:b@example.com/'],
-    "--forward-to: 'https://a:b@example.com/' is not accepted: a URL without user name and password",
+    "--forward-to: invalid value 'https://a:b@example.com/': must be a URL without user name and password",
   ],
   [
     '--max-body',
     ['--max-body', '10 megs'],
-    "--max-body: '10 megs' is not accepted: a size such as 512kb or 10mb, up to 1gb",
+    "--max-body: invalid value '10 megs': must be a size such as 512kb or 10mb, up to 1gb",
   ],
   [
     '--keep',
     ['--keep', '30'],
-    "--keep: '30' is not accepted: a length of time such as 15s, 2m or 1h, from 1s on",
+    "--keep: invalid value '30': must be a length of time such as 15s, 2m or 1h, at least 1s",
   ],
   [
     '--forward-timeout',
     ['--forward-timeout', '0'],
-    "--forward-timeout: '0' is not accepted: a whole number from 1 to 3600",
+    "--forward-timeout: invalid value '0': must be a whole number from 1 to 3600",
   ],
   [
     '--request-timeout',
     ['--request-timeout', 'x'],
-    "--request-timeout: 'x' is not accepted: a whole number from 1 to 3600",
+    "--request-timeout: invalid value 'x': must be a whole number from 1 to 3600",
   ],
   [
     '--host',
     ['--host', ''],
-    "--host: '' is not accepted: a name or an address of this machine, such as 127.0.0.1",
+    "--host: invalid value '': must be a name or an address of this machine, such as 127.0.0.1",
   ],
-  ['--journal', ['--journal', ''], "--journal: '' is not accepted: the name of a file"],
+  ['--journal', ['--journal', ''], "--journal: invalid value '': must be the name of a file"],
   ['--host', ['--host', '203.0.113.77'], "--host: '203.0.113.77' is no address of this machine"],
 ];
 test.each(usage)('a bad %s is named', async (_name, flags, message) => {

@@ -162,28 +162,28 @@ describe('the command line', () => {
     [
       '--forward-to',
       ['--after', '1h', '--forward-to', 'ftp://127.0.0.1/'],
-      "--forward-to: 'ftp://127.0.0.1/' is not accepted: an https: URL (http: for loopback hosts alone)",
+      "--forward-to: invalid value 'ftp://127.0.0.1/': must be an https: URL (http: only for loopback hosts)",
     ],
     ['--after', ['--after', 'x', '--dry-run'], "--after: 'x' is not a time"],
     [
       '--status',
       ['--after', '1h', '--dry-run', '--status', 'BAD'],
-      "--status: 'BAD' is not accepted: SUCCESS or FAILED",
+      "--status: invalid value 'BAD': must be SUCCESS or FAILED",
     ],
     [
       '--concurrency',
       ['--after', '1h', '--dry-run', '--concurrency', '65'],
-      "--concurrency: '65' is not accepted: a whole number from 1 to 64",
+      "--concurrency: invalid value '65': must be a whole number from 1 to 64",
     ],
     [
       '--retry-for',
       ['--after', '1h', '--dry-run', '--retry-for', '5'],
-      "--retry-for: '5' is not accepted: a length of time such as 15s, 2m or 1h, from 1s on",
+      "--retry-for: invalid value '5': must be a length of time such as 15s, 2m or 1h, at least 1s",
     ],
     [
       '--forward-timeout',
       ['--after', '1h', '--dry-run', '--forward-timeout', '-1'],
-      "--forward-timeout: '-1' is not accepted: a whole number from 1 to 3600",
+      "--forward-timeout: invalid value '-1': must be a whole number from 1 to 3600",
     ],
     [
       'no journal',
