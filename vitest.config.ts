@@ -1,13 +1,38 @@
+import { randomInt } from 'node:crypto';
 import { defineConfig } from 'vitest/config';
+import { projectFiles } from './test/support/projects.ts';
+
+const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? String(randomInt(2 ** 32));
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/build.ts'],
-    // Most tests start the whole program; on a machine of two cores a start can take a second.
+    // A failure names it. The files' order under `--sequence.shuffle` comes from it too.
+    env: { HOOKTRAIL_TEST_SEED: seed },
+    sequence: { seed: Number(seed) },
+    globalSetup: ['test/support/run-folder.ts'],
+    setupFiles: ['test/support/setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // They wait for processes and clocks more than they compute: one at a time would leave the machine idle.
+    // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
     maxWorkers: 3,
+    projects: [
+      { extends: true, test: { name: 'unit', include: projectFiles('unit') } },
+      {
+        extends: true,
+        test: {
+          name: 'program',
+          include: projectFiles('program'),
+          globalSetup: ['test/support/build.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'machine',
+          include: projectFiles('machine'),
+          globalSetup: ['test/support/build.ts'],
+        },
+      },
+    ],
   },
 });

@@ -1,12 +1,14 @@
 import os from 'node:os';
 import { PassThrough } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
 import type { Context, Keychain } from '../../src/context.ts';
+import { clock } from './clock.ts';
 
-/** A keychain in memory; `limit` is what an entry holds, in bytes. */
-export function memoryKeychain(
-  limit = Number.POSITIVE_INFINITY,
-): Keychain & { entries: Map<string, string> } {
+export interface MemoryKeychain extends Keychain {
+  readonly entries: Map<string, string>;
+}
+
+/** A keychain in memory; `limit` is the number of bytes that an entry holds. */
+export function memoryKeychain(limit = Number.POSITIVE_INFINITY): MemoryKeychain {
   const entries = new Map<string, string>();
   return {
     entries,
@@ -49,10 +51,7 @@ export function createContext(parts: Partial<Context> = {}): Context {
     stdout: output(),
     stderr: output(),
     environment: {},
-    clock: {
-      now: () => Date.now(),
-      sleep: async (ms, signal) => void (await setTimeout(ms, undefined, signal ? { signal } : {})),
-    },
+    clock,
     machine: {
       platform: process.platform,
       pid: process.pid,

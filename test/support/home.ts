@@ -1,17 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { clock } from './clock.ts';
 
-/** A place of its own for one test: settings, secrets and working directory of the program it runs. */
+/** A place of its own for one test: settings, secrets, locks, caches, temporary files and working directory. */
 export interface Home extends AsyncDisposable {
   readonly folder: string;
   /** The whole environment of the program: nothing of this process's but what finds Node's own tools. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Secrets go to the encrypted file, since a test machine has no keychain. Ends with `await using` or `remove()`. */
+const givenMachine = path.join(import.meta.dirname, 'given-machine.cjs');
+
+/** Secrets go to the encrypted file, since a test machine has no keychain. Ends with `await using`. */
 export async function createHome(): Promise<Home> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-test-'));
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'home-'));
+  const temporary = path.join(folder, 'tmp');
+  await mkdir(temporary);
   const inherited = ['PATH', 'SystemRoot', 'TEMP', 'TMP'].flatMap((name) =>
     process.env[name] ? [[name, process.env[name]] as [string, string]] : [],
   );
@@ -20,10 +25,15 @@ export async function createHome(): Promise<Home> {
     env: {
       ...Object.fromEntries(inherited),
       HOME: folder,
+      TMPDIR: temporary,
       HOOKTRAIL_CONFIG_DIR: path.join(folder, 'config'),
       HOOKTRAIL_STORE: 'file',
       HOOKTRAIL_PASSPHRASE: 'correct horse battery staple',
+      // For programs that run as processes of their own.
+      NODE_OPTIONS: `--require="${givenMachine}"`,
+      HOOKTRAIL_TEST_NOW: String(clock.now()),
+      HOOKTRAIL_TEST_HOME: folder,
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
 }

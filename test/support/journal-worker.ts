@@ -2,12 +2,14 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { eventKey } from '../../src/webhooks/event-key.ts';
 import { openJournal } from '../../src/webhooks/journal/open.ts';
+import { clock } from './clock.ts';
 import { createContext } from './context.ts';
 
 /**
  * Hands over the events 1 to `count`, in an order of its own, opening and closing the journal now and then. What the handler
  * took and what was acknowledged is written down by single appends: `took`, `acked` or `known`, the event, the process.
  */
+clock.run();
 const [file = '', log = '', count = '0', sessions = '1', refusals = '0'] = process.argv.slice(2);
 const write = (what: string, event: number) => appendFileSync(log, `${what} ${event} ${process.pid}\n`);
 

@@ -1,9 +1,11 @@
 import { appendFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { withLock } from '../../src/lock/lock.ts';
+import { clock } from './clock.ts';
 import { createContext } from './context.ts';
 
 /** Takes a lock again and again, and writes down when it entered and left. */
+clock.run();
 const [home = '', log = '', rounds = '1', hold = '0'] = process.argv.slice(2);
 const { machine, ...rest } = createContext();
 const context = { ...rest, machine: { ...machine, userHome: home } };

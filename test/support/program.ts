@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { inject } from 'vitest';
+import { clock } from './clock.ts';
 
 export interface Options {
   /** The whole environment, as `createHome` makes it, with what the test adds. */
@@ -44,8 +45,10 @@ export interface Running {
 /** Starts the built program and leaves it running. */
 export function start(
   args: readonly string[],
-  { env, stdin = '', cwd = env['HOME'], paused = false, executable }: Options,
+  { env: given, stdin = '', cwd = given['HOME'], paused = false, executable }: Options,
 ): Running {
+  clock.run();
+  const env = { ...given, HOOKTRAIL_TEST_NOW: String(clock.now()) };
   const child = executable
     ? spawn(executable, args, { env, cwd })
     : spawn(process.execPath, [inject('program'), ...args], { env, cwd });

@@ -1,0 +1,101 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../src/context.ts';
+
+/** The moment at which every test begins, unless it sets another. */
+export const NOON = Date.UTC(2026, 10, 20, 12);
+
+interface Sleeper {
+  readonly due: number;
+  readonly milliseconds: number;
+  readonly wake: () => void;
+}
+
+/**
+ * The one clock of a test's process: `Date`, the sandbox and every program in process tell the time by it. It stands
+ * still until the test moves it, or until a program starts as a process of its own: from then on it runs.
+ */
+export class GivenClock implements Clock {
+  /** Sleeps up to so many milliseconds end at once, and move the clock; longer ones last until the test moves it. */
+  skips = 5_000;
+  #now = NOON;
+  #runningSince: number | undefined;
+  readonly #sleepers = new Set<Sleeper>();
+  readonly #watchers = new Set<() => void>();
+
+  now(): number {
+    if (this.#runningSince === undefined) return this.#now;
+    return Math.floor(this.#now + performance.now() - this.#runningSince);
+  }
+
+  async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const due = this.now() + milliseconds;
+    if (this.#runningSince !== undefined || milliseconds <= this.skips) {
+      // A little real time passes, for the others to get their turn.
+      const rest = this.#runningSince === undefined ? Math.min(milliseconds, 5) : milliseconds;
+      await delay(rest, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+      if (this.now() < due) this.set(due);
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const stop = () => {
+        this.#sleepers.delete(sleeper);
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        this.#sleepers.delete(sleeper);
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      };
+      const sleeper = { due, milliseconds, wake };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', stop, { once: true });
+      for (const look of this.#watchers) look();
+    });
+  }
+
+  /** Moves the clock, forward or back, and wakes those whose time has come. */
+  set(moment: number | string): void {
+    this.#now = typeof moment === 'number' ? moment : Date.parse(moment);
+    if (this.#runningSince !== undefined) this.#runningSince = performance.now();
+    for (const { due, wake } of [...this.#sleepers]) if (due <= this.#now) wake();
+  }
+
+  advance(milliseconds: number): void {
+    this.set(this.now() + milliseconds);
+  }
+
+  /** Waits until a program sleeps for so many milliseconds or more, longer than `skips`; returns for how many. */
+  async asleep(atLeast = 0): Promise<number> {
+    return await new Promise((resolve) => {
+      const look = () => {
+        const found = [...this.#sleepers].find(({ milliseconds }) => milliseconds >= atLeast);
+        if (!found) return;
+        this.#watchers.delete(look);
+        resolve(found.milliseconds);
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  /** Lets the clock run as fast as the machine's own. */
+  run(): void {
+    this.#runningSince ??= performance.now();
+  }
+
+  /** How the clock stands, as a function that puts it back. */
+  held(): () => void {
+    const { skips } = this;
+    const now = this.now();
+    const isRunning = this.#runningSince !== undefined;
+    return () => {
+      this.skips = skips;
+      this.#runningSince = isRunning ? performance.now() : undefined;
+      this.#now = now;
+    };
+  }
+}
+
+export const clock = new GivenClock();

@@ -1,0 +1,219 @@
+import os from 'node:os';
+import readline from 'node:readline';
+import { PassThrough, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import type { Context } from '../../src/context.ts';
+import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
+import { main } from '../../src/main.ts';
+import { inputOf, outputOf } from '../../src/streams.ts';
+import { visit } from './browser.ts';
+import { clock } from './clock.ts';
+import { type MemoryKeychain, memoryKeychain } from './context.ts';
+import type { Options, Result, Running } from './program.ts';
+
+export type { Result } from './program.ts';
+
+/*
+ * How to write a test
+ *
+ *   await using at = await startSearching({ events: 20 });        // a sandbox, a home, an access token
+ *   at.sandbox.control.addEvent({ publishStatus: 'FAILED' });     // created at clock.now()
+ *   expect(await at.search('--failed', '--since', '1h')).toEqual({ code: 0, stdout: …, stderr: '' });
+ *
+ * - Commands run through `main` in the test's process: `run(args, { env })` of this file, and whatever `startSearching`,
+ *   `startSigningIn` and the others run. `start(args, { env })` leaves one running: `printed()`, `kill()`, `closeStdout()`.
+ * - The same functions of `program.ts` run the built program as a process. That is for signals, pipes, crashes, the
+ *   bundle and `bin/`; `terminal.ts` is for terminals with a person at the keys.
+ * - The time is `clock.now()` (clock.ts): noon of 20 November 2026 UTC, standing still. `Date`, the sandbox and the program tell
+ *   the same time. Move it with `clock.set('2028-02-29')` and `clock.advance(ms)`. Sleeps of up to 5 s end at once
+ *   (`clock.skips`); a longer one ends when the test moves the clock, which it does after `await clock.asleep(30_000)`.
+ *   A process begins at the same time, and from then on the clock runs. Timers (`setTimeout`) are real everywhere: give
+ *   the program a shorter time-out with `context: { timeouts: { … } }`.
+ * - Each home has its keychain in memory: `keychainOf(env)`; `HOOKTRAIL_STORE: 'keychain'` together with
+ *   `context: { machine: … }` of another platform leads to it, as Linux asks D-Bus first.
+ * - The browser is an HTTP GET that follows redirects. `browser` in `context` replaces it.
+ * - `Math.random`, fast-check and `randomOf(name)` (seed.ts) draw from one seed, which a failure shows.
+ * - Files go to `home.folder` or `os.tmpdir()`, which is a folder of this test run; nothing else is written.
+ */
+
+export interface CommandOptions extends Options {
+  /** Columns of the terminal that standard output and standard error are; absent: pipes. */
+  readonly terminal?: number;
+  /** Parts of the context in place of those that the test would get. */
+  readonly context?: Partial<Context>;
+}
+
+export interface RunningCommand extends Omit<Running, 'pid'> {
+  /** Both outputs in the order in which they were written. */
+  readonly screen: string;
+}
+
+/** Runs a command line in this process to its end. */
+export async function run(args: readonly string[], options: CommandOptions): Promise<Result> {
+  return await start(args, options).finished;
+}
+
+/** Starts a command line in this process and leaves it running. */
+export function start(
+  args: readonly string[],
+  { env, stdin = '', cwd = env['HOME'], paused = false, executable, terminal, context }: CommandOptions,
+): RunningCommand {
+  if (executable) throw new Error('another program cannot run in this process');
+  if (cwd) process.chdir(cwd);
+  const abort = new AbortController();
+  const onFailure = (failure: HooktrailError) => abort.abort(failure);
+  const texts = { stdout: '', stderr: '', screen: '' };
+  const waiting = new Set<() => void>();
+  const told = (name: 'stdout' | 'stderr') => {
+    const decoder = new StringDecoder();
+    return (bytes: Buffer) => {
+      const text = decoder.write(bytes);
+      texts[name] += text;
+      texts.screen += text;
+      for (const look of waiting) look();
+    };
+  };
+  const stdout = memoryStream(told('stdout'), terminal, paused);
+  const stderr = memoryStream(told('stderr'), terminal);
+  const input = Object.assign(new PassThrough(), {
+    isTTY: terminal !== undefined,
+    setRawMode: () => input,
+  });
+  if (stdin !== null) input.end(stdin);
+  const works = new Set<() => void>();
+  let result: Result | undefined;
+  const whole: Context = {
+    stdin: inputOf(() => input),
+    stdout: outputOf(terminal !== undefined, () => stdout.stream, onFailure),
+    stderr: outputOf(
+      terminal !== undefined,
+      () => stderr.stream,
+      () => undefined,
+    ),
+    environment: env,
+    clock,
+    machine: {
+      platform: process.platform,
+      pid: process.pid,
+      runtime: `${process.version}-${process.arch}`,
+      hostname: os.hostname(),
+      userId: os.userInfo().uid,
+      userHome: env['HOME'] ?? os.userInfo().homedir,
+    },
+    browser: {
+      open: async (url, command) => {
+        if (command) return await (await import('../../src/browser.ts')).openBrowser(url, command);
+        visit(url).catch((error) => abort.abort(error));
+      },
+    },
+    loadKeychain: async () => keychainOf(env),
+    signal: abort.signal,
+    atExit: (work) => {
+      works.add(work);
+      return () => void works.delete(work);
+    },
+    ...context,
+  };
+  const finished = main(args, whole).then((code) => {
+    for (const work of works) work();
+    result = { code, stdout: texts.stdout, stderr: texts.stderr };
+    for (const look of waiting) look();
+    return result;
+  });
+  return {
+    stdin: input,
+    finished,
+    get stdout() {
+      return texts.stdout;
+    },
+    get stderr() {
+      return texts.stderr;
+    },
+    get screen() {
+      return texts.screen;
+    },
+    printed: (stream, pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const match = texts[stream].match(pattern);
+          if (match) resolve(match);
+          else if (result)
+            reject(new Error(`${pattern} was not printed:\n${JSON.stringify(result, null, 2)}`));
+          else return;
+          waiting.delete(look);
+        };
+        waiting.add(look);
+        look();
+      }),
+    kill: (signal) => {
+      if (signal !== 'SIGINT' && signal !== 'SIGTERM') throw new Error(`${signal} needs a process`);
+      abort.abort(new InterruptedError(signal));
+    },
+    closeStdout: stdout.close,
+    resume: stdout.resume,
+  };
+}
+
+const keychains = new Map<string | undefined, MemoryKeychain>();
+
+/** The keychain of the home that an environment names: the same for all commands in it. */
+export function keychainOf(env: Options['env']): MemoryKeychain {
+  const home = env['HOME'];
+  const keychain = keychains.get(home) ?? memoryKeychain();
+  keychains.set(home, keychain);
+  return keychain;
+}
+
+interface MemoryStream {
+  readonly stream: Writable;
+  readonly resume: () => void;
+  readonly close: () => void;
+}
+
+/** A stream that tells what is written to it: a terminal with so many columns, or a pipe that may be slow or closed. */
+function memoryStream(
+  told: (bytes: Buffer) => void,
+  columns: number | undefined,
+  paused = false,
+): MemoryStream {
+  let isPaused = paused;
+  let isClosed = false;
+  let held: (() => void) | undefined;
+  const stream: Writable = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      const take = () => {
+        held = undefined;
+        if (isClosed) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+        // A copy: the writer may use its memory again.
+        told(Buffer.from(chunk));
+        done();
+      };
+      if (isPaused) held = take;
+      else take();
+    },
+  });
+  const terminal = {
+    isTTY: true,
+    columns,
+    rows: 40,
+    getColorDepth: () => 8,
+    hasColors: () => true,
+    cursorTo: (x: number) => readline.cursorTo(stream, x),
+    moveCursor: (x: number, y: number) => readline.moveCursor(stream, x, y),
+    clearLine: (direction: -1 | 0 | 1) => readline.clearLine(stream, direction),
+    clearScreenDown: () => readline.clearScreenDown(stream),
+  };
+  if (columns !== undefined) Object.assign(stream, terminal);
+  const release = () => {
+    isPaused = false;
+    held?.();
+  };
+  return {
+    stream,
+    resume: release,
+    close: () => {
+      isClosed = true;
+      release();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+'use strict';
+// Gives a process the clock and the home of a test: `Date` is shifted, timers are left alone, and the user database names
+// the test's home. The setup file gives them to the test's own process; `NODE_OPTIONS` loads this file into the programs
+// that tests start.
+const { syncBuiltinESMExports } = require('node:module');
+const os = require('node:os');
+
+const MachineDate = Date;
+const machineUser = os.userInfo;
+
+/** Makes `now`, a function that returns milliseconds since the epoch, the source of `Date`. */
+exports.giveDate = (now) => {
+  const current = () => new MachineDate(now());
+  globalThis.Date = new Proxy(MachineDate, {
+    apply: () => current().toString(),
+    construct: (target, values, newTarget) =>
+      Reflect.construct(target, values.length === 0 ? [now()] : values, newTarget),
+    get: (target, name) => (name === 'now' ? () => current().getTime() : target[name]),
+  });
+};
+
+/** Makes `home` the home folder of the user. */
+exports.giveHome = (home) => {
+  os.userInfo = (...options) => ({ ...machineUser(...options), homedir: home });
+  syncBuiltinESMExports();
+};
+
+const { HOOKTRAIL_TEST_NOW, HOOKTRAIL_TEST_HOME } = process.env;
+if (HOOKTRAIL_TEST_NOW) exports.giveDate(() => Number(HOOKTRAIL_TEST_NOW) + performance.now());
+if (HOOKTRAIL_TEST_HOME) exports.giveHome(HOOKTRAIL_TEST_HOME);

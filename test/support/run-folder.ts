@@ -1,0 +1,19 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of this test run, for everything that is temporary. */
+    folder: string;
+  }
+}
+
+/** Gives a test run its folder and its seed. The name is short: sockets lie in it, and their paths are limited. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'hooktrail-')));
+  project.provide('folder', folder);
+  project.provide('seed', Number(project.vitest.config.env['HOOKTRAIL_TEST_SEED']));
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}

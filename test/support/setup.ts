@@ -1,0 +1,35 @@
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, inject } from 'vitest';
+import { clock } from './clock.ts';
+import { randomOf, seed } from './seed.ts';
+
+/** Runs before each file of tests: what the machine would give to the test's process, the test run gives. */
+
+const machine = createRequire(import.meta.url)('./given-machine.cjs') as {
+  giveDate(now: () => number): void;
+  giveHome(home: string): void;
+};
+const home = path.join(inject('folder'), 'home');
+mkdirSync(home, { recursive: true });
+process.env['HOME'] = home;
+process.env['TMPDIR'] = inject('folder');
+machine.giveHome(home);
+machine.giveDate(() => clock.now());
+fc.configureGlobal({ seed });
+
+const folder = process.cwd();
+let restoreClock: () => void;
+beforeEach(({ task, onTestFailed }) => {
+  restoreClock = clock.held();
+  const random = randomOf(task.fullName ?? task.name);
+  Math.random = () => random.float();
+  onTestFailed(() => console.error(`replay with HOOKTRAIL_TEST_SEED=${seed}`));
+});
+// The first hook of all, so that it ends after those of the test's file.
+afterEach(() => {
+  restoreClock();
+  process.chdir(folder);
+});
