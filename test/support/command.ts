@@ -80,13 +80,15 @@ export function start(
     setRawMode: () => input,
   });
   if (stdin !== null) input.end(stdin);
+  const kind = terminal === undefined ? 'pipe' : 'terminal';
   const works = new Set<() => void>();
   let result: Result | undefined;
   const whole: Context = {
     stdin: inputOf(() => input),
-    stdout: outputOf(terminal !== undefined, () => stdout.stream, onFailure),
+    stdout: outputOf(-1, kind, () => stdout.stream, onFailure),
     stderr: outputOf(
-      terminal !== undefined,
+      -1,
+      kind,
       () => stderr.stream,
       () => undefined,
     ),

@@ -3,7 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { type Result, type Running, run, start } from './program.ts';
+import { type Result, run } from './command.ts';
+import { type Running, start } from './program.ts';
 import { idsOf, type Searching, startSearching } from './searching.ts';
 
 /** A sandbox and a directory to export into. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 /**
  * The projects of the test runner. A test belongs to one by what it imports, over any number of files of `test`:
  * - `machine` needs a tool that not every machine has (requirement.ts);
- * - `program` runs commands or the sandbox, in process or as a process;
+ * - `program` runs commands or the sandbox, in process or as a process, or looks at what was built (build.ts);
  * - `unit` is the rest, and needs no build.
  */
 export type Project = 'unit' | 'program' | 'machine';
@@ -25,6 +25,7 @@ export function projectFiles(project: Project): string[] {
 function projectOf(file: string): Project {
   const reached = [...reachedFrom(file, new Set())].map((name) => name.split(path.sep).join('/'));
   if (reached.some((name) => machine.test(name))) return 'machine';
+  if (readFileSync(file, 'utf8').includes("inject('program')")) return 'program';
   return reached.some((name) => program.test(name)) ? 'program' : 'unit';
 }
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { type Result, run } from './program.ts';
+import { type Result, run } from './command.ts';
 import { type Searching, startSearching } from './searching.ts';
 
 /** A sandbox and a file to report into. */

@@ -1,7 +1,7 @@
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Result, run } from './command.ts';
 import { createHome } from './home.ts';
-import { type Result, run } from './program.ts';
 import { accessTokenOf } from './sandbox-client.ts';
 
 /** A sandbox and a way to run commands against it, signed in by an access token in the environment. */

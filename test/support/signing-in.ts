@@ -1,8 +1,7 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { browserCommand } from './browser.ts';
+import { type CommandOptions as Options, type Result, type RunningCommand, run, start } from './command.ts';
 import { createHome, type Home } from './home.ts';
 import { freePort } from './ports.ts';
-import { type Options, type Result, type Running, run, start } from './program.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 
 /** A sandbox, a home, and the settings that lead the program in that home to that sandbox. */
@@ -21,7 +20,7 @@ export interface SigningIn extends AsyncDisposable {
 }
 
 export interface Login {
-  readonly program: Running;
+  readonly program: RunningCommand;
   readonly authorizeUrl: URL;
 }
 
@@ -44,7 +43,7 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
       return { program, authorizeUrl: new URL(line) };
     },
     signIn: async () => {
-      const result = await run(['login'], { env: { ...env, HOOKTRAIL_BROWSER: browserCommand } });
+      const result = await run(['login'], { env });
       if (result.code !== 0) throw new Error(`login failed: ${JSON.stringify(result)}`);
     },
     exchanges: () => sandbox.log.filter(({ grantType }) => grantType === 'authorization_code').length,
