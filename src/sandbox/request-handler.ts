@@ -44,7 +44,7 @@ export function createRequestHandler(parts: RequestHandlerParts) {
     response.setHeader('Date', new Date(parts.clock()).toUTCString());
     if (isService) {
       if (behaviour.latencyMs > 0) await sleep(behaviour.latencyMs);
-      const wait = rateLimit.take(behaviour.rateLimit);
+      const wait = rateLimit.take(behaviour.rateLimit, parts.clock());
       if (wait > 0) return tooManyRequests(response, wait);
     }
     const fault =
@@ -84,9 +84,8 @@ class RateLimit {
   #taken = 0;
 
   /** Seconds to wait when this request is one too many, else 0. */
-  take(perSecond: number): number {
+  take(perSecond: number, now: number): number {
     if (perSecond <= 0) return 0;
-    const now = performance.now();
     if (now - this.#window >= 1000) {
       this.#window = now;
       this.#taken = 0;

@@ -1,4 +1,3 @@
-import os from 'node:os';
 import readline from 'node:readline';
 import { PassThrough, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
@@ -8,7 +7,7 @@ import { main } from '../../src/main.ts';
 import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
-import { type MemoryKeychain, memoryKeychain } from './context.ts';
+import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
 import type { Options, Result, Running } from './program.ts';
 
 export type { Result } from './program.ts';
@@ -94,14 +93,7 @@ export function start(
     ),
     environment: env,
     clock,
-    machine: {
-      platform: process.platform,
-      pid: process.pid,
-      runtime: `${process.version}-${process.arch}`,
-      hostname: os.hostname(),
-      userId: os.userInfo().uid,
-      userHome: env['HOME'] ?? os.userInfo().homedir,
-    },
+    machine: { ...thisMachine(), userHome: env['HOOKTRAIL_TEST_HOME'] ?? thisMachine().userHome },
     browser: {
       open: async (url, command) => {
         if (command) return await (await import('../../src/browser.ts')).openBrowser(url, command);

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { PassThrough } from 'node:stream';
-import type { Context, Keychain } from '../../src/context.ts';
+import type { Context, Keychain, Machine } from '../../src/context.ts';
 import { clock } from './clock.ts';
 
 export interface MemoryKeychain extends Keychain {
@@ -30,6 +30,20 @@ function existsProcess(pid: number): boolean {
   }
 }
 
+/** This machine, with the home that the test run gave its user. */
+export function thisMachine(): Machine {
+  const { uid, homedir } = os.userInfo();
+  return {
+    platform: process.platform,
+    pid: process.pid,
+    runtime: `${process.version}-${process.arch}`,
+    hostname: os.hostname(),
+    userId: uid,
+    userHome: homedir,
+    hasProcess: existsProcess,
+  };
+}
+
 /** This machine without its terminal, environment and keychain, as far as `parts` give nothing else. */
 export function createContext(parts: Partial<Context> = {}): Context {
   const output = () => ({
@@ -40,7 +54,6 @@ export function createContext(parts: Partial<Context> = {}): Context {
     stream: () => new PassThrough(),
     write: async () => undefined,
   });
-  const user = os.userInfo();
   return {
     stdin: {
       isTerminal: false,
@@ -52,15 +65,7 @@ export function createContext(parts: Partial<Context> = {}): Context {
     stderr: output(),
     environment: {},
     clock,
-    machine: {
-      platform: process.platform,
-      pid: process.pid,
-      runtime: process.version,
-      hostname: os.hostname(),
-      userId: user.uid,
-      userHome: user.homedir,
-      hasProcess: (pid) => existsProcess(pid),
-    },
+    machine: thisMachine(),
     browser: { open: async () => undefined },
     loadKeychain: async () => memoryKeychain(),
     signal: new AbortController().signal,

@@ -14,9 +14,9 @@ const givenMachine = path.join(import.meta.dirname, 'given-machine.cjs');
 
 /** Secrets go to the encrypted file, since a test machine has no keychain. Ends with `await using`. */
 export async function createHome(): Promise<Home> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'home-'));
-  const temporary = path.join(folder, 'tmp');
-  await mkdir(temporary);
+  const place = await mkdtemp(path.join(os.tmpdir(), 'test-'));
+  const [folder, temporary] = [path.join(place, 'home'), path.join(place, 'tmp')];
+  for (const one of [folder, temporary]) await mkdir(one);
   const inherited = ['PATH', 'SystemRoot', 'TEMP', 'TMP'].flatMap((name) =>
     process.env[name] ? [[name, process.env[name]] as [string, string]] : [],
   );
@@ -34,6 +34,6 @@ export async function createHome(): Promise<Home> {
       HOOKTRAIL_TEST_NOW: String(clock.now()),
       HOOKTRAIL_TEST_HOME: folder,
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
+    [Symbol.asyncDispose]: () => rm(place, { recursive: true, force: true, maxRetries: 3 }),
   };
 }

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { version } from '../../../src/version.ts';
 import { run } from '../../support/program.ts';
 import { startReporting } from '../../support/reporting.ts';
 
@@ -57,7 +58,6 @@ describe('a report', () => {
     expect(page).toContain(
       '<dd>--after 2026-01-01 --before 2026-01-02 --status FAILED --type &lt;b&gt;&amp;&quot;</dd>',
     );
-    const { version } = JSON.parse(await readFile('package.json', 'utf8'));
     expect(page).toMatch(new RegExp(`<dd>20\\d\\d-\\S+Z by hooktrail ${version}</dd>`));
     expect(page).toContain('No events in this period.');
     expect(page).not.toContain('<script>');
