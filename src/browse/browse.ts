@@ -1,9 +1,7 @@
 import type { Call } from '../command.ts';
-import { adaptiveConcurrency } from '../events/adaptive-concurrency.ts';
-import type { Query } from '../events/event-query.ts';
-import { pageFetcher } from '../events/fetch-page.ts';
-import type { FilterFlags } from '../events/filter-flags.ts';
-import { type ReadPage, readPages } from '../events/read-pages.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import type { FilterFlags } from '../events/event-flags.ts';
+import { findEvents } from '../events/find-events.ts';
 import type { Service } from '../http/service.ts';
 import type { ItemPage } from '../items/items.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -24,7 +22,7 @@ const CONCURRENCY = 2;
 export async function browse(
   call: Call<FilterFlags & SettingFlags>,
   service: Service,
-  queries: readonly Query[],
+  filters: EventFilters,
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
@@ -34,9 +32,11 @@ export async function browse(
 
   const linesOf = remembered((item: ItemPage, columns) => eventLines(item, columns, look.palette), size);
   const onChange = () => redraw();
+  const { clock, signal } = context;
+  const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   const open = (failedOnly: boolean) =>
-    new EventList(eventsOf(service, failedOnly ? failed(queries) : queries, call));
-  const failedOnly = queries.every(({ publishStatus }) => publishStatus === 'FAILED');
+    new EventList(findEvents(service, failedOnly ? filters.withStatuses('FAILED') : filters, reading));
+  const failedOnly = filters.statuses.join() === 'FAILED';
   const browsing = new Browsing({ open, failedOnly, size, linesOf, onChange });
   await browsing.shown.list.more();
   const { problem } = browsing.shown.list;
@@ -76,34 +76,6 @@ export async function browse(
     },
     context,
   );
-}
-
-async function* eventsOf(
-  service: Service,
-  queries: readonly Query[],
-  { context }: Pick<Call, 'context'>,
-): AsyncGenerator<ReadPage> {
-  const { baseUrl } = service;
-  const { clock, signal } = context;
-  const { width: concurrency, onRetry } = adaptiveConcurrency(CONCURRENCY);
-  const fetchPage = pageFetcher(service, clock, onRetry);
-  for (const query of queries) {
-    const options = { baseUrl, query, pageSize: PAGE_SIZE, concurrency, signal };
-    for await (const page of readPages(fetchPage, options)) {
-      // How many the later queries match is not known yet.
-      yield queries.length === 1 ? page : { ...page, total: undefined };
-    }
-  }
-}
-
-/** The same searches for failures alone, each once. */
-function failed(queries: readonly Query[]): Query[] {
-  const distinct = new Map<string, Query>();
-  for (const query of queries) {
-    const changed = { ...query, publishStatus: 'FAILED' as const };
-    distinct.set(JSON.stringify(changed), changed);
-  }
-  return [...distinct.values()];
 }
 
 /** The lines of the event that was asked for last: they are needed for every key and every drawing. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Call } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
-import type { FilterFlags } from '../events/filter-flags.ts';
+import type { FilterFlags } from '../events/event-flags.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import { flagWords } from '../settings/command-words.ts';
 import type { SettingFlags } from '../settings/settings.ts';

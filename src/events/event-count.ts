@@ -3,9 +3,10 @@ import type { Service } from '../http/service.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { adaptiveConcurrency } from './adaptive-concurrency.ts';
-import { type Query, searchUrl } from './event-query.ts';
+import type { EventFilters } from './event-filters.ts';
+import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { type FetchPage, pageFetcher } from './fetch-page.ts';
-import { PAGE_SIZE } from './page-flags.ts';
+import { byServiceClock } from './find-events.ts';
 import { totalOf } from './read-account.ts';
 import { readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
@@ -42,10 +43,10 @@ export async function countByReading(
   return events;
 }
 
-/** The number of events that match any of the queries, which must not overlap; `concurrency` requests at once. */
+/** The number of events that the filters choose; `concurrency` requests at once. */
 export async function countAll(
   service: Service,
-  queries: readonly Query[],
+  filters: EventFilters,
   concurrency: number,
   context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
@@ -53,11 +54,13 @@ export async function countAll(
   const { baseUrl } = service;
   const { clock, signal } = context;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const fetchPage = pageFetcher(service, clock, onRetry);
+  const send = pageFetcher(service, clock, onRetry);
+  const one = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: 1 });
   const progress = startProgress(context, reporter, 'counting');
   let total = 0;
   let noticed = false;
   try {
+    const { queries, fetchPage } = await byServiceClock(filters, send, one, clock, reporter.warning);
     const ask = (query: Query, ending: AbortSignal) => askCount(fetchPage, baseUrl, query, ending);
     for await (const { job, result } of readAhead(queries.values(), ask, width, signal)) {
       if (result === undefined && !noticed) {

@@ -13,6 +13,9 @@ export interface Query {
   readonly eventType?: string | undefined;
 }
 
+/** Most items in a page (service description, part 8), and what a read asks for that is told nothing else. */
+export const PAGE_SIZE = 500;
+
 /** A page: its first item, counted from 1, and how many items at most (1 to 500). */
 export interface PageWindow {
   readonly start: number;

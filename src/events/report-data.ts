@@ -8,11 +8,10 @@ import { valueText } from '../items/value-text.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { askCount } from './event-count.ts';
-import type { Query } from './event-query.ts';
+import type { EventFilters } from './event-filters.ts';
+import { PAGE_SIZE, type Query } from './event-query.ts';
 import { askEventTypes, eventTypeNames } from './event-types.ts';
 import { pageFetcher } from './fetch-page.ts';
-import type { FilterFlags } from './filter-flags.ts';
-import { PAGE_SIZE } from './page-flags.ts';
 import { readPages } from './read-pages.ts';
 import { countQueries, gatherStats, type Stats } from './statistics.ts';
 import { type StatsWindow, statsWindow } from './statistics-window.ts';
@@ -45,14 +44,14 @@ const MAX_SUBSCRIPTIONS = 20;
 /** Everything that a report shows: counts by the service, and the latest failures themselves. */
 export async function gatherReport(
   service: Service,
-  flags: FilterFlags,
+  filters: EventFilters,
   options: ReportOptions,
   context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): Promise<ReportData> {
   const { clock, signal } = context;
   const { page, serviceTime } = await askEventTypes(service, clock);
-  const window = statsWindow(flags, serviceTime ?? clock.now());
+  const window = statsWindow(filters, serviceTime ?? clock.now());
   const { after, before } = window;
   const within = window.queries.map((query): Query => ({ ...query, after, before }));
   const failed = within.map((query): Query => ({ ...query, publishStatus: 'FAILED' }));
@@ -60,7 +59,7 @@ export async function gatherReport(
   const counted = await askCount(pageFetcher(service, clock), service.baseUrl, within[0] as Query, signal);
   if (counted === undefined) return { window, stats: undefined, subscriptions: [], failures };
   const count = countQueries(service, options.concurrency, context, reporter);
-  const types = flags.type ? null : eventTypeNames(page.items);
+  const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
   const stats = await gatherStats(window, types, options.buckets, count);
   const ids = subscriptionsOf(failures);
   const cells = ids.map((subscriptionId) =>

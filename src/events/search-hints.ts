@@ -5,10 +5,9 @@ import { isGuid } from '../items/guid.ts';
 import type { ItemPage } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { stringText } from '../items/value-text.ts';
-import { flagWords, shellWord } from '../settings/command-words.ts';
 import { suggestion } from '../settings/nearest.ts';
+import type { EventFilters } from './event-filters.ts';
 import { askEventTypes, eventTypeNames } from './event-types.ts';
-import type { FilterFlags } from './filter-flags.ts';
 
 export interface SearchHints {
   /** Looks at items before they are printed. */
@@ -18,7 +17,10 @@ export interface SearchHints {
 }
 
 /** Next steps for a person at a terminal; undefined where nobody looks, or wants to be told. */
-export function searchHints({ context, flags, reporter }: Call<FilterFlags>): SearchHints | undefined {
+export function searchHints(
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+  filters: EventFilters,
+): SearchHints | undefined {
   if (!context.stdout.isTerminal || !context.stderr.isTerminal || reporter.quiet) return undefined;
   let failed: string | undefined;
   return {
@@ -27,9 +29,9 @@ export function searchHints({ context, flags, reporter }: Call<FilterFlags>): Se
     },
     tell: async (printed, service) => {
       if (failed !== undefined) {
-        for (const line of failureHints(failed, flags)) reporter.notice(`next: ${line}`);
-      } else if (printed === 0 && flags.type) {
-        for (const line of await wrongTypes(flags.type, service, context)) reporter.notice(line);
+        for (const line of failureHints(failed, filters)) reporter.notice(`next: ${line}`);
+      } else if (printed === 0 && filters.eventTypes.length > 0) {
+        for (const line of await wrongTypes(filters.eventTypes, service, context)) reporter.notice(line);
       }
     },
   };
@@ -68,9 +70,8 @@ export function firstFailedId({ bytes, spans, count }: ItemPage): string | undef
 }
 
 /** What to type next after a search that showed a failed event, as command lines with a comment each. */
-export function failureHints(id: string, flags: FilterFlags): string[] {
-  const kept = flagWords(flags, ['after', 'since', 'before', 'until', 'subscription', 'type']);
-  const stats = ['hooktrail events stats', ...kept.map(shellWord)].join(' ');
+export function failureHints(id: string, filters: EventFilters): string[] {
+  const stats = ['hooktrail events stats', ...filters.words('id', 'status')].join(' ');
   return [`hooktrail events get ${id}  # in full`, `${stats}  # what fails, since when`];
 }
 

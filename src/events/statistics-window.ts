@@ -1,9 +1,7 @@
-import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { compareInstants, type Instant, instantAt, milliseconds } from '../items/instant.ts';
-import { wholeNumber } from '../settings/flag-values.ts';
+import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
-import { type FilterFlags, filterQueries } from './filter-flags.ts';
 
 const DAY = 86_400_000;
 
@@ -18,13 +16,11 @@ export interface StatsWindow {
 }
 
 /**
- * The window that the flags ask for, at the service's time `now` (milliseconds): up to the next full second, as its clock
+ * The window that the filters ask for, at the service's time `now` (milliseconds): up to the next full second, as its clock
  * tells no fraction, and from 24 hours before the end. Throws `UsageError`.
  */
-export function statsWindow(flags: FilterFlags, now: number): StatsWindow {
-  const statuses = new Set(filterQueries(flags, now).map(({ publishStatus }) => publishStatus));
-  const { status: _status, failed: _failed, ...others } = flags;
-  const combinations = filterQueries(others, now);
+export function statsWindow(filters: EventFilters, now: number): StatsWindow {
+  const combinations = filters.withStatuses().queries(now);
   const { after: given, before = instantAt(now + 1000) } = combinations[0] as Query;
   const after = given ?? (before && instantAt(before.seconds * 1000 - DAY));
   if (!before || !after) throw new UsageError('--before: too early for a day before it');
@@ -36,7 +32,8 @@ export function statsWindow(flags: FilterFlags, now: number): StatsWindow {
     eventId,
     eventType,
   }));
-  return { after, before, queries, status: statuses.size === 1 ? [...statuses][0] : undefined };
+  const [status, other] = filters.statuses;
+  return { after, before, queries, status: other ? undefined : status };
 }
 
 /**
@@ -54,33 +51,4 @@ export function bucketEnds(
     if (index === count - 1) return before;
     return instantAt(Math.round((start + length * (index + 1)) / grain) * grain) as Instant;
   });
-}
-
-export interface StatsFlags {
-  readonly buckets?: number;
-  readonly concurrency?: number;
-}
-
-const BUCKETS = 24;
-/** Twice what reading pages takes: an answer to a count is a single event. */
-const CONCURRENCY = 8;
-
-/** For commands that show counts over time. */
-export function addStatsFlags(command: Command): Command {
-  return command
-    .option(
-      '--buckets <number>',
-      `parts of the time line, 1 to 500 (default: ${BUCKETS})`,
-      wholeNumber('--buckets', 1, 500),
-    )
-    .option(
-      '--concurrency <number>',
-      `requests at once, 1 to 16 (default: ${CONCURRENCY})`,
-      wholeNumber('--concurrency', 1, 16),
-    );
-}
-
-/** The flags with their defaults. */
-export function statsOptions({ buckets = BUCKETS, concurrency = CONCURRENCY }: StatsFlags) {
-  return { buckets, concurrency };
 }

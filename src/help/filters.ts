@@ -5,16 +5,17 @@ export function filtersText(): string {
 export, report and browse, and in webhooks recover.
 
 ${aligned([
-  ['--after T, --since T', 'created later than T'],
-  ['--before T, --until T', 'created earlier than T'],
+  ['--since T (or --after)', 'created later than T'],
+  ['--until T (or --before)', 'created earlier than T'],
   ['--subscription GUID', 'of this subscription'],
   ['--id GUID', 'with this event id'],
   ['--status SUCCESS|FAILED', 'with this delivery status, in any case; --failed is --status FAILED'],
   ['--type NAME', 'of this event type, as hooktrail event-types lists them'],
 ])}
-All that are given must hold. One that is repeated takes any of its values:
+All that are given must hold. One that is repeated, or holds a list with commas,
+takes any of its values:
 
-  hooktrail events search --failed --type document.signed --type envelope.sent
+  hooktrail events search --failed --type document.signed,envelope.sent
 
 T, a point in time:
 
@@ -22,7 +23,8 @@ ${aligned([
   ['2026-11-01', 'the beginning of that day, UTC'],
   ['2026-11-01T08:30:00Z', 'a moment in UTC, sent exactly as typed; without a zone it is UTC too'],
   ['2026-11-01T09:30:00+01:00', 'a moment elsewhere, converted to UTC'],
-  ['90s, 15m, 2h, 7d, 2w', 'that long ago'],
+  ['08:00, 8am, yesterday 8am', 'that time of today, or of the day before, UTC'],
+  ['90s, 15m, 2h, 1d12h, 2 weeks ago', "that long ago, by the service's clock"],
   ['now, today, yesterday', 'this moment, and the beginning of a day, UTC'],
 ])}
 Both bounds are exclusive: an event created exactly at T is on neither side.

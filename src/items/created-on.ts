@@ -12,13 +12,7 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
     const start = cursor.starts[0] as number;
     if (start === MISSING || bytes[start] !== 0x22) return undefined;
     const text = stringText(bytes, start, cursor.ends[0] as number);
-    // Spans and words are for people: an item has a date or none.
-    if (!/^\d{4}-/.test(text)) return undefined;
-    try {
-      return parseInstant(text, 'createdOn', 0);
-    } catch {
-      return undefined;
-    }
+    return parseInstant(text);
   };
 }
 

@@ -1,5 +1,3 @@
-import { UsageError } from '../errors.ts';
-
 /** A point in time as the service is asked about it. */
 export interface Instant {
   /** The text sent to the service: a UTC date or date-time of ISO 8601. */
@@ -10,33 +8,8 @@ export interface Instant {
   readonly fraction: string;
 }
 
-const ACCEPTED =
-  'a date (2026-11-01), a date-time (2026-11-01T08:30:00Z, an offset such as +02:00, or no zone: UTC), ' +
-  'a span ago (90s, 15m, 2h, 7d, 2w), now, today or yesterday';
-
 const ABSOLUTE =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
-const SPAN = /^(\d{1,9})([smhdw])$/;
-const SPAN_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
-/**
- * Reads a point in time from a flag. UTC texts are sent exactly as typed, others are converted to `Z` with their
- * fraction kept; spans and words count back from `now` (milliseconds since the epoch) in UTC.
- */
-export function parseInstant(text: string, flag: string, now: number): Instant {
-  const refuse = (): never => {
-    throw new UsageError(`${flag}: '${text}' is not a time`, { details: [`accepted: ${ACCEPTED}`] });
-  };
-  const span = SPAN.exec(text);
-  if (span)
-    return instantAt(now - Number(span[1]) * (SPAN_SECONDS[span[2] as string] as number) * 1000) ?? refuse();
-  if (text === 'now') return instantAt(now) ?? refuse();
-  if (text === 'today' || text === 'yesterday') {
-    const midnight = Math.floor(now / 86_400_000) * 86_400_000;
-    return instantAt(text === 'today' ? midnight : midnight - 86_400_000) ?? refuse();
-  }
-  return absolute(text) ?? refuse();
-}
 
 /** The instant of a clock reading, to the millisecond; undefined outside the years 0 to 9999. */
 export function instantAt(milliseconds: number): Instant | undefined {
@@ -59,7 +32,11 @@ export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-function absolute(text: string): Instant | undefined {
+/**
+ * Reads a date or date-time of ISO 8601; undefined where it is none. A text in UTC is kept as it is, since it is sent so;
+ * one with an offset is converted to `Z` with its fraction kept, one without a zone is UTC.
+ */
+export function parseInstant(text: string): Instant | undefined {
   const match = ABSOLUTE.exec(text);
   if (!match) return undefined;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match;

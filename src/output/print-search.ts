@@ -1,8 +1,6 @@
 import type { Context } from '../context.ts';
-import { adaptiveConcurrency } from '../events/adaptive-concurrency.ts';
-import type { Query } from '../events/event-query.ts';
-import { pageFetcher } from '../events/fetch-page.ts';
-import { type ReadOptions, readPages } from '../events/read-pages.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import { type FindOptions, findEvents } from '../events/find-events.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import type { ItemPage } from '../items/items.ts';
@@ -13,8 +11,8 @@ import type { FormatOptions } from './item-writer.ts';
 
 export interface Search {
   readonly service: Service;
-  readonly queries: readonly Query[];
-  readonly options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { readonly concurrency: number };
+  readonly filters: EventFilters;
+  readonly options: Pick<FindOptions, 'pageSize' | 'concurrency' | 'limit'>;
   readonly format: FormatOptions;
   readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
   readonly reporter: Reporter;
@@ -31,46 +29,33 @@ async function collectGarbage(): Promise<void> {
   collectYoungGarbage();
 }
 
-/** Reads every page of every search, in order, and prints the items; returns how many, and whether there are more. */
+/** Prints the events that the filters choose; returns how many, how many there are in all where that is known, and whether there are more. */
 export async function searchAll(search: Search) {
-  const { service, queries, options, format, context, reporter, onItems } = search;
+  const { service, filters, options, format, context, reporter, onItems } = search;
   const { limit = Number.POSITIVE_INFINITY } = options;
+  const { clock, signal } = context;
   const writer = await createItemWriter(format, context, reporter);
   const progress = startProgress(context, reporter, 'searching');
-  const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
   let printed = 0;
   let pages = 0;
-  let total: number | undefined = 0;
-  const fetchPage = pageFetcher(service, context.clock, (attempt) => {
-    onRetry(attempt);
-    progress.update({ note: waitText(attempt) });
+  let total: number | undefined;
+  const found = findEvents(service, filters, {
+    ...options,
+    clock,
+    signal,
+    onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
+    onDoubt: (doubt) => reporter.warning(doubt),
   });
   try {
-    for (const query of queries) {
-      if (printed >= limit) {
-        total = undefined;
-        break;
-      }
-      let sum: number | undefined;
-      const read = {
-        ...options,
-        query,
-        limit: limit - printed,
-        concurrency,
-        signal: context.signal,
-        onDoubt: (doubt: string) => reporter.warning(doubt),
-      };
-      for await (const page of readPages(fetchPage, read)) {
-        printed += page.items.count;
-        pages++;
-        sum = page.total;
-        progress.update({ pages, events: printed, total: queries.length === 1 ? sum : undefined, note: '' });
-        onItems?.(page.items);
-        await writer.write(page.items);
-        if (!writer.keepsPages) page.release?.();
-        if (pages > MANY_PAGES && pages % COLLECTED_PAGES === 0) await collectGarbage();
-      }
-      total = total === undefined || sum === undefined ? undefined : total + sum;
+    for await (const page of found) {
+      printed += page.items.count;
+      pages++;
+      total = page.total;
+      progress.update({ pages, events: printed, total, note: '' });
+      onItems?.(page.items);
+      await writer.write(page.items);
+      if (!writer.keepsPages) page.release?.();
+      if (pages > MANY_PAGES && pages % COLLECTED_PAGES === 0) await collectGarbage();
     }
   } catch (error) {
     await writer.abort();

@@ -68,7 +68,7 @@ describe('the query keys of a search', () => {
   });
 
   test('keys come in the order of the service description, whatever is left out', () => {
-    const instant = (text: string) => parseInstant(text, '--after', 0);
+    const instant = (text: string) => parseInstant(text);
     const query = {
       eventType: 'a.b',
       publishStatus: 'FAILED' as const,

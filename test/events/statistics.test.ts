@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { eventFilters } from '../../src/events/event-flags.ts';
 import type { Query } from '../../src/events/event-query.ts';
 import { gatherStats } from '../../src/events/statistics.ts';
 import { bucketEnds, statsWindow } from '../../src/events/statistics-window.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/items/instant.ts';
 
-const at = (text: string) => parseInstant(text, '--after', 0);
+const at = (text: string) => parseInstant(text) as Instant;
 
 /** A service as its description has it: `gt` and `lt` are strict. */
 const counting = (events: readonly { at: Instant; type: string; failed: boolean }[]) => {
@@ -99,19 +100,21 @@ describe('the window', () => {
       '2026-11-02T00:00:00.1234567Z',
     ],
   ])('of %j', (flags, after, before) => {
-    const window = statsWindow(flags, now);
+    const window = statsWindow(eventFilters(flags, now), now);
     expect([window.after.text, window.before.text]).toEqual([after, before]);
   });
 
   test('keeps the other filters, and one status where one is asked for', () => {
     const flags = { type: ['a', 'b'], failed: true } as const;
-    const window = statsWindow({ ...flags, type: [...flags.type] }, now);
+    const window = statsWindow(eventFilters({ ...flags, type: [...flags.type] }, now), now);
     expect(window.queries.map(({ eventType }) => eventType)).toEqual(['a', 'b']);
     expect(window.status).toBe('FAILED');
-    expect(statsWindow({ failed: true, status: ['SUCCESS'] }, now).status).toBeUndefined();
+    expect(statsWindow(eventFilters({ failed: true, status: ['SUCCESS'] }, now), now).status).toBeUndefined();
   });
 
   test('must not begin in the future', () => {
-    expect(() => statsWindow({ after: '2026-12-01' }, now)).toThrow(/--after: 2026-12-01 lies in the future/);
+    expect(() => statsWindow(eventFilters({ after: '2026-12-01' }, now), now)).toThrow(
+      /--after: 2026-12-01 lies in the future/,
+    );
   });
 });

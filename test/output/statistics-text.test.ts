@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
-import { parseInstant } from '../../src/items/instant.ts';
+import { type Instant, parseInstant } from '../../src/items/instant.ts';
 import { statsText } from '../../src/output/statistics-text.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 
-const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-21T02:00:00Z'].map((text) =>
-  parseInstant(text, '--after', 0),
+const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-21T02:00:00Z'].map(
+  (text) => parseInstant(text) as Instant,
 ) as [Stats['window']['after'], Stats['window']['after'], Stats['window']['after']];
 
 function statsOf(name: string): Stats {

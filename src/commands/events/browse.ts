@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
@@ -25,7 +25,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
-  const queries = filterQueries(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || context.environment['TERM'] === 'dumb') {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: 'use `hooktrail events search` with the same filters',
@@ -36,5 +36,5 @@ async function run(call: Call<Flags>): Promise<void> {
   // A line printed between would stand in the middle of the list.
   const unseen = () => {};
   const silent = { ...reporter, trace: unseen, notice: unseen };
-  await withService({ ...call, reporter: silent }, (service) => browse(call, service, queries));
+  await withService({ ...call, reporter: silent }, (service) => browse(call, service, filters));
 }

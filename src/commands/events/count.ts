@@ -1,9 +1,15 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
-import type { Query } from '../../events/event-query.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/request-preview.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import {
+  addFilterFlags,
+  addPreviewFlags,
+  eventFilters,
+  type FilterFlags,
+  type PreviewFlags,
+  previewForm,
+} from '../../events/event-flags.ts';
 import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -45,14 +51,14 @@ Examples:
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const preview = previewForm(flags);
-  const queries = filterQueries(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
   const { format, jq } = summaryFormat(flags, false);
   if (preview) {
     const { previewRequests } = await import('../../events/request-preview.ts');
-    await previewRequests(call, queries, 1, preview);
+    await previewRequests(call, filters, 1, preview);
     return ExitCode.done;
   }
-  const count = await total(call, queries);
+  const count = await total(call, filters);
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
     const { printJson } = await import('../../output/jq-items.ts');
@@ -61,11 +67,11 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
 }
 
-async function total(call: Call<Flags>, queries: readonly Query[]): Promise<number> {
+async function total(call: Call<Flags>, filters: EventFilters): Promise<number> {
   const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
     const { countAll } = await import('../../events/event-count.ts');
-    return countAll(service, queries, flags.concurrency ?? CONCURRENCY, context, reporter);
+    return countAll(service, filters, flags.concurrency ?? CONCURRENCY, context, reporter);
   });
 }

@@ -1,10 +1,16 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ServiceError } from '../../errors.ts';
-import type { Query } from '../../events/event-query.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import {
+  addFilterFlags,
+  addPageFlags,
+  eventFilters,
+  type FilterFlags,
+  type PageFlags,
+  pageOptions,
+} from '../../events/event-flags.ts';
 import type { Identity, Manifest } from '../../events/export/export-manifest.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { addPageFlags, type PageFlags, pageOptions } from '../../events/page-flags.ts';
 import type { LockedError } from '../../lock/lock.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
@@ -38,23 +44,21 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
-  const queries = filterQueries(flags, context.clock.now());
-  const [{ openDirectory, diskFault }, { typedFilters }, { withLock, LockedError }, { refusePlanted }] =
-    await Promise.all([
-      import('../../events/export/export-directory.ts'),
-      import('../../events/filter-flags.ts'),
-      import('../../lock/lock.ts'),
-      import('../../files/planted.ts'),
-    ]);
+  const filters = eventFilters(flags, context.clock.now());
+  const [{ openDirectory, diskFault }, { withLock, LockedError }, { refusePlanted }] = await Promise.all([
+    import('../../events/export/export-directory.ts'),
+    import('../../lock/lock.ts'),
+    import('../../files/planted.ts'),
+  ]);
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
-  const identity = { service: baseUrl.href, filters: typedFilters(flags), gzip: flags.gzip === true };
+  const identity = { service: baseUrl.href, filters: filters.typed(), gzip: flags.gzip === true };
   const given = args[0] as string;
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given);
   let entered = false;
   const work = async () => {
     entered = true;
-    await exportInto(call, directory, identity, queries);
+    await exportInto(call, directory, identity, filters);
   };
   try {
     await withLock(`export ${directory}`, context, work, { patience: 0 });
@@ -69,7 +73,7 @@ async function exportInto(
   call: Call<Flags>,
   directory: string,
   identity: Identity,
-  queries: readonly Query[],
+  filters: EventFilters,
 ): Promise<void> {
   const { flags, args, context, reporter } = call;
   const given = args[0] as string;
@@ -98,7 +102,7 @@ async function exportInto(
       service,
       directory,
       identity,
-      queries,
+      filters,
       earlier: verified,
       ...pageOptions(flags),
       context,

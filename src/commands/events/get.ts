@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
@@ -44,7 +44,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, args, context, reporter } = call;
   if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
-  const queries = filterQueries(flags, context.clock.now());
+  const queries = eventFilters(flags, context.clock.now()).queries(context.clock.now());
   const format = formatOptions(flags, 'events');
   const fromInput = args.length === 1 && args[0] === '-';
   const ids = fromInput ? [] : idsOfArguments(args);

@@ -1,8 +1,15 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
-import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/statistics-window.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import {
+  addFilterFlags,
+  addStatsFlags,
+  eventFilters,
+  type FilterFlags,
+  type StatsFlags,
+  statsOptions,
+} from '../../events/event-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -44,12 +51,13 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const file = args[0] as string;
   const { statsWindow } = await import('../../events/statistics-window.ts');
-  const { status } = statsWindow(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
+  const { status } = statsWindow(filters, context.clock.now());
   if (status === 'SUCCESS')
     throw new UsageError('--status: a report is about failed deliveries, there is none about SUCCESS alone');
   const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
   await checkTarget(file, flags.open === true, context.machine);
-  const page = await makePage(call);
+  const page = await makePage(call, filters);
   if (file === '-') {
     await context.stdout.write(page.text);
     return;
@@ -59,27 +67,27 @@ async function run(call: Call<Flags>): Promise<void> {
   if (flags.open) await show(fileUrl(file), call);
 }
 
-async function makePage(call: Call<Flags>): Promise<{ text: string; summary: string }> {
+async function makePage(
+  call: Call<Flags>,
+  filters: EventFilters,
+): Promise<{ text: string; summary: string }> {
   const { flags, context, reporter } = call;
-  const [{ withService }, { gatherReport }, { reportPage }, { typedFilters, filterTexts }, { version }] =
-    await Promise.all([
-      import('../../sign-in/connect.ts'),
-      import('../../events/report-data.ts'),
-      import('../../output/report/report-page.ts'),
-      import('../../events/filter-flags.ts'),
-      import('../../version.ts'),
-    ]);
+  const [{ withService }, { gatherReport }, { reportPage }, { version }] = await Promise.all([
+    import('../../sign-in/connect.ts'),
+    import('../../events/report-data.ts'),
+    import('../../output/report/report-page.ts'),
+    import('../../version.ts'),
+  ]);
   const limit = flags.limit ?? LIMIT;
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
-  const { status: _status, failed: _failed, ...others } = flags;
   const options = { limit, ...statsOptions(flags) };
   return withService(call, async (service) => {
-    const data = await gatherReport(service, others, options, context, reporter);
+    const data = await gatherReport(service, filters.withStatuses(), options, context, reporter);
     if (data.stats?.moved)
       reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
     const text = reportPage(data, {
       host: service.baseUrl.host,
-      filters: filterTexts(typedFilters(flags)),
+      filters: filters.texts(),
       generatedAt: new Date(context.clock.now()),
       version,
       limit,

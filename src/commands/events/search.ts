@@ -1,11 +1,18 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
-import type { Query } from '../../events/event-query.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
-import { addPageFlags, PAGE_SIZE, type PageFlags, pageOptions } from '../../events/page-flags.ts';
-import type { ReadOptions } from '../../events/read-pages.ts';
-import { addPreviewFlags, type PreviewFlags, previewForm } from '../../events/request-preview.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import {
+  addFilterFlags,
+  addPageFlags,
+  addPreviewFlags,
+  eventFilters,
+  type FilterFlags,
+  type PageFlags,
+  type PreviewFlags,
+  pageOptions,
+  previewForm,
+} from '../../events/event-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
@@ -45,19 +52,19 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const preview = previewForm(flags);
-  const queries = filterQueries(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
   if (preview) {
     const { previewRequests } = await import('../../events/request-preview.ts');
-    const size = Math.min(pageOptions(flags).pageSize, flags.limit ?? PAGE_SIZE);
-    await previewRequests(call, queries, size, preview);
+    const size = Math.min(pageOptions(flags).pageSize, flags.limit ?? Number.POSITIVE_INFINITY);
+    await previewRequests(call, filters, size, preview);
     return ExitCode.done;
   }
 
   const atGlance =
     format.format === 'table' && context.stdout.isTerminal && !flags.all && flags.limit === undefined;
   const limit = atGlance ? TERMINAL_ROWS : flags.limit;
-  const found = await search(call, queries, limit, format, atGlance);
+  const found = await search(call, filters, limit, format, atGlance);
   return flags.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
 }
 
@@ -70,7 +77,7 @@ interface Found {
 
 async function search(
   call: Call<Flags>,
-  queries: Query[],
+  filters: EventFilters,
   limit: number | undefined,
   format: FormatOptions,
   atGlance: boolean,
@@ -79,14 +86,10 @@ async function search(
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
     const { searchAll } = await import('../../output/print-search.ts');
-    const hints = await hintsFor(call);
-    const options: Omit<ReadOptions, 'query' | 'concurrency' | 'signal'> & { concurrency: number } = {
-      baseUrl: service.baseUrl,
-      limit,
-      ...pageOptions(flags),
-    };
+    const hints = await hintsFor(call, filters);
+    const options = { limit, ...pageOptions(flags) };
     const onItems = hints?.see;
-    const found = await searchAll({ service, queries, options, format, context, reporter, onItems });
+    const found = await searchAll({ service, filters, options, format, context, reporter, onItems });
     if (atGlance && found.more) {
       const all = found.total === undefined ? 'more' : `${found.total}`;
       reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
@@ -96,8 +99,8 @@ async function search(
   });
 }
 
-async function hintsFor(call: Call<Flags>) {
+async function hintsFor(call: Call<Flags>, filters: EventFilters) {
   if (!call.context.stdout.isTerminal) return undefined;
   const { searchHints } = await import('../../events/search-hints.ts');
-  return searchHints(call);
+  return searchHints(call, filters);
 }

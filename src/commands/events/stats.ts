@@ -1,8 +1,15 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { addFilterFlags, type FilterFlags } from '../../events/filter-flags.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import {
+  addFilterFlags,
+  addStatsFlags,
+  eventFilters,
+  type FilterFlags,
+  type StatsFlags,
+  statsOptions,
+} from '../../events/event-flags.ts';
 import type { Stats } from '../../events/statistics.ts';
-import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/statistics-window.ts';
 import {
   addSummaryFlags,
   type SummaryFlags,
@@ -43,15 +50,16 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = summaryFormat(flags, true);
   const { statsWindow } = await import('../../events/statistics-window.ts');
-  // Flags that are wrong are told before anything is sent; times are read again by the service's clock.
-  statsWindow(flags, context.clock.now());
-  const stats = await gather(call);
+  const filters = eventFilters(flags, context.clock.now());
+  // A window that is wrong is an error before anything is sent; it is made again by the service's clock.
+  statsWindow(filters, context.clock.now());
+  const stats = await gather(call, filters);
   if (stats.moved)
     reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
   await print(stats, format, call);
 }
 
-async function gather(call: Call<Flags>): Promise<Stats> {
+async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> {
   const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
   const { buckets, concurrency } = statsOptions(flags);
@@ -64,8 +72,8 @@ async function gather(call: Call<Flags>): Promise<Stats> {
     const { keepEventTypes } = await import('../../events/event-type-cache.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
-    const window = statsWindow(flags, serviceTime ?? context.clock.now());
-    const types = flags.type ? null : eventTypeNames(page.items);
+    const window = statsWindow(filters, serviceTime ?? context.clock.now());
+    const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
     const count = countQueries(service, concurrency, context, reporter);
     return gatherStats(window, types, buckets, count);
   });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ClosedPipeError } from '../../errors.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -59,8 +59,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
-  // Flags that are wrong are told before anything is sent; times are read again by the service's clock.
-  filterQueries(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
   const asked = formatOptions(flags, 'events');
   const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
   const { withService } = await import('../../sign-in/connect.ts');
@@ -72,7 +71,7 @@ async function run(call: Call<Flags>): Promise<void> {
   await withService(call, async (service) => {
     const sampled = format.format === 'table' && context.stdout.isTerminal;
     const options = { overlap, concurrency: flags.concurrency ?? CONCURRENCY, sampled };
-    const { follower, sample } = await startFollowing(service, flags, options, context);
+    const { follower, sample } = await startFollowing(service, filters, options, context);
     const writer = await createItemWriter(sampled ? { ...format, sample } : format, context, reporter);
     reporter.notice(
       `watching events created after ${follower.resumeAt.text}, every ${durationText(interval)}`,

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import type { Query } from '../../events/event-query.ts';
-import { addFilterFlags, type FilterFlags, filterQueries } from '../../events/filter-flags.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import type { Service } from '../../http/service.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
@@ -84,32 +84,32 @@ async function run(call: Call<Flags>): Promise<void> {
       next: 'name the handler, or list the events with --dry-run',
     });
   }
-  const queries = filterQueries(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
   const { withService } = await import('../../sign-in/connect.ts');
   await withService(call, async (service, settings) => {
     const file = await journalFile(call, settings);
-    if (flags.dryRun) await list(call, service, queries, format, file);
-    else await handOver(call, service, queries, format, file, settings);
+    if (flags.dryRun) await list(call, service, filters, format, file);
+    else await handOver(call, service, filters, format, file, settings);
   });
 }
 
 async function list(
   { context, reporter }: Call<Flags>,
   service: Service,
-  queries: readonly Query[],
+  filters: EventFilters,
   format: FormatOptions,
   file: string,
 ): Promise<void> {
   const { listMissing } = await import('../../webhooks/recover/list-missing.ts');
-  const { missing, known } = await listMissing({ service, queries, format, file, context, reporter });
+  const { missing, known } = await listMissing({ service, filters, format, file, context, reporter });
   reporter.notice(`${missing} to hand over; ${known} in the journal already`);
 }
 
 async function handOver(
   { flags, context, reporter }: Call<Flags>,
   service: Service,
-  queries: readonly Query[],
+  filters: EventFilters,
   format: FormatOptions,
   file: string,
   settings: Settings,
@@ -123,7 +123,7 @@ async function handOver(
   });
   await recoverMissing({
     service,
-    queries,
+    filters,
     format,
     file,
     context,

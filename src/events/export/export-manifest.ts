@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../../errors.ts';
 import { replaceFile } from '../../files/replace-file.ts';
-import { compareInstants, parseInstant } from '../../items/instant.ts';
+import { compareInstants, type Instant, parseInstant } from '../../items/instant.ts';
+import { parseTime } from '../../items/time-text.ts';
+import { SHOWN_NAMES, type TypedFilters } from '../event-filters.ts';
 import type { Query } from '../event-query.ts';
-import type { Filters } from '../filter-flags.ts';
 
 /** A slice of time of one query, and the file that holds its events once it was read. */
 export interface Part {
@@ -38,7 +39,7 @@ export interface Manifest {
   /** The event service's base URL. */
   readonly service: string;
   /** The filters as they were typed. */
-  readonly filters: Filters;
+  readonly filters: TypedFilters;
   readonly gzip: boolean;
   /** Events created before this belong to the export: the service's time when it began, or `--before`. */
   readonly pin: string;
@@ -96,7 +97,7 @@ export function saved(query: Query, before: string): SavedQuery {
 }
 
 function restored({ before, ...rest }: SavedQuery, after: string | null): Query {
-  const time = (text: string) => parseInstant(text, MANIFEST, 0);
+  const time = (text: string) => parseInstant(text) as Instant;
   return { ...rest, after: after === null ? undefined : time(after), before: time(before) };
 }
 
@@ -137,7 +138,7 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
   compare('--base-url', there.service, here.service);
   for (const name of ['after', 'before', 'subscription', 'id', 'status', 'type']) {
     const [a, b] = [there.filters[name], here.filters[name]];
-    if (!isSameTime(a, b)) compare(`--${name}`, text(a), text(b));
+    if (!isSameTime(a, b)) compare(`--${SHOWN_NAMES[name] ?? name}`, text(a), text(b));
   }
   compare('--gzip', there.gzip ? 'given' : 'not given', here.gzip ? 'given' : 'not given');
   if (differences.length === 0) return;
@@ -148,15 +149,14 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
 }
 
 /** `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was resolved once. */
-function isSameTime(a: Filters[string] | undefined, b: Filters[string] | undefined): boolean {
+function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
   if (typeof a !== 'string' || typeof b !== 'string') return false;
-  const isAbsolute = (time: string) => /^\d{4}-/.test(time);
-  if (a === b) return true;
-  if (!isAbsolute(a) || !isAbsolute(b)) return false;
-  return compareInstants(parseInstant(a, 'a', 0), parseInstant(b, 'b', 0)) === 0;
+  const [one, other] = [parseTime(a), parseTime(b)];
+  if (one?.kind !== 'instant' || other?.kind !== 'instant') return a === b;
+  return compareInstants(one.instant, other.instant) === 0;
 }
 
-function text(value: Filters[string] | undefined): string {
+function text(value: TypedFilters[string] | undefined): string {
   if (value === undefined) return 'not given';
   return typeof value === 'string' ? value : value.join(', ');
 }

@@ -8,6 +8,7 @@ import type { Reporter } from '../../terminal/reporter.ts';
 import { version } from '../../version.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import { askCount } from '../event-count.ts';
+import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
 import { sweep } from './export-directory.ts';
@@ -29,7 +30,7 @@ export interface Export {
   readonly service: Service;
   readonly directory: string;
   readonly identity: Identity;
-  readonly queries: readonly Query[];
+  readonly filters: EventFilters;
   /** What an earlier run left, its parts verified; undefined for a new export. */
   readonly earlier: Manifest | undefined;
   readonly pageSize: number;
@@ -57,7 +58,7 @@ export async function runExport(task: Export): Promise<Manifest> {
     const options = { baseUrl, pageSize, concurrency, signal };
     let manifest =
       task.earlier ??
-      (await beginExport(fetchPage, clock, { ...options, ...task.identity, queries: task.queries }));
+      (await beginExport(fetchPage, clock, { ...options, identity: task.identity, filters: task.filters }));
     await sweep(directory, new Set(manifest.parts.map(({ file }) => file)));
     if (!task.earlier) await writeManifest(directory, manifest);
 
@@ -141,8 +142,9 @@ function incomplete(held: number, total: number | undefined): ServiceError {
   );
 }
 
-export interface Beginning extends Identity {
-  readonly queries: readonly Query[];
+export interface Beginning {
+  readonly identity: Identity;
+  readonly filters: EventFilters;
   readonly baseUrl: URL;
   readonly pageSize: number;
   readonly concurrency: () => number;
@@ -160,12 +162,14 @@ export async function beginExport(
   clock: Clock,
   beginning: Beginning,
 ): Promise<Manifest> {
-  const { baseUrl, queries, pageSize, concurrency, signal, service, filters, gzip } = beginning;
+  const { baseUrl, filters, pageSize, concurrency, signal, identity } = beginning;
   const startedAt = new Date(clock.now()).toISOString();
   const count = (query: Query, abort: AbortSignal) => askCount(fetchPage, baseUrl, query, abort);
 
+  const any = filters.queries(clock.now())[0] as Query;
+  const { serviceTime } = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
+  const queries = filters.queries(serviceTime ?? clock.now());
   const first = queries[0] as Query;
-  const { serviceTime } = await fetchPage(searchUrl(baseUrl, first, { start: 1, count: 1 }), signal);
   // `Date` has no fraction: the next full second is the first that is surely behind the answer.
   const now = instantAt((Math.floor((serviceTime ?? clock.now()) / 1000) + 1) * 1000) as Instant;
   const pin = first.before && compareInstants(first.before, now) < 0 ? first.before : now;
@@ -181,7 +185,7 @@ export async function beginExport(
     for (const slice of await planSlices(held, total, options)) {
       const number = String(parts.length + 1).padStart(6, '0');
       parts.push({
-        file: `part-${number}.ndjson${gzip ? '.gz' : ''}`,
+        file: `part-${number}.ndjson${identity.gzip ? '.gz' : ''}`,
         query: index,
         after: slice.after?.text ?? null,
         before: slice.before.text,
@@ -197,9 +201,7 @@ export async function beginExport(
     format: 'hooktrail-export',
     version: 1,
     hooktrail: version,
-    service,
-    filters,
-    gzip,
+    ...identity,
     pin: pin.text,
     queries: savedQueries,
     startedAt,

@@ -2,16 +2,15 @@ import type { Context } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
 import { memberPath } from '../../items/field-path.ts';
-import { isGuid, notAGuid } from '../../items/guid.ts';
+import { guidsIn, notAGuid } from '../../items/guid.ts';
 import { pageOf, textsOf } from '../../items/item-texts.ts';
 import type { ItemPage, ItemWriter } from '../../items/items.ts';
 import { createCursor, MISSING } from '../../items/json-cursor.ts';
 import { stringText } from '../../items/value-text.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
-import { type Query, searchUrl } from '../event-query.ts';
+import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
-import { PAGE_SIZE } from '../page-flags.ts';
 import { inOrder } from './in-order.ts';
 
 export interface GetParts {
@@ -100,17 +99,15 @@ function verify({ bytes, spans, count }: ItemPage, id: string): void {
   }
 }
 
-/** A line of text that is no GUID may be long; this much of it tells which one it is. */
-const SHOWN = 60;
-
 /** Event ids given as arguments; all are checked before any is used. Throws `UsageError`. */
 export function idsOfArguments(args: readonly string[]): readonly string[] {
-  for (const text of args) {
+  return args.map((text) => {
     if (text === '-')
       throw new UsageError('<eventId>: - reads all ids from standard input: give it alone, or give ids');
-    if (!isGuid(text)) throw noId('<eventId>', text);
-  }
-  return args;
+    const [id, another] = guidsIn(text);
+    if (id === undefined || another !== undefined) throw noId('<eventId>', text);
+    return id;
+  });
 }
 
 /**
@@ -127,8 +124,9 @@ export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSig
       if (done) return;
       const text = value.trim();
       if (text === '') continue;
-      if (!isGuid(text)) throw noId(`standard input, line ${number}`, text);
-      yield text;
+      const [id, another] = guidsIn(text);
+      if (id === undefined || another !== undefined) throw noId(`standard input, line ${number}`, text);
+      yield id;
     }
   } finally {
     ending.removeEventListener('abort', leave);
@@ -137,8 +135,7 @@ export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSig
 }
 
 function noId(where: string, text: string): UsageError {
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
-  return new UsageError(`${where}: ${notAGuid(shown)}`, {
-    next: where === '<eventId>' ? undefined : 'give one event id a line',
+  return new UsageError(`${where}: ${notAGuid(text)}`, {
+    next: where === '<eventId>' ? undefined : 'give one event id per line',
   });
 }

@@ -1,8 +1,7 @@
 import { createdOnReader } from '../../items/created-on.ts';
 import type { Instant } from '../../items/instant.ts';
-import type { Query } from '../event-query.ts';
+import { PAGE_SIZE, type Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
-import { PAGE_SIZE } from '../page-flags.ts';
 import { readPages } from '../read-pages.ts';
 import type { WatchedItem } from './watch-follower.ts';
 

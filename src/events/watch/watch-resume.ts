@@ -11,6 +11,6 @@ const KEPT = [
 
 /** The command line that goes on where a watch ended. */
 export function resumeCommand(flags: object, at: Instant): string {
-  const words = ['events', 'watch', '--after', at.text, ...flagWords(flags, KEPT).map(shellWord)];
+  const words = ['events', 'watch', '--since', at.text, ...flagWords(flags, KEPT).map(shellWord)];
   return ['hooktrail', ...words].join(' ');
 }

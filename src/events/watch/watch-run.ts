@@ -7,9 +7,9 @@ import type { ItemPage, ItemWriter } from '../../items/items.ts';
 import { durationText } from '../../settings/flag-values.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { pageFetcher } from '../fetch-page.ts';
-import { type FilterFlags, filterQueries } from '../filter-flags.ts';
 import { Follower } from './watch-follower.ts';
 
 export interface WatchRun {
@@ -114,21 +114,21 @@ interface Following {
  */
 export async function startFollowing(
   service: Service,
-  flags: FilterFlags,
+  filters: EventFilters,
   { overlap, concurrency, sampled }: Following,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
 ): Promise<{ follower: Follower; sample: ItemPage }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, clock, onRetry);
   const { baseUrl } = service;
-  const [first] = filterQueries(flags, clock.now());
+  const [first] = filters.queries(clock.now());
   const count = sampled ? SAMPLE : 1;
   const { page, serviceTime } = await fetchPage(
     searchUrl(baseUrl, first as Query, { start: 1, count }),
     signal,
   );
   const now = serviceTime ?? clock.now();
-  const queries = filterQueries(flags, now);
+  const queries = filters.queries(now);
   const { after, before } = queries[0] as Query;
   const start = after ?? (instantAt(now) as Instant);
   if (before && compareInstants(start, before) >= 0)

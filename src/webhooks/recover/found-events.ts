@@ -1,9 +1,8 @@
 import type { Context } from '../../context.ts';
-import type { Query } from '../../events/event-query.ts';
-import { pageFetcher } from '../../events/fetch-page.ts';
-import { PAGE_SIZE } from '../../events/page-flags.ts';
-import { readPages } from '../../events/read-pages.ts';
-import { waitText } from '../../http/retry.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import { PAGE_SIZE } from '../../events/event-query.ts';
+import { findEvents } from '../../events/find-events.ts';
+import { type OnRetry, waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
 import { textsOf } from '../../items/item-texts.ts';
 import { JsonScanner } from '../../items/json-scanner.ts';
@@ -21,7 +20,7 @@ export interface FoundEvent {
 
 export interface Finding {
   readonly service: Service;
-  readonly queries: readonly Query[];
+  readonly filters: EventFilters;
   readonly context: Pick<Context, 'clock' | 'signal'>;
   readonly progress: Progress;
 }
@@ -30,28 +29,20 @@ const QUOTE = 0x22;
 /** Handing over takes longer than finding: more pages ahead would only wait. */
 const PAGES_AHEAD = 2;
 
-/** The events of every search, one after the other. */
+/** Every event that the filters choose. */
 export async function* foundEvents({
   service,
-  queries,
+  filters,
   context,
   progress,
 }: Finding): AsyncGenerator<FoundEvent> {
   const { clock, signal } = context;
+  const onRetry: OnRetry = (attempt) => progress.update({ note: waitText(attempt) });
+  const options = { pageSize: PAGE_SIZE, concurrency: PAGES_AHEAD, clock, signal, onRetry };
   let pages = 0;
-  const fetchPage = pageFetcher(service, clock, (attempt) => progress.update({ note: waitText(attempt) }));
-  for (const query of queries) {
-    const options = {
-      baseUrl: service.baseUrl,
-      query,
-      pageSize: PAGE_SIZE,
-      concurrency: () => PAGES_AHEAD,
-      signal,
-    };
-    for await (const { items, total } of readPages(fetchPage, options)) {
-      progress.update({ pages: ++pages, total: queries.length === 1 ? total : undefined });
-      yield* textsOf(items).map(foundEvent);
-    }
+  for await (const { items, total } of findEvents(service, filters, options)) {
+    progress.update({ pages: ++pages, total });
+    yield* textsOf(items).map(foundEvent);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { Query } from '../../events/event-query.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
 import type { Service } from '../../http/service.ts';
 import { createItemWriter } from '../../output/create-item-writer.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
@@ -11,7 +11,7 @@ import { LeftEvents } from './left-events.ts';
 
 export interface Missing {
   readonly service: Service;
-  readonly queries: readonly Query[];
+  readonly filters: EventFilters;
   readonly format: FormatOptions;
   /** The journal's. */
   readonly file: string;
@@ -20,14 +20,14 @@ export interface Missing {
 }
 
 /** Prints the events that the journal does not hold; touches neither journal nor handler. */
-export async function listMissing({ service, queries, format, file, context, reporter }: Missing) {
+export async function listMissing({ service, filters, format, file, context, reporter }: Missing) {
   const ids = await knownIds(file);
   const writer = await createItemWriter(format, context, reporter);
   const left = new LeftEvents(writer, format);
   const progress = startProgress(context, reporter, 'comparing');
   let found = 0;
   try {
-    for await (const event of foundEvents({ service, queries, context, progress })) {
+    for await (const event of foundEvents({ service, filters, context, progress })) {
       progress.update({ events: ++found, note: '' });
       if (event.key === undefined || !ids.has(event.key)) left.add(event);
       await left.printed();

@@ -30,7 +30,7 @@ const SHOWN_REASONS = 5;
  * where any do.
  */
 export async function recoverMissing(recovering: Recovering): Promise<void> {
-  const { service, queries, format, file, context, reporter, url, timeout, retryFor } = recovering;
+  const { service, filters, format, file, context, reporter, url, timeout, retryFor } = recovering;
   const { clock, signal } = context;
   const { journal } = await openJournal(file, {}, context);
   const handler = await createHandler(url, timeout, context.environment);
@@ -40,7 +40,7 @@ export async function recoverMissing(recovering: Recovering): Promise<void> {
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
   const handOver = new HandOver(handler, { clock, signal, retryFor, onWait });
   const result: Recovered = { handed: 0, known: 0, reasons: new Map() };
-  const events = foundEvents({ service, queries, context, progress });
+  const events = foundEvents({ service, filters, context, progress });
   const tick = setInterval(() => {
     const { handed, known } = result;
     progress.update({ events: handed + known + left.count, note: `${handed} handed over` });

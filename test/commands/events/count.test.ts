@@ -30,6 +30,22 @@ describe('events count', () => {
     expect(stdout).toBe('1\n');
   });
 
+  test.each([3_600_000, -3_600_000])(
+    "finds what failed though this machine's clock differs from the service's by %i ms",
+    async (offset) => {
+      await using searching = await startSearching({ events: 20 });
+      const { control } = searching.sandbox;
+      // The service's clock, and so the events' times, are off by as much as ours is.
+      control.behaviour.clockOffsetMs = -offset;
+      control.addEvent({ publishStatus: 'FAILED' });
+      const { code, stdout, stderr } = await count(searching, '--failed', '--since', '1m', '--exit-code');
+      expect({ code, stdout }).toEqual({ code: 10, stdout: '1\n' });
+      expect(stderr).toMatch(
+        /^warning: this machine's clock is 3[56]\d\d s (ahead of|behind) the service's: times are counted from the service's\n$/,
+      );
+    },
+  );
+
   test('--json and --jq', async () => {
     await using searching = await startSearching({ events: 7 });
     expect((await count(searching, '--json')).stdout).toBe('{"count":7}\n');

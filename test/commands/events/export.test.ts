@@ -188,7 +188,7 @@ describe('a directory', () => {
     expect(code).toBe(2);
     expect(stderr).toBe(
       `error: ${exporting.directory} holds another export\n` +
-        '  --after: 7d there, 8d here\n' +
+        '  --since: 7d there, 8d here\n' +
         '  --status: FAILED there, not given here\n' +
         '  --type: not given there, a, b here\n' +
         '  --gzip: not given there, given here\n' +

@@ -31,7 +31,7 @@ describe.skipIf(!hasTerminal)('events search on a terminal', () => {
     expect(all.screen).toMatch(
       new RegExp(
         `\\nnext: hooktrail events get ${eventId} {2}# in full\\n` +
-          'next: hooktrail events stats --after 2026-01-01 {2}# what fails, since when\\n$',
+          'next: hooktrail events stats --since 2026-01-01 {2}# what fails, since when\\n$',
       ),
     );
   });

@@ -56,7 +56,7 @@ describe('a report', () => {
     );
     expect(page).toContain('<dd>2026-01-01 to 2026-01-02 (UTC)</dd>');
     expect(page).toContain(
-      '<dd>--after 2026-01-01 --before 2026-01-02 --status FAILED --type &lt;b&gt;&amp;&quot;</dd>',
+      '<dd>--since 2026-01-01 --until 2026-01-02 --status FAILED --type &lt;b&gt;&amp;&quot;</dd>',
     );
     expect(page).toMatch(new RegExp(`<dd>20\\d\\d-\\S+Z by hooktrail ${version}</dd>`));
     expect(page).toContain('No events in this period.');

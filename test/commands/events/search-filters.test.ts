@@ -99,7 +99,7 @@ describe('wrong values of events search', () => {
     [['--since', '2026-02-30'], "--since: '2026-02-30' is not a time"],
     [['--before', '2026-11-01T25:00:00Z'], "--before: '2026-11-01T25:00:00Z' is not a time"],
     [['--until', ''], "--until: '' is not a time"],
-    [['--after', '1h', '--since', '1h'], '--after and --since mean the same: give one of them'],
+    [['--after', '1h', '--since', '1h'], '--since and --after mean the same: give one of them'],
     [
       ['--after', '2026-11-02', '--before', '2026-11-01'],
       '--after 2026-11-02 and --before 2026-11-01 leave no time',

@@ -38,7 +38,7 @@ describe('events watch', () => {
     expect(idsOf(stdout)).toEqual([...inOrder(searching, a, b), c]);
     expect(code).toBe(130);
     const [, rest] =
-      stderr.match(/\nto go on: hooktrail (events watch --after \S+Z --failed --interval 1s --ndjson)\n$/) ??
+      stderr.match(/\nto go on: hooktrail (events watch --since \S+Z --failed --interval 1s --ndjson)\n$/) ??
       [];
     const d = control.addEvent({ publishStatus: 'FAILED' }).eventId;
     const resumed = await run([...(rest as string).split(' '), '--limit', '1'], { env: searching.env });
@@ -195,7 +195,7 @@ describe('events watch', () => {
     searching.sandbox.control.revokeAccessTokens();
     const { code, stderr } = await program.finished;
     expect(code).toBe(4);
-    expect(stderr).toMatch(/\nto go on: hooktrail events watch --after .*\nerror: /);
+    expect(stderr).toMatch(/\nto go on: hooktrail events watch --since .*\nerror: /);
   });
 
   test('a failing jq program is no outage either', async () => {

@@ -168,6 +168,6 @@ test('the command line to go on with keeps filters and format, and quotes what a
     quiet: true,
   };
   expect(resumeCommand(flags, instant(START))).toBe(
-    `hooktrail events watch --after 2026-11-01T00:00:00Z --failed --type 'a b' --type 'it'\\''s' --interval 1m --ndjson`,
+    `hooktrail events watch --since 2026-11-01T00:00:00Z --failed --type 'a b' --type 'it'\\''s' --interval 1m --ndjson`,
   );
 });

@@ -1,0 +1,143 @@
+import { UsageError } from '../errors.ts';
+import { compareInstants, type Instant } from '../items/instant.ts';
+import { ACCEPTED_TIMES, resolveTime, type Time } from '../items/time-text.ts';
+import { shellWord } from '../settings/command-words.ts';
+import type { Query } from './event-query.ts';
+
+export type PublishStatus = 'SUCCESS' | 'FAILED';
+
+/** A time with the flag and the text that gave it. */
+export interface GivenTime {
+  readonly flag: string;
+  readonly text: string;
+  readonly time: Time;
+}
+
+export interface FilterParts {
+  readonly after?: GivenTime | undefined;
+  readonly before?: GivenTime | undefined;
+  /** Of each of these any value; none is no filter. Each value once. */
+  readonly subscriptionIds?: readonly string[];
+  readonly eventIds?: readonly string[];
+  readonly statuses?: readonly PublishStatus[];
+  readonly eventTypes?: readonly string[];
+}
+
+/** Filters by the names of their flags, as they were typed. */
+export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
+
+/** Which events are meant. Spans ago become instants when the present time is known. */
+export class EventFilters {
+  readonly after: GivenTime | undefined;
+  readonly before: GivenTime | undefined;
+  readonly subscriptionIds: readonly string[];
+  readonly eventIds: readonly string[];
+  readonly statuses: readonly PublishStatus[];
+  readonly eventTypes: readonly string[];
+
+  constructor(parts: FilterParts = {}) {
+    const { after, before, subscriptionIds = [], eventIds = [], statuses = [], eventTypes = [] } = parts;
+    this.after = after;
+    this.before = before;
+    this.subscriptionIds = subscriptionIds;
+    this.eventIds = eventIds;
+    this.statuses = statuses;
+    this.eventTypes = eventTypes;
+  }
+
+  /** Whether what is meant depends on the present time. */
+  get isRelative(): boolean {
+    return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
+  }
+
+  /** The same filters with other statuses; none is both. */
+  withStatuses(...statuses: PublishStatus[]): EventFilters {
+    return new EventFilters({ ...this, statuses });
+  }
+
+  /**
+   * The searches to make when it is `now` (milliseconds since the epoch), one for each combination of values. Throws
+   * `UsageError` that names the flag.
+   */
+  queries(now: number): Query[] {
+    const { after, before } = this;
+    const bounds = { after: after && instantOf(after, now), before: before && instantOf(before, now) };
+    if (
+      after &&
+      before &&
+      bounds.after &&
+      bounds.before &&
+      compareInstants(bounds.after, bounds.before) >= 0
+    ) {
+      throw new UsageError(
+        `${after.flag} ${after.text} and ${before.flag} ${before.text} leave no time between them: nothing can match`,
+      );
+    }
+    let queries: Query[] = [bounds];
+    queries = combined(queries, 'subscriptionId', this.subscriptionIds);
+    queries = combined(queries, 'eventId', this.eventIds);
+    queries = combined(queries, 'publishStatus', this.statuses);
+    return combined(queries, 'eventType', this.eventTypes);
+  }
+
+  /** The filters as typed, synonyms made one and the order of values forgotten. */
+  typed(): TypedFilters {
+    const lists = {
+      subscription: this.subscriptionIds,
+      id: this.eventIds,
+      status: this.statuses,
+      type: this.eventTypes,
+    };
+    return {
+      ...(this.after ? { after: this.after.text } : {}),
+      ...(this.before ? { before: this.before.text } : {}),
+      ...Object.fromEntries(
+        Object.entries(lists).flatMap(([name, values]) =>
+          values.length > 0 ? [[name, [...values].sort()]] : [],
+        ),
+      ),
+    };
+  }
+
+  /** Each filter as a flag and its value, for people. */
+  texts(): string[] {
+    return flagsOf(this.typed()).map(([name, value]) => `--${name} ${value}`);
+  }
+
+  /** Words for a POSIX shell that give the same filters to another command, but for those named. */
+  words(...without: string[]): string[] {
+    return flagsOf(this.typed()).flatMap(([name, value]) => {
+      if (without.includes(name)) return [];
+      return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
+    });
+  }
+}
+
+/** The flag of a filter as it is shown: --after and --before are also taken. */
+export const SHOWN_NAMES: Readonly<Record<string, string>> = { after: 'since', before: 'until' };
+
+function flagsOf(filters: TypedFilters): [name: string, value: string][] {
+  return Object.entries(filters).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [SHOWN_NAMES[name] ?? name, one as string]),
+  );
+}
+
+function instantOf({ flag, text, time }: GivenTime, now: number): Instant {
+  const instant = resolveTime(time, now);
+  if (!instant) throw notATime(flag, text);
+  return instant;
+}
+
+export function notATime(flag: string, text: string): UsageError {
+  return new UsageError(`${flag}: '${text}' is not a time`, { details: [`accepted: ${ACCEPTED_TIMES}`] });
+}
+
+function combined<Field extends keyof Query>(
+  queries: Query[],
+  field: Field,
+  values: readonly Query[Field][],
+): Query[] {
+  return values.length === 0
+    ? queries
+    : queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
+}

@@ -1,0 +1,191 @@
+import { type Command, Option } from 'commander';
+import { UsageError } from '../errors.ts';
+import { guidsIn, notAGuid } from '../items/guid.ts';
+import { parseTime } from '../items/time-text.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
+import { suggestion } from '../settings/nearest.ts';
+import { EventFilters, type GivenTime, notATime, type PublishStatus } from './event-filters.ts';
+import { PAGE_SIZE } from './event-query.ts';
+
+/** The filter flags as typed. */
+export interface FilterFlags {
+  readonly after?: string;
+  readonly since?: string;
+  readonly before?: string;
+  readonly until?: string;
+  readonly subscription?: string[];
+  readonly id?: string[];
+  readonly status?: string[];
+  readonly failed?: true;
+  readonly type?: string[];
+}
+
+const FILTERS = 'Filters:';
+
+/** Adds the filters that every command over events takes. */
+export function addFilterFlags(command: Command): Command {
+  const one = (flags: string, description: string) => new Option(flags, description).helpGroup(FILTERS);
+  const several = (flags: string, description: string) =>
+    one(flags, `${description} (repeatable, or with commas: any of them)`).argParser(collected);
+  return command
+    .addOption(
+      one(
+        '--since <time>',
+        'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 08:00, 2h, 7d, today',
+      ),
+    )
+    .addOption(one('--after <time>', 'the same as --since').hideHelp())
+    .addOption(one('--until <time>', 'created earlier than this'))
+    .addOption(one('--before <time>', 'the same as --until').hideHelp())
+    .addOption(several('--subscription <guid>', 'of this subscription'))
+    .addOption(several('--id <guid>', 'with this event id'))
+    .addOption(several('--status <status>', 'with this publish status: SUCCESS or FAILED'))
+    .addOption(one('--failed', 'the same as --status FAILED'))
+    .addOption(several('--type <name>', 'of this event type, as `hooktrail event-types` lists them'));
+}
+
+function collected(value: string, earlier: string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}
+
+/**
+ * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find out whether they
+ * can be resolved at all. Throws `UsageError` that names the flag.
+ */
+export function eventFilters(flags: FilterFlags, now: number): EventFilters {
+  const statuses = listed(flags.status, '--status').map(parseStatus);
+  const filters = new EventFilters({
+    after: givenTime(flags, 'since', 'after'),
+    before: givenTime(flags, 'until', 'before'),
+    subscriptionIds: guids(flags.subscription ?? [], '--subscription'),
+    eventIds: guids(flags.id ?? [], '--id'),
+    statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
+    eventTypes: [...new Set(listed(flags.type, '--type'))],
+  });
+  filters.queries(now);
+  return filters;
+}
+
+function givenTime(
+  flags: FilterFlags,
+  name: 'since' | 'until',
+  synonym: 'after' | 'before',
+): GivenTime | undefined {
+  if (flags[name] !== undefined && flags[synonym] !== undefined)
+    throw new UsageError(`--${name} and --${synonym} mean the same: give one of them`);
+  const text = flags[name] ?? flags[synonym];
+  if (text === undefined) return undefined;
+  const flag = `--${flags[name] === undefined ? synonym : name}`;
+  const time = parseTime(text);
+  if (!time) throw notATime(flag, text);
+  return { flag, text: text.trim(), time };
+}
+
+/** The values of a flag that is repeated or holds commas; `\,` is a comma inside a value. */
+function listed(texts: readonly string[] = [], flag: string): string[] {
+  return texts.flatMap((text) =>
+    text.split(/(?<!\\),/).map((part) => {
+      const value = part.replaceAll('\\,', ',').trim();
+      if (value !== '') return value;
+      const what = flag === '--type' ? 'an event type' : 'a status';
+      throw new UsageError(`${flag}: ${what} is missing in '${text}'`, {
+        next: flag === '--type' ? '`hooktrail event-types` lists them' : undefined,
+      });
+    }),
+  );
+}
+
+function parseStatus(text: string): PublishStatus {
+  const status = text.toUpperCase();
+  if (status === 'SUCCESS' || status === 'FAILED') return status;
+  throw new UsageError(`--status: invalid value '${text}': must be SUCCESS or FAILED`, {
+    next: suggestion(text, ['SUCCESS', 'FAILED']),
+  });
+}
+
+/** Each once: case is no difference between GUIDs, and two searches for one would find everything twice. */
+function guids(texts: readonly string[], flag: string): string[] {
+  const found = texts.flatMap((text) => {
+    const parts = text.split(',').map(guidsIn);
+    if (parts.every((guids) => guids.length === 1)) return parts.flat();
+    const whole = guidsIn(text);
+    if (whole.length === 1) return whole;
+    throw new UsageError(`${flag}: ${notAGuid(text)}`);
+  });
+  return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
+}
+
+export interface PageFlags {
+  readonly pageSize?: number;
+  readonly concurrency?: number;
+}
+
+const CONCURRENCY = 4;
+
+/** How a read of many pages goes about it. */
+export function addPageFlags(command: Command): Command {
+  return command
+    .option(
+      '--page-size <number>',
+      `events per request, 1 to ${PAGE_SIZE} (default: ${PAGE_SIZE})`,
+      wholeNumber('--page-size', 1, PAGE_SIZE),
+    )
+    .option(
+      '--concurrency <number>',
+      `pages asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
+      wholeNumber('--concurrency', 1, 16),
+    );
+}
+
+/** The flags with their defaults. */
+export function pageOptions({ pageSize = PAGE_SIZE, concurrency = CONCURRENCY }: PageFlags) {
+  return { pageSize, concurrency };
+}
+
+export interface PreviewFlags {
+  readonly dryRun?: true;
+  readonly curl?: true;
+}
+
+/** For commands that can show their requests instead of sending them. */
+export function addPreviewFlags(command: Command): Command {
+  return command
+    .option('--dry-run', 'print the request URLs and send nothing')
+    .option('--curl', 'print curl commands for the requests and send nothing');
+}
+
+/** How the requests are to be shown; undefined where they are to be sent. Throws `UsageError` for both ways at once. */
+export function previewForm({ dryRun, curl }: PreviewFlags): 'urls' | 'curl' | undefined {
+  if (dryRun && curl) throw new UsageError('--dry-run and --curl contradict each other: give one');
+  if (curl) return 'curl';
+  return dryRun ? 'urls' : undefined;
+}
+
+export interface StatsFlags {
+  readonly buckets?: number;
+  readonly concurrency?: number;
+}
+
+const BUCKETS = 24;
+/** Twice what reading pages takes: an answer to a count is a single event. */
+const COUNTS_AT_ONCE = 8;
+
+/** For commands that show counts over time. */
+export function addStatsFlags(command: Command): Command {
+  return command
+    .option(
+      '--buckets <number>',
+      `parts of the time line, 1 to 500 (default: ${BUCKETS})`,
+      wholeNumber('--buckets', 1, 500),
+    )
+    .option(
+      '--concurrency <number>',
+      `requests at once, 1 to 16 (default: ${COUNTS_AT_ONCE})`,
+      wholeNumber('--concurrency', 1, 16),
+    );
+}
+
+/** The flags with their defaults. */
+export function statsOptions({ buckets = BUCKETS, concurrency = COUNTS_AT_ONCE }: StatsFlags) {
+  return { buckets, concurrency };
+}

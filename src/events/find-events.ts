@@ -1,0 +1,93 @@
+import type { Clock } from '../context.ts';
+import type { OnRetry } from '../http/retry.ts';
+import type { Service } from '../http/service.ts';
+import { adaptiveConcurrency } from './adaptive-concurrency.ts';
+import type { EventFilters } from './event-filters.ts';
+import { type Query, searchUrl } from './event-query.ts';
+import { type Answer, type FetchPage, pageFetcher } from './fetch-page.ts';
+import { type ReadPage, readPages } from './read-pages.ts';
+
+export interface FindOptions {
+  /** Events per request, 1 to 500. */
+  readonly pageSize: number;
+  /** Stop after this many events. */
+  readonly limit?: number | undefined;
+  /** Pages asked for at once. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Told before each wait for another try. */
+  readonly onRetry?: OnRetry | undefined;
+  /** Told what the result depends on: doubts about its completeness, and a clock that is wrong. */
+  readonly onDoubt?: ((doubt: string) => void) | undefined;
+}
+
+/** Every event that the filters choose, page by page. Throws `IncompleteError` when that is not what the service counts. */
+export async function* findEvents(
+  service: Service,
+  filters: EventFilters,
+  options: FindOptions,
+): AsyncGenerator<ReadPage> {
+  const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal, onDoubt } = options;
+  const { baseUrl } = service;
+  const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
+  const send = pageFetcher(service, clock, (attempt) => {
+    onRetry(attempt);
+    options.onRetry?.(attempt);
+  });
+  const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, limit) });
+  const { queries, fetchPage } = await byServiceClock(filters, send, first, clock, onDoubt);
+  let found = 0;
+  for (const query of queries) {
+    if (found >= limit) return;
+    const read = { baseUrl, query, pageSize, limit: limit - found, concurrency, signal, onDoubt };
+    for await (const page of readPages(fetchPage, read)) {
+      found += page.items.count;
+      // How many the other queries match is not known yet.
+      yield queries.length === 1 ? page : { ...page, total: undefined };
+    }
+  }
+}
+
+/** `Date` has a grain of a second. */
+const TOLERANCE = 2000;
+
+/**
+ * The searches that the filters mean by the service's clock. Spans ago are counted from this machine's clock for the first
+ * request; where the answer's `Date` shows that clock to be wrong they are counted again from the service's. An answer that is
+ * good is kept for the one who asks for it.
+ */
+export async function byServiceClock(
+  filters: EventFilters,
+  fetchPage: FetchPage,
+  first: (query: Query) => URL,
+  clock: Pick<Clock, 'now'>,
+  onDoubt?: (doubt: string) => void,
+): Promise<{ queries: readonly Query[]; fetchPage: FetchPage }> {
+  const asked = clock.now();
+  const queries = filters.queries(asked);
+  if (!filters.isRelative) return { queries, fetchPage };
+  const url = first(queries[0] as Query);
+  const answer = await fetchPage(url);
+  const { serviceTime } = answer;
+  if (
+    serviceTime !== undefined &&
+    (serviceTime < asked - TOLERANCE || serviceTime > clock.now() + TOLERANCE)
+  ) {
+    const ahead = Math.round((asked - serviceTime) / 1000);
+    onDoubt?.(
+      `this machine's clock is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} the service's: times are counted from the service's`,
+    );
+    return { queries: filters.queries(serviceTime), fetchPage };
+  }
+  let kept: Answer | undefined = answer;
+  return {
+    queries,
+    fetchPage: async (wanted, ...rest) => {
+      if (!kept || wanted.href !== url.href) return fetchPage(wanted, ...rest);
+      const page = kept;
+      kept = undefined;
+      return page;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { eventFilters, type FilterFlags } from '../../src/events/event-flags.ts';
+import { queryString } from '../../src/events/event-query.ts';
+import { byServiceClock } from '../../src/events/find-events.ts';
+import { readPage } from '../../src/events/page.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+const HOUR = 3_600_000;
+const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const OTHER = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const queries = (flags: FilterFlags) =>
+  eventFilters(flags, NOW)
+    .queries(NOW)
+    .map((query) => queryString(query));
+
+describe('filters', () => {
+  test('with commas are lists, each value once', () => {
+    expect(queries({ status: ['failed,Success'], type: ['a.b, c', 'a.b'] })).toEqual([
+      'eq(publishStatus,FAILED)&eq(eventType,a.b)',
+      'eq(publishStatus,FAILED)&eq(eventType,c)',
+      'eq(publishStatus,SUCCESS)&eq(eventType,a.b)',
+      'eq(publishStatus,SUCCESS)&eq(eventType,c)',
+    ]);
+    expect(queries({ type: ['a\\,b'] })).toEqual(['eq(eventType,a%2Cb)']);
+    expect(queries({ subscription: [`${ID}, {${OTHER}}`] })).toEqual([
+      `eq(subscriptionId,${ID})`,
+      `eq(subscriptionId,${OTHER})`,
+    ]);
+    expect(queries({ id: [`event ${ID}, of today`, ID.toUpperCase()] })).toEqual([`eq(eventId,${ID})`]);
+  });
+
+  test.each([
+    [{ type: ['a,,b'] }, "--type: an event type is missing in 'a,,b'"],
+    [{ status: ['ok'] }, "--status: invalid value 'ok': must be SUCCESS or FAILED"],
+    [{ id: [`${ID} ${OTHER}`] }, 'holds 2 GUIDs'],
+    [{ since: 'soon' }, "--since: 'soon' is not a time"],
+    [{ before: '999999999w' }, "--before: '999999999w' is not a time"],
+  ])('%j are a usage error', (flags, message) => {
+    expect(() => eventFilters(flags, NOW)).toThrow(message);
+  });
+
+  test('are words of a command line again', () => {
+    const filters = eventFilters({ after: '2h', failed: true, type: ["it's", 'a\\,b'] }, NOW);
+    expect(filters.words('status').join(' ')).toBe(`--since 2h --type 'a\\,b' --type 'it'\\''s'`);
+  });
+});
+
+describe("this machine's clock", () => {
+  const url = new URL('https://events.example.com/integrator-events');
+  const ask = async (flags: FilterFlags, skew: number) => {
+    const asked: string[] = [];
+    const doubts: string[] = [];
+    const fetchPage = async (asking: URL) => {
+      asked.push(asking.search);
+      return { page: readPage(Buffer.from('{"items":[]}')), serviceTime: NOW };
+    };
+    const address = (query: object) => new URL(`?${queryString(query)}`, url);
+    const found = await byServiceClock(
+      eventFilters(flags, NOW),
+      fetchPage,
+      address,
+      { now: () => NOW + skew },
+      (doubt) => doubts.push(doubt),
+    );
+    await found.fetchPage(address(found.queries[0] as object));
+    return { asked, doubts, queries: found.queries.map((query) => queryString(query)) };
+  };
+
+  test.each([
+    [HOUR, 'ahead of'],
+    [-HOUR, 'behind'],
+  ])("wrong by %i ms hides nothing: spans ago count from the service's", async (skew, word) => {
+    const { asked, doubts, queries } = await ask({ since: '15m' }, skew);
+    expect(queries).toEqual(['gt(createdOn,2026-11-21T09:45:00Z)']);
+    expect(asked).toHaveLength(2);
+    expect(doubts).toEqual([
+      `this machine's clock is 3600 s ${word} the service's: times are counted from the service's`,
+    ]);
+  });
+
+  test('that is right costs no request', async () => {
+    const { asked, doubts } = await ask({ since: '15m' }, 900);
+    expect(asked).toHaveLength(1);
+    expect(doubts).toEqual([]);
+  });
+
+  test('is not asked about where times are given whole', async () => {
+    const { asked, queries } = await ask({ since: '2026-11-21', type: ['a'] }, HOUR);
+    expect(queries).toEqual(['gt(createdOn,2026-11-21)&eq(eventType,a)']);
+    expect(asked).toHaveLength(1);
+  });
+});
