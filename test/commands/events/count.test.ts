@@ -37,8 +37,9 @@ describe('events count', () => {
       const { control } = searching.sandbox;
       // The service's clock, and so the events' times, are off by as much as ours is.
       control.behaviour.clockOffsetMs = -offset;
-      control.addEvent({ publishStatus: 'FAILED' });
-      const { code, stdout, stderr } = await count(searching, '--failed', '--since', '1m', '--exit-code');
+      control.addEvent({ publishStatus: 'FAILED', eventType: 'a.b' });
+      const filters = ['--failed', '--type', 'a.b', '--since', '1m'];
+      const { code, stdout, stderr } = await count(searching, ...filters, '--exit-code');
       expect({ code, stdout }).toEqual({ code: 10, stdout: '1\n' });
       expect(stderr).toMatch(
         /^warning: this machine's clock is 3[56]\d\d s (ahead of|behind) the service's: times are counted from the service's\n$/,
