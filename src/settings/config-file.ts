@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { ServiceError, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
 import { refusePlanted } from '../files/planted.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import type { HeldLock } from '../lock/lock.ts';
 
 /** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */
 export type SavedProfile = Record<string, string>;
@@ -50,9 +51,13 @@ export async function changeConfig(
   const { withLock } = await import('../lock/lock.ts');
   const file = configPath({ environment, machine });
   const surroundings = { machine, clock, signal: new AbortController().signal };
-  const work = async () => {
+  const work = async (lock: HeldLock) => {
     const config = await readConfig({ environment, machine });
     change(config);
+    if (!(await lock.isStillHeld()))
+      throw new ServiceError('another process changed the settings meanwhile', {
+        next: 'run the command again',
+      });
     try {
       makeFolder(path.dirname(file));
       await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);

@@ -1,0 +1,23 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { changeConfig, readConfig } from '../../src/settings/config-file.ts';
+import { createContext } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+
+test('a process that lost the lock over the settings leaves the file to the one that took it', async () => {
+  await using home = await createHome();
+  const { machine, ...rest } = createContext({ environment: home.env });
+  const context = { ...rest, machine: { ...machine, userHome: home.folder } };
+  await changeConfig(context, (config) => {
+    config.profiles['default'] = { vendor: 'first' };
+  });
+  const locks = path.join(home.folder, '.hooktrail', 'locks');
+  const late = changeConfig(context, (config) => {
+    config.profiles['default'] = { vendor: 'late' };
+    const [name = ''] = readdirSync(locks);
+    writeFileSync(path.join(locks, name, '3.lock'), '{}\n');
+  });
+  await expect(late).rejects.toThrow('another process changed the settings meanwhile');
+  expect((await readConfig(context)).profiles).toEqual({ default: { vendor: 'first' } });
+});
