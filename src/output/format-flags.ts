@@ -30,7 +30,7 @@ export function addFormatFlags(command: Command): Command {
       'these fields alone, in this order; dots go inside, \\. is a dot in a name, a missing field is null',
     )
     .option(
-      '--jq <program>',
+      '-q, --jq <program>',
       'run a jq program over the JSON array, or with --ndjson over each item; strings come out raw',
     )
     .option('--csv-raw', 'with --csv: leave text alone that a spreadsheet would run as a formula')
@@ -102,7 +102,7 @@ export function addSummaryFlags(command: Command, json: string, csv?: string): C
     .optionsGroup('Format:')
     .option('-o, --output <format>', names)
     .option('--json', json)
-    .option('--jq <program>', 'run a jq program over the JSON; strings come out raw');
+    .option('-q, --jq <program>', 'run a jq program over the JSON; strings come out raw');
   if (csv) command.option('--csv', csv);
   return command.optionsGroup('Options:').hook('preAction', checkJq);
 }

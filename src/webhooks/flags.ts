@@ -3,17 +3,24 @@ import { UsageError } from '../errors.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { secureUrl } from '../settings/setting-values.ts';
 
-/** A parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own addresses. */
+/**
+ * A parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own addresses. A
+ * port, or a loopback host with a port, is such a host.
+ */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
     const refuse = (accepted: string): never => {
       throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
     };
-    const url = secureUrl(text, 'a URL such as http://127.0.0.1:3000/hooks', refuse);
+    const address = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
+    const url = secureUrl(address, 'a URL such as http://127.0.0.1:3000/hooks', refuse);
     if (url.hash) return refuse('a URL without fragment');
     return url;
   };
 }
+
+/** A host of this machine and a port, without a scheme. */
+const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d{1,5}(?=$|\/)/i;
 
 export interface ForwardFlags {
   /** Seconds. */

@@ -17,7 +17,10 @@ const CONCURRENCY = 4;
 const BATCH = 500;
 
 export function declare(command: Command, action: Action): void {
-  command.argument('<eventId...>', 'event ids; - alone reads them from standard input, one a line');
+  command.argument(
+    '[eventId...]',
+    'event ids; with - or none they are read from standard input, one per line',
+  );
   addFilterFlags(command).option(
     '--concurrency <number>',
     `events asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
@@ -46,11 +49,12 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
   const queries = eventFilters(flags, context.clock.now()).queries(context.clock.now());
   const format = formatOptions(flags, 'events');
-  const fromInput = args.length === 1 && args[0] === '-';
+  if (args.length === 0 && context.stdin.isTerminal) throw noIds();
+  const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
   const ids = fromInput ? [] : idsOfArguments(args);
   const { withService } = await import('../../sign-in/connect.ts');
   if (fromInput && context.stdin.isTerminal)
-    reporter.notice('reading event ids from the terminal, one a line');
+    reporter.notice('reading event ids from the terminal, one per line');
 
   const missing = await withService(call, async (service) => {
     const { getAll } = await import('../../events/get/get-events.ts');
@@ -59,8 +63,11 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
       ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)
         ? await prettyWriter(call)
         : await createItemWriter(format, context, reporter);
-    const source = (ending: AbortSignal) =>
-      fromInput ? idsOfLines(context.stdin.lines(), ending) : each(ids);
+    const source = (ending: AbortSignal) => {
+      if (!fromInput) return each(ids);
+      const lines = idsOfLines(context.stdin.lines(), ending);
+      return args.length === 0 ? atLeastOne(lines) : lines;
+    };
     const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
     const parts = { service, queries, writer, batch, context, reporter };
     return getAll(source, parts, flags.concurrency ?? CONCURRENCY);
@@ -76,6 +83,22 @@ async function prettyWriter({ context, reporter }: Call) {
   const { createPrettyWriter } = await import('../../output/pretty-json.ts');
   const { paletteOf } = await import('../../terminal/palette.ts');
   return createPrettyWriter(context.stdout, await paletteOf(reporter.stdoutColor));
+}
+
+/** Who gave no arguments may not have meant standard input: an empty one is told. */
+async function* atLeastOne(ids: AsyncIterable<string>): AsyncGenerator<string> {
+  let isEmpty = true;
+  for await (const id of ids) {
+    isEmpty = false;
+    yield id;
+  }
+  if (isEmpty) throw noIds();
+}
+
+function noIds(): UsageError {
+  return new UsageError('an event id is missing', {
+    next: 'give one or more ids, or - to read them from standard input, one per line',
+  });
 }
 
 async function* each(ids: readonly string[]): AsyncGenerator<string> {

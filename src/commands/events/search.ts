@@ -13,6 +13,7 @@ import {
   pageOptions,
   previewForm,
 } from '../../events/event-flags.ts';
+import { isGuid } from '../../items/guid.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
@@ -36,6 +37,7 @@ export function declare(command: Command, action: Action): void {
   addPreviewFlags(command);
   addFormatFlags(command);
   addConnectionFlags(command)
+    .allowExcessArguments()
     .addHelpText(
       'after',
       `
@@ -48,7 +50,8 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, context } = call;
+  const { flags, args, context } = call;
+  if (args.length > 0) throw wordsInSearch(args, flags);
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const preview = previewForm(flags);
@@ -66,6 +69,17 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const limit = atGlance ? TERMINAL_ROWS : flags.limit;
   const found = await search(call, filters, limit, format, atGlance);
   return flags.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
+}
+
+/** A search takes no words; it says where these belong. */
+function wordsInSearch(args: readonly string[], flags: Flags): UsageError {
+  const [word = ''] = args;
+  const next = args.every(isGuid)
+    ? `\`hooktrail events get ${args.join(' ')}\` prints events by their ids`
+    : flags.json && /^[\w.-]+(,[\w.-]+)*$/.test(word)
+      ? `--json takes no value; fields are chosen with --fields ${word}`
+      : 'events are chosen by filters: see `hooktrail help filters`';
+  return new UsageError(`events search takes no words, but was given '${word}'`, { next });
 }
 
 interface Found {

@@ -168,10 +168,16 @@ describe('events get', () => {
     expect(code).toBe(1);
   });
 
+  test('without arguments the ids come from standard input', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const ids = newest(searching, 2).join('\n');
+    expect(await get(searching, ['--ndjson'], ids)).toEqual(await get(searching, ['-', '--ndjson'], ids));
+  });
+
   test.each([
     [['nonsense'], "<eventId>: 'nonsense' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e"],
     [[NONE, '-'], '<eventId>: - reads all ids from standard input: give it alone, or give ids'],
-    [[], "missing required argument 'eventId'"],
+    [[], 'an event id is missing'],
     [[NONE, '--id', NONE], '--id: this command takes event ids as arguments'],
     [[NONE, '--concurrency', '0'], "--concurrency: invalid value '0': must be a whole number from 1 to 16"],
   ])('%j is a usage error and asks nothing', async (args, message) => {

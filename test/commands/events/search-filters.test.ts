@@ -122,13 +122,34 @@ describe('wrong values of events search', () => {
     [['--dry-run', '--curl'], '--dry-run and --curl contradict each other'],
     [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: did you mean --status?"],
     [['--after'], "option '--after <time>' argument missing"],
-    [['extra'], 'too many arguments'],
+    [['extra'], "events search takes no words, but was given 'extra'"],
   ])('%j is a usage error', async (args, message) => {
     await using home = await createHome();
     const { code, stdout, stderr } = await run(['events', 'search', ...args], { env: home.env });
     expect(stderr).toContain(`error: ${message}`);
     expect(code).toBe(2);
     expect(stdout).toBe('');
+  });
+
+  test.each([
+    [
+      ['0f8fad5b-d9cb-469f-a165-70867728950e'],
+      '0f8fad5b-d9cb-469f-a165-70867728950e',
+      '`hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e` prints events by their ids',
+    ],
+    [
+      ['--json', 'eventId,eventType'],
+      'eventId,eventType',
+      '--json takes no value; fields are chosen with --fields eventId,eventType',
+    ],
+    [['failed'], 'failed', 'events are chosen by filters: see `hooktrail help filters`'],
+  ])('the words %j say where they belong', async (args, word, next) => {
+    await using home = await createHome();
+    expect(await run(['events', 'search', ...args], { env: home.env })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: events search takes no words, but was given '${word}'\nnext: ${next}\n`,
+    });
   });
 
   test('missing settings are named all at once, each with its flag and its variable', async () => {

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { handlerUrl } from '../../src/webhooks/flags.ts';
+
+const parse = handlerUrl('--forward-to');
+
+test.each([
+  ['3000', 'http://127.0.0.1:3000/'],
+  ['localhost:3000', 'http://localhost:3000/'],
+  ['localhost:3000/hooks', 'http://localhost:3000/hooks'],
+  ['127.0.0.1:3000', 'http://127.0.0.1:3000/'],
+  ['[::1]:3000/in', 'http://[::1]:3000/in'],
+  ['https://hooks.example.com/in', 'https://hooks.example.com/in'],
+])('%s names the handler %s', (text, url) => {
+  expect(parse(text).href).toBe(url);
+});
+
+test.each(['70000', 'example.com:3000', 'localhost', ''])('%j names no handler', (text) => {
+  expect(() => parse(text)).toThrow(`--forward-to: invalid value '${text}': must be `);
+});
