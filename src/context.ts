@@ -14,11 +14,25 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Until the function that it returns is called, a second signal does not end the process, as it would at once. */
   readonly holdOff?: () => () => void;
+  /** What differs from the limits of requests that `http/transport.ts` names. */
+  readonly requestLimits?: Partial<RequestLimits>;
   /** Calls `work`, which cannot wait, when the process ends other than by SIGKILL; what it returns takes that back. */
   readonly atExit?: (work: () => void) => () => void;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How long a request may take and how large its answer may be. */
+export interface RequestLimits {
+  /** Milliseconds for each step on the way to the peer: name and TCP, a proxy's tunnel, TLS. */
+  readonly connect: number;
+  /** Milliseconds without any progress. */
+  readonly idle: number;
+  /** Milliseconds for the whole exchange, from the request to the last byte of the answer. */
+  readonly total: number;
+  /** Bytes of an answer's body, as it is sent and decompressed. */
+  readonly bytes: number;
+}
 
 export interface Output {
   readonly isTerminal: boolean;

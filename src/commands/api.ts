@@ -45,7 +45,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const headers = parseHeaders(flags.header ?? []);
   const method = parseMethod(flags.method ?? (flags.input === undefined ? 'GET' : 'POST'));
   const { withService } = await import('../sign-in/connect.ts');
-  const { apiUrl } = await import('../http/api-url.ts');
+  const { apiUrl } = await import('../http/service.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const body = flags.input === undefined ? undefined : await inputBody(flags.input, context);
   await withService(call, async (service) => {

@@ -62,7 +62,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
 async function check(call: Call<Flags>): Promise<Failure | undefined> {
   const { openSession } = await import('../sign-in/session.ts');
   const { withService } = await import('../sign-in/connect.ts');
-  const { apiUrl } = await import('../http/api-url.ts');
+  const { apiUrl } = await import('../http/service.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const { flags, context, reporter } = call;
   let hasToken = false;

@@ -12,8 +12,6 @@ import { type Page, readPage } from './page.ts';
 export interface Answer {
   readonly page: Page;
   readonly serviceTime: number | undefined;
-  /** Says that nobody will read the page's items any more. */
-  readonly release?: (() => void) | undefined;
 }
 
 /** Asks for one collection at an address; `onAnswer` is called when the answer is there, before it is read. */
@@ -46,7 +44,7 @@ export function pageFetcher(
       try {
         const page = readPage(response.body);
         if (!page.isCollection) throw noCollection(describeBody(response));
-        return { page, serviceTime: Number.isNaN(date) ? undefined : date, release: response.release };
+        return { page, serviceTime: Number.isNaN(date) ? undefined : date };
       } catch (error) {
         if (!(error instanceof JsonSyntaxError)) throw error;
         if (attempt === TRIES) throw damaged(error, response);

@@ -26,8 +26,6 @@ export interface ReadPage {
   readonly items: IdentifiedItems;
   /** Size of the whole result where the service tells it. */
   readonly total: number | undefined;
-  /** For who is through with the items: their memory serves pages to come. */
-  readonly release?: (() => void) | undefined;
 }
 
 interface Plan {
@@ -116,8 +114,8 @@ async function* readWindows(
   reading.move();
   for (const query of queries) {
     const part = { ...options, query, pageSize: size, limit: undefined, onDoubt: undefined };
-    for await (const { items, release } of readWindow(fetchPage, part, false)) {
-      yield { items: reading.handOn(items), total: reading.firstTotal, release };
+    for await (const { items } of readWindow(fetchPage, part, false)) {
+      yield { items: reading.handOn(items), total: reading.firstTotal };
       if (reading.full) return;
     }
   }
@@ -213,8 +211,8 @@ function hasMoreByOffset(page: Page, reading: Reading, size: number, start: numb
   return page.next === undefined && page.items.count >= Math.min(size, page.limit ?? size);
 }
 
-function handOn(reading: Reading, { page, release }: Answer): ReadPage {
-  return { items: reading.take(page), total: reading.lastTotal, release };
+function handOn(reading: Reading, { page }: Answer): ReadPage {
+  return { items: reading.take(page), total: reading.lastTotal };
 }
 
 /** The service's time of an answer, rounded up to the next full second: `Date` has no fraction. */

@@ -5,27 +5,32 @@ import { isLoopback } from '../settings/setting-values.ts';
 const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
 
 /**
- * The proxy for addresses of a scheme (`https:`), as the environment names it; undefined where it names none. As with curl, the
- * lower-case variable wins, and a host alone is a proxy that speaks HTTP. Throws `UsageError` that names the variable.
+ * The proxy that the environment names for an address; undefined where it is reached directly: hosts of this machine, and
+ * those of `NO_PROXY`. Only `HTTPS_PROXY` counts, since `http:` serves loopback hosts only. As with curl, the lower-case
+ * variable wins, and a host alone is a proxy that speaks HTTP. Throws `UsageError` that names the variable.
  */
-export function proxyFor(protocol: string, environment: Environment): URL | undefined {
-  const upper = protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
-  const name = environment[upper.toLowerCase()] ? upper.toLowerCase() : upper;
+export function proxyFor(url: URL, environment: Environment): URL | undefined {
+  const name = environment['https_proxy'] ? 'https_proxy' : 'HTTPS_PROXY';
   const text = environment[name];
-  if (!text) return undefined;
+  if (!text || url.protocol !== 'https:' || isLoopback(url) || isExcepted(url, environment)) return undefined;
   const address = text.includes('://') ? text : `http://${text}`;
-  if (URL.canParse(address) && SCHEMES.includes(new URL(address).protocol)) {
-    const proxy = new URL(address);
-    // http: is taken for loopback hosts alone: another machine would read the secrets, and look for the host at itself.
-    return protocol === 'http:' && !isLoopback(proxy) ? undefined : proxy;
-  }
-  const shown = text.includes('@') ? '' : ` '${text}'`;
+  if (URL.canParse(address) && SCHEMES.includes(new URL(address).protocol)) return new URL(address);
+  const shown = text.includes('@') ? 'value' : `value '${text}'`;
   throw new UsageError(
-    `${name}: invalid value${shown}: must be the address of a proxy, such as http://proxy.example.com:3128`,
+    `${name}: invalid ${shown}: must be the address of a proxy, such as http://proxy.example.com:3128`,
   );
 }
 
-/** The hosts that are reached without a proxy, as the environment lists them. */
-export function hostsWithoutProxy(environment: Environment): string {
-  return environment['no_proxy'] || environment['NO_PROXY'] || '';
+/** `NO_PROXY`: names with the names below them, `*`, and each with a port if it has one; split at commas and spaces. */
+function isExcepted({ hostname, port }: URL, environment: Environment): boolean {
+  const list = environment['no_proxy'] || environment['NO_PROXY'] || '';
+  return list
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .some((entry) => {
+      if (entry === '*') return true;
+      const [, name = '', wantedPort] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
+      if (name === '' || (wantedPort && wantedPort !== (port || '443'))) return false;
+      return hostname === name || hostname.endsWith(`.${name}`);
+    });
 }

@@ -19,8 +19,8 @@ const LONGEST_DELAY = 20_000;
 const LONGEST_RETRY_AFTER = 60_000;
 
 /**
- * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on every failure of
- * the connection. Waits twice as long each time, with jitter, and as long as `Retry-After` says at least (RFC 9110
+ * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on failures of the
+ * connection that may pass. Waits twice as long each time, with jitter, and as long as `Retry-After` says at least (RFC 9110
  * section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is thrown.
  */
 export async function sendWithRetry(
@@ -44,8 +44,7 @@ export async function sendWithRetry(
       delay = Math.max(asked ?? 0, delay);
       reason = `status ${response.status}`;
     } catch (error) {
-      // A certificate does not become good by asking again.
-      if (!(error instanceof TransportError) || error.kind === 'tls' || attempt === TRIES) throw error;
+      if (!(error instanceof TransportError) || !error.passing || attempt === TRIES) throw error;
       reason = error.message;
     }
     onRetry?.({ reason, delay, ...(status === undefined ? {} : { status }) });

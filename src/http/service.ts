@@ -1,9 +1,15 @@
 import type { Clock } from '../context.ts';
-import { NotSignedInError, UnreachableError } from '../errors.ts';
+import {
+  type HooktrailError,
+  NotSignedInError,
+  ServiceError,
+  UnreachableError,
+  UsageError,
+} from '../errors.ts';
+import { urlText } from '../settings/setting-values.ts';
 import { type OnRetry, sendWithRetry } from './retry.ts';
-import type { TokenSource } from './token-source.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
-import { TransportError } from './transport-error.ts';
+import { TransportError, type TransportFailure } from './transport-error.ts';
 
 /** The event service, spoken to with the headers it requires (service description, parts 5 and 9). */
 export interface Service {
@@ -24,6 +30,17 @@ export interface ServiceParts {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+}
+
+/** Where requests to the event service get their bearer token. */
+export interface TokenSource {
+  /** A token good for at least the next minute, refreshed if need be. Throws `NotSignedInError`. */
+  accessToken(): Promise<string>;
+  /**
+   * A token other than the one the service just rejected (401), or undefined where there is none to be had
+   * (a token from the environment is never refreshed).
+   */
+  replace(rejected: string): Promise<string | undefined>;
 }
 
 /** The media type that chooses major version 1 of the event service (service description, part 9). */
@@ -59,7 +76,7 @@ export function createService({ baseUrl, vendor, tokens, transport, clock, signa
         const other = await replacement(tokens, token, response);
         return other === undefined ? response : await attempt(request, other);
       } catch (error) {
-        throw error instanceof TransportError ? unreachable(error) : error;
+        throw error instanceof TransportError ? failed(error) : error;
       }
     },
   };
@@ -88,15 +105,36 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
   }
 }
 
-export function unreachable(error: TransportError): UnreachableError {
-  const next: Partial<Record<TransportError['kind'], string>> = {
-    dns: 'check the URL and the network; behind a proxy set HTTPS_PROXY',
-    refused: 'check the URL and that the service runs',
-    tls: 'check the URL; for a certificate authority of your own set NODE_EXTRA_CA_CERTS',
-    'connect-timeout': 'check the network; behind a proxy set HTTPS_PROXY',
-  };
-  return new UnreachableError(`the service could not be reached: ${error.message}`, {
-    next: next[error.kind] ?? 'try again later',
-    cause: error,
-  });
+const NEXT: Readonly<Partial<Record<TransportFailure, string>>> = {
+  'unknown-host': 'check the URL and the network; behind a proxy set HTTPS_PROXY',
+  dns: 'check the URL and the network; behind a proxy set HTTPS_PROXY',
+  refused: 'check the URL and that the service runs',
+  proxy: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
+  tls: 'check the URL; to trust a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate (PEM)',
+  'connect-timeout': 'check the network; behind a proxy set HTTPS_PROXY',
+};
+
+function failed(error: TransportError): HooktrailError {
+  const { kind, message } = error;
+  if (kind === 'too-large')
+    return new ServiceError(message, { next: 'check --base-url (HOOKTRAIL_BASE_URL)', cause: error });
+  const next = NEXT[kind] ?? 'try again later';
+  return new UnreachableError(`the service could not be reached: ${message}`, { next, cause: error });
+}
+
+/**
+ * The address of a path under the base URL. A whole URL is taken too when it lies on the base URL's own origin; anything else
+ * would carry the token away and is a `UsageError`.
+ */
+export function apiUrl(baseUrl: URL, path: string): URL {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) {
+    const url = URL.canParse(path, baseUrl.href) ? new URL(path, baseUrl.href) : undefined;
+    if (url?.origin === baseUrl.origin && !url.username && !url.password) return url;
+    throw new UsageError(`'${path}' is not under the event service's address`, {
+      next: `give a path, or a URL that starts with ${baseUrl.origin}`,
+    });
+  }
+  const url = new URL(`${urlText(baseUrl)}/${path.replace(/^\//, '')}`);
+  url.hash = '';
+  return url;
 }

@@ -1,9 +1,24 @@
 /**
  * How a request failed below HTTP.
- * - `dns`, `refused`, `tls`, `connect-timeout`: it never left; the peer cannot have acted on it.
- * - `stalled`, `broken`: it may have been acted on, the answer did not arrive whole.
+ * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `connect-timeout`: it never left; the peer cannot have acted on it.
+ * - `stalled`, `too-slow`, `broken`: it may have been acted on; the answer did not arrive whole.
+ * - `too-large`: it was acted on; the answer is more than we take.
  */
-export type TransportFailure = 'dns' | 'refused' | 'tls' | 'connect-timeout' | 'stalled' | 'broken';
+export type TransportFailure =
+  | 'unknown-host'
+  | 'dns'
+  | 'refused'
+  | 'proxy'
+  | 'tls'
+  | 'connect-timeout'
+  | 'stalled'
+  | 'too-slow'
+  | 'broken'
+  | 'too-large';
+
+/** The same request would fail in the same way. */
+const LASTING = new Set<TransportFailure>(['unknown-host', 'proxy', 'tls', 'too-slow', 'too-large']);
+const AMBIGUOUS = new Set<TransportFailure>(['stalled', 'too-slow', 'broken']);
 
 export class TransportError extends Error {
   readonly kind: TransportFailure;
@@ -16,50 +31,77 @@ export class TransportError extends Error {
 
   /** True when the peer may have received and handled the request. */
   get ambiguous(): boolean {
-    return this.kind === 'stalled' || this.kind === 'broken';
+    return AMBIGUOUS.has(this.kind);
   }
 
-  /** `reason` is a code, or how long the wait was. */
-  static of(kind: TransportFailure, url: URL, reason: string, cause?: unknown): TransportError {
-    return new TransportError(kind, describe(kind, reason, url), cause);
-  }
-
-  /** The error for what a library throws. `isConnected`: the request may have left, whatever the code says. */
-  static from(error: unknown, url: URL, isConnected = false): TransportError {
-    if (error instanceof TransportError) return error;
-    const first = error instanceof AggregateError ? error.errors[0] : error;
-    const code = String(
-      (first as NodeJS.ErrnoException)?.code ?? (error as NodeJS.ErrnoException)?.code ?? '',
-    );
-    const kind = kindOf(code);
-    const reason = code || (first instanceof Error ? first.message : String(first));
-    // A connection that was there and is lost can end with the code of one that never was.
-    return TransportError.of(isConnected && kind !== 'tls' ? 'broken' : kind, url, reason, error);
+  /** True when trying again may help. */
+  get passing(): boolean {
+    return !LASTING.has(this.kind);
   }
 }
 
-function kindOf(code: string): TransportFailure {
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL') return 'dns';
-  if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'refused';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'connect-timeout';
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'stalled';
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code) || code === 'EPROTO') return 'tls';
-  return 'broken';
+/** The error for a connection that did not come about; `url` is the peer or the proxy that could not be reached. */
+export function connectFailure(error: unknown, url: URL): TransportError {
+  if (error instanceof TransportError) return error;
+  const code = codeOf(error);
+  const reason = code || messageOf(error);
+  const failure = (kind: TransportFailure, text: string) => new TransportError(kind, text, error);
+  if (code === 'ENOTFOUND')
+    return failure('unknown-host', `the name ${url.hostname} could not be resolved (${reason})`);
+  if (code === 'EAI_AGAIN' || code === 'EAI_FAIL')
+    return failure('dns', `the name ${url.hostname} could not be resolved (${reason})`);
+  if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
+    return failure('refused', `${url.host} does not accept connections (${reason})`);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' || code === 'UND_ERR_HEADERS_TIMEOUT')
+    return failure('connect-timeout', `no connection to ${url.host} in time (${reason})`);
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code) || code === 'EPROTO')
+    return failure('tls', `no trusted TLS connection to ${url.host} (${reason})`);
+  return failure('broken', `the connection to ${url.host} broke (${reason})`);
 }
 
-function describe(kind: TransportFailure, reason: string, url: URL): string {
-  switch (kind) {
-    case 'dns':
-      return `the name ${url.hostname} could not be resolved (${reason})`;
-    case 'refused':
-      return `${url.host} does not accept connections (${reason})`;
-    case 'tls':
-      return `no trusted TLS connection to ${url.host} (${reason})`;
-    case 'connect-timeout':
-      return `no connection to ${url.host} in time (${reason})`;
-    case 'stalled':
-      return `${url.host} stopped answering (${reason})`;
-    default:
-      return `the connection to ${url.host} broke (${reason})`;
+/** The error for an exchange that failed after its connection was there, whatever code the connection's end has. */
+export function exchangeFailure(error: unknown, url: URL, { bytes, idle }: Limits): TransportError {
+  if (error instanceof TransportError) return error;
+  switch (codeOf(error)) {
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+      return new TransportError('stalled', `${url.host} stopped answering (${idle / 1000} s)`, error);
+    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
+      return tooLarge(url, bytes, error);
+    case 'UND_ERR_HEADERS_OVERFLOW':
+      return new TransportError('too-large', `the headers of the answer of ${url.host} are too large`, error);
   }
+  return new TransportError('broken', `the connection to ${url.host} broke (${reasonOf(error)})`, error);
+}
+
+interface Limits {
+  readonly bytes: number;
+  readonly idle: number;
+}
+
+export function tooLarge(url: URL, bytes: number, cause?: unknown): TransportError {
+  const mebibytes = bytes / 1024 / 1024;
+  const size = Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${bytes} bytes`;
+  return new TransportError('too-large', `the answer of ${url.host} is larger than ${size}`, cause);
+}
+
+/** Several addresses of one name were tried: the first failure speaks for all. */
+function firstOf(error: unknown): unknown {
+  return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
+}
+
+function codeOf(error: unknown): string {
+  const first = firstOf(error) as NodeJS.ErrnoException | undefined;
+  return String(first?.code ?? (error as NodeJS.ErrnoException | undefined)?.code ?? '');
+}
+
+function messageOf(error: unknown): string {
+  const first = firstOf(error);
+  return first instanceof Error ? first.message : String(first);
+}
+
+/** The system's code, or the words of the library, whose own codes tell nothing to a person. */
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return code === '' || code.startsWith('UND_ERR_') ? messageOf(error) : code;
 }

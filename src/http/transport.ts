@@ -1,17 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Environment } from '../context.ts';
-import { version } from '../version.ts';
-import { decoded } from './content-encoding.ts';
-import { hostsWithoutProxy, proxyFor } from './proxy.ts';
+import type { RequestLimits } from '../context.ts';
 
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
-  /** Milliseconds without any progress before the request fails; 30 s when absent. */
-  readonly idleTimeout?: number;
   readonly signal?: AbortSignal | undefined;
+  /** Only the status and the headers are wanted: the body is read and dropped, and `body` stays empty. */
+  readonly dropBody?: boolean;
 }
 
 export interface HttpResponse {
@@ -19,64 +16,25 @@ export interface HttpResponse {
   readonly headers: IncomingHttpHeaders;
   /** The whole body, decompressed. */
   readonly body: Buffer;
-  /** Says that nobody will read the body any more, so that its memory serves other answers. */
-  readonly release?: () => void;
 }
 
 /** Sends one request over kept-alive connections; follows no redirect and repeats nothing. */
 export interface Transport {
   /** Throws `TransportError`, or the signal's reason when it aborts. */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Loads what requests to such a URL need, while there is something else to wait for. */
-  prepare(url: URL): void;
+  /** Loads what requests need, while there is something else to wait for. */
+  prepare(): void;
   /** Ends every connection at once. */
   close(): Promise<void>;
 }
 
-/** How a transport reaches its peers. The bodies of answers are still encoded. */
-export interface Connections {
-  exchange(request: HttpRequest): Promise<HttpResponse>;
-  prepare(url: URL): void;
-  close(): Promise<void>;
-}
+/** A page of 500 events is a few MiB, and slow networks need minutes for it. */
+export const PAGE_LIMITS: RequestLimits = {
+  connect: 10_000,
+  idle: 30_000,
+  total: 5 * 60_000,
+  bytes: 256 * 1024 * 1024,
+};
 
-export function createTransport(environment: Environment): Transport {
-  const routes = new Map<string, Promise<Connections>>();
-  const connected = ({ protocol }: URL) => {
-    const route = routes.get(protocol) ?? connect(protocol, environment);
-    routes.set(protocol, route);
-    return route;
-  };
-  return {
-    async send(request) {
-      request.signal?.throwIfAborted();
-      const headers = { 'user-agent': `hooktrail/${version}`, ...request.headers };
-      const response = await (await connected(request.url)).exchange({ ...request, headers });
-      const body = await decoded(response.body, response.headers['content-encoding']);
-      if (body === response.body) return response;
-      const { release, ...rest } = response;
-      release?.();
-      return { ...rest, body };
-    },
-    prepare(url) {
-      // What goes wrong here goes wrong again when something is sent, and is told then.
-      connected(url).then(
-        (ready) => ready.prepare(url),
-        () => undefined,
-      );
-    },
-    async close() {
-      for (const route of routes.values()) await (await route.catch(() => undefined))?.close();
-    },
-  };
-}
-
-async function connect(protocol: string, environment: Environment): Promise<Connections> {
-  const proxy = proxyFor(protocol, environment);
-  if (!proxy) {
-    const { directConnections } = await import('./direct-connections.ts');
-    return directConnections();
-  }
-  const { proxiedConnections } = await import('./proxied-connections.ts');
-  return proxiedConnections(proxy, hostsWithoutProxy(environment));
-}
+/** An answer of the token endpoint is a few KiB, and other processes wait for it. */
+export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, bytes: 1024 * 1024 };

@@ -1,10 +1,10 @@
-import { createTransport } from './transport.ts';
+import { createTransport } from './undici-transport.ts';
 
 const MAX_REDIRECTS = 10;
 
 /** Opens an address as a browser would, following redirects: signs the demo in to its sandbox, without a browser. */
 export async function visit(url: URL, signal: AbortSignal): Promise<void> {
-  const transport = createTransport({});
+  const transport = createTransport({ environment: {} });
   try {
     let at = url;
     for (let hop = 0; hop < MAX_REDIRECTS; hop++) {

@@ -14,8 +14,6 @@ export interface ItemPage {
 
 /** Prints items in one format, page by page; each call ends when standard output has taken what it printed. */
 export interface ItemWriter {
-  /** Whether it reads pages again after `write`: their memory is not to be used for others. */
-  readonly keepsPages?: boolean;
   write(items: ItemPage): Promise<void>;
   /** After the last page: closes the array, prints what is left. */
   end(): Promise<void>;

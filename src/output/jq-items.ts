@@ -60,7 +60,6 @@ export async function createJqWriter(
   const pages: Buffer[] = [];
   let size = 0;
   return {
-    keepsPages: true,
     write: async (page) => {
       if (page.count === 0) return;
       const lines = linesOf(page);

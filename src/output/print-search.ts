@@ -54,7 +54,6 @@ export async function searchAll(search: Search) {
       progress.update({ pages, events: printed, total, note: '' });
       onItems?.(page.items);
       await writer.write(page.items);
-      if (!writer.keepsPages) page.release?.();
       if (pages > MANY_PAGES && pages % COLLECTED_PAGES === 0) await collectGarbage();
     }
   } catch (error) {

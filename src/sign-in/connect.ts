@@ -1,8 +1,8 @@
 import type { Call } from '../command.ts';
+import { traced } from '../http/redaction.ts';
+import type { TokenSource } from '../http/service.ts';
 import { createService, type Service } from '../http/service.ts';
-import type { TokenSource } from '../http/token-source.ts';
-import { traced } from '../http/traced.ts';
-import { createTransport } from '../http/transport.ts';
+import { createTransport } from '../http/undici-transport.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { openSession } from './session.ts';
 
@@ -16,10 +16,10 @@ export async function withService<Result>(
 ): Promise<Result> {
   const { settings, tokens: source } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
   const { baseUrl, vendor } = settings;
-  const transport = traced(createTransport(context.environment), reporter, context.clock);
+  const transport = traced(createTransport(context), reporter, context.clock);
   try {
     const tokens = askedEarly(source);
-    transport.prepare(baseUrl);
+    transport.prepare();
     const { clock, signal } = context;
     return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
   } finally {

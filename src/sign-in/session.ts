@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from '../context.ts';
-import type { TokenSource } from '../http/token-source.ts';
-import { traced } from '../http/traced.ts';
-import { createTransport } from '../http/transport.ts';
+import { traced } from '../http/redaction.ts';
+import type { TokenSource } from '../http/service.ts';
+import { TOKEN_LIMITS } from '../http/transport.ts';
+import { createTransport } from '../http/undici-transport.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { openVault } from '../secrets/open-vault.ts';
 import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
@@ -137,7 +138,11 @@ class StoredSession implements TokenSource {
     ]);
     // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off
     // the answer that carries the new refresh token.
-    const transport = traced(createTransport(this.#context.environment), this.#reporter, this.#context.clock);
+    const transport = traced(
+      createTransport(this.#context, TOKEN_LIMITS),
+      this.#reporter,
+      this.#context.clock,
+    );
     try {
       const access = await withLock(
         lockName(this.#binding),

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
-import { traced } from '../http/traced.ts';
-import { createTransport } from '../http/transport.ts';
+import { traced } from '../http/redaction.ts';
+import { TOKEN_LIMITS } from '../http/transport.ts';
+import { createTransport } from '../http/undici-transport.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { changeConfig, type SavedProfile } from '../settings/config-file.ts';
 import { settingNames, settingOrder } from '../settings/setting-names.ts';
@@ -32,7 +33,7 @@ export async function completeSignIn(
   reporter: Reporter,
 ): Promise<TokenGrant> {
   if (answer.kind === 'refused') throw refusal(answer);
-  const transport = traced(createTransport(context.environment), reporter, context.clock);
+  const transport = traced(createTransport(context, TOKEN_LIMITS), reporter, context.clock);
   try {
     const exchange = {
       callbackParameters: answer.parameters,

@@ -1,6 +1,6 @@
 import type * as OAuth from 'oauth4webapi';
 import type { Clock } from '../context.ts';
-import { UnreachableError } from '../errors.ts';
+import { ServiceError, UnreachableError } from '../errors.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
@@ -39,11 +39,6 @@ export interface TokenRequestWorld {
 }
 
 const LATER = { next: 'run the command again later: the sign-in is kept' };
-
-/** Milliseconds without any progress. One that is given up too early may have spent the refresh token. */
-const IDLE_LIMIT = 30_000;
-/** Milliseconds for a token request as a whole: others wait for its lock. */
-const LIMIT = 60_000;
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).
@@ -150,7 +145,6 @@ async function post(
   headers: Record<string, string>,
   body: string,
 ): Promise<HttpResponse> {
-  const signal = AbortSignal.timeout(LIMIT);
   try {
     return await transport.send({
       method,
@@ -158,15 +152,13 @@ async function post(
       // Without the `charset` that the library adds: the media type takes no parameter.
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
       body,
-      idleTimeout: IDLE_LIMIT,
-      signal,
     });
   } catch (error) {
-    const failure = signal.aborted
-      ? new TransportError('stalled', `${url.host} did not answer within ${LIMIT / 1000} s`)
-      : TransportError.from(error, url);
-    throw new UnreachableError(`the identity provider could not be reached: ${failure.message}`, {
-      cause: failure,
+    if (!(error instanceof TransportError)) throw error;
+    if (error.kind === 'too-large')
+      throw new ServiceError(error.message, { next: 'check --auth-url (HOOKTRAIL_AUTH_URL)', cause: error });
+    throw new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
+      cause: error,
       next: 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run the command again: the sign-in is kept',
     });
   }

@@ -30,7 +30,7 @@ export interface ForwardFlags {
 const FORWARD_TIMEOUT = 30;
 
 export function forwardTimeout(): Option {
-  const text = `seconds without progress until the handler counts as failed (default: ${FORWARD_TIMEOUT})`;
+  const text = `seconds that the handler has for its answer (default: ${FORWARD_TIMEOUT})`;
   const parse = wholeNumber('--forward-timeout', 1, 3_600);
   return new Option('--forward-timeout <s>', text).argParser(parse);
 }

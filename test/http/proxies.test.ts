@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { createTransport } from '../../src/http/transport.ts';
+import { proxyFor } from '../../src/http/proxy.ts';
+import { createTransport } from '../../src/http/undici-transport.ts';
+import { freePort } from '../support/ports.ts';
 import { startProxy } from '../support/proxy.ts';
 
 async function ask(url: URL, environment: Record<string, string>): Promise<string> {
-  const transport = createTransport(environment);
+  const transport = createTransport({ environment });
   try {
     return (await transport.send({ method: 'GET', url })).body.toString();
   } catch (error) {
@@ -17,34 +19,50 @@ async function ask(url: URL, environment: Record<string, string>): Promise<strin
 }
 
 const HTTPS = new URL('https://events.invalid/path');
+const UNRESOLVED = 'the name events.invalid could not be resolved (ENOTFOUND)';
 
-test('HTTP_PROXY is asked for http: addresses by their whole address, but for the hosts of NO_PROXY', async () => {
-  await using proxy = await startProxy();
-  const server = http.createServer((_, response) => void response.end('direct')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/path?limit(1,2)`);
-  expect(await ask(url, { HTTP_PROXY: proxy.url })).toBe('by the proxy');
-  expect(await ask(url, { http_proxy: proxy.url.replace('http://', '') })).toBe('by the proxy');
-  expect(proxy.asked).toEqual([url.href, url.href]);
-  expect(await ask(url, { HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' })).toBe('direct');
-  expect(await ask(url, { HTTP_PROXY: proxy.url, no_proxy: '*' })).toBe('direct');
-  expect(await ask(url, { HTTPS_PROXY: proxy.url })).toBe('direct');
-  // Another machine can neither reach this host nor be told our secrets in the clear.
-  expect(await ask(url, { HTTP_PROXY: 'http://proxy.invalid:3128' })).toBe('direct');
-  expect(proxy.asked).toHaveLength(2);
-  server.closeAllConnections();
-  server.close();
-});
-
-test('HTTPS_PROXY alone is asked for https: addresses, for a tunnel', async () => {
+test('HTTPS_PROXY is asked for a tunnel, HTTP_PROXY for nothing', async () => {
   await using proxy = await startProxy();
   expect(await ask(HTTPS, { HTTPS_PROXY: proxy.url })).toBe(
     `the proxy ${new URL(proxy.url).host} opened no way to events.invalid (502)`,
   );
-  expect(await ask(HTTPS, { HTTP_PROXY: proxy.url })).toBe(
-    'the name events.invalid could not be resolved (ENOTFOUND)',
+  expect(await ask(HTTPS, { https_proxy: proxy.url.replace('http://', '') })).toBe(
+    `the proxy ${new URL(proxy.url).host} opened no way to events.invalid (502)`,
   );
-  expect(proxy.asked).toEqual(['CONNECT events.invalid:443']);
+  expect(await ask(HTTPS, { HTTP_PROXY: proxy.url })).toBe(UNRESOLVED);
+  expect(proxy.asked).toEqual(['CONNECT events.invalid:443', 'CONNECT events.invalid:443']);
+});
+
+test('loopback never goes to a proxy', async () => {
+  await using proxy = await startProxy();
+  const server = http.createServer((_, response) => void response.end('direct')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/path?limit(1,2)`);
+  const environment = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, HTTPS_PROXY: proxy.url };
+  expect(await ask(url, environment)).toBe('direct');
+  server.closeAllConnections();
+  server.close();
+  for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', 'a.localhost', '[::1]'])
+    expect(proxyFor(new URL(`https://${host}:8443/`), environment)).toBeUndefined();
+  expect(proxy.asked).toEqual([]);
+});
+
+test.each([
+  ['events.example.com', true],
+  ['EXAMPLE.com', true],
+  ['.example.com', true],
+  ['*.example.com', true],
+  ['a, b example.com', true],
+  ['*', true],
+  ['events.example.com:443', true],
+  ['events.example.com:8443', false],
+  ['xample.com', false],
+  ['other.example.com', false],
+  ['', false],
+  [',', false],
+])('NO_PROXY=%j: events.example.com is reached directly: %s', (NO_PROXY, direct) => {
+  const environment = { HTTPS_PROXY: 'http://proxy.example.com:3128', NO_PROXY };
+  expect(proxyFor(new URL('https://events.example.com/x'), environment) === undefined).toBe(direct);
 });
 
 test('through the tunnel TLS is spoken with the service itself', async () => {
@@ -66,17 +84,89 @@ test('through the tunnel TLS is spoken with the service itself', async () => {
   tunnel.close();
 });
 
-test('a proxy that cannot be reached is named, not the service behind it', async () => {
-  const taken = net.createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  taken.close();
-  await once(taken, 'close');
+test('a proxy that wants a user says so, and gets the one of its address', async () => {
+  const given: unknown[] = [];
+  const proxy = http.createServer().listen(0, '127.0.0.1');
+  proxy.on('connect', (request, client) => {
+    given.push(request.headers['proxy-authorization']);
+    client.end('HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\n\r\n');
+  });
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://127.0.0.1:${port}` })).toBe(
-    `127.0.0.1:${port} does not accept connections (ECONNREFUSED)`,
+    `the proxy 127.0.0.1:${port} wants a user name and a password (407)`,
   );
+  expect(await ask(HTTPS, { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${port}` })).toBe(
+    `the proxy 127.0.0.1:${port} does not accept the user name and password (407)`,
+  );
+  expect(given).toEqual([undefined, `Basic ${Buffer.from('me:p@ss').toString('base64')}`]);
+  proxy.close();
+});
+
+test('a proxy that cannot be reached is named, not the service behind it', async () => {
+  const port = await freePort();
+  for (const scheme of ['http', 'https', 'socks5'])
+    expect(await ask(HTTPS, { HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` })).toBe(
+      `127.0.0.1:${port} does not accept connections (ECONNREFUSED)`,
+    );
   expect(await ask(HTTPS, { HTTPS_PROXY: 'http://proxy.invalid:3128' })).toBe(
     'the name proxy.invalid could not be resolved (ENOTFOUND)',
+  );
+});
+
+/** A SOCKS5 proxy (RFC 1928) that wants the user `me` with the password `secret` (RFC 1929), and answers with `reply`. */
+async function startSocks(reply: number) {
+  const asked: string[] = [];
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (methods) => {
+      if (!methods.subarray(2).includes(2)) return socket.end(Buffer.from([5, 255]));
+      socket.write(Buffer.from([5, 2]));
+      socket.once('data', (credentials) => {
+        const good = credentials.subarray(1).toString() === '\u0002me\u0006secret';
+        socket.write(Buffer.from([1, good ? 0 : 1]));
+        socket.once('data', (request) => {
+          asked.push(`${request.subarray(5, -2)}:${request.readUInt16BE(request.length - 2)}`);
+          socket.write(Buffer.from([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]));
+          socket.once('data', (bytes) => {
+            asked.push(`record ${bytes[0]}`);
+            socket.destroy();
+          });
+        });
+      });
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    asked,
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
+
+test('a SOCKS proxy opens the way, without a warning', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  process.on('warning', onWarning);
+  await using proxy = await startSocks(0);
+  const text = await ask(HTTPS, { HTTPS_PROXY: `socks5://me:secret@${proxy.host}` });
+  process.off('warning', onWarning);
+  expect(text).toMatch(/^the connection to events.invalid broke/);
+  expect(proxy.asked).toEqual(['events.invalid:443', 'record 22']);
+  expect(warnings).toEqual([]);
+});
+
+test('a SOCKS proxy that refuses says why', async () => {
+  await using proxy = await startSocks(5);
+  expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://${proxy.host}` })).toBe(
+    `the proxy ${proxy.host} wants a user name and a password`,
+  );
+  expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://me:wrong@${proxy.host}` })).toBe(
+    `the proxy ${proxy.host} does not accept the user name and password`,
+  );
+  expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://me:secret@${proxy.host}` })).toBe(
+    `the proxy ${proxy.host} opened no way to events.invalid (SOCKS5 connection failed: Connection refused)`,
   );
 });
 

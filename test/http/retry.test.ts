@@ -77,13 +77,22 @@ describe('a GET that fails in passing', () => {
     expect(slept).toEqual([]);
   });
 
-  test('is sent again when the connection breaks, not when a certificate is wrong', async () => {
-    const broken = scripted(new TransportError('broken', 'reset'), 200);
-    expect((await broken.answer()).status).toBe(200);
-    const tls = scripted(new TransportError('tls', 'expired'), 200);
-    await expect(tls.answer()).rejects.toThrow('expired');
-    expect(tls.sent()).toBe(1);
-  });
+  test.each(['broken', 'stalled', 'refused', 'dns', 'connect-timeout'] as const)(
+    'is sent again when the connection is %s',
+    async (kind) => {
+      const { answer } = scripted(new TransportError(kind, 'reset'), 200);
+      expect((await answer()).status).toBe(200);
+    },
+  );
+
+  test.each(['tls', 'unknown-host', 'proxy', 'too-large', 'too-slow'] as const)(
+    'fails at once when it would fail again: %s',
+    async (kind) => {
+      const { answer, sent } = scripted(new TransportError(kind, 'why'), 200);
+      await expect(answer()).rejects.toThrow('why');
+      expect(sent()).toBe(1);
+    },
+  );
 });
 
 test.each([

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
-import net, { type AddressInfo } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { createTransport } from '../../src/http/transport.ts';
+import type { RequestLimits } from '../../src/context.ts';
+import { PAGE_LIMITS, TOKEN_LIMITS, type Transport } from '../../src/http/transport.ts';
+import { TransportError } from '../../src/http/transport-error.ts';
+import { createTransport } from '../../src/http/undici-transport.ts';
 import { freePort } from '../support/ports.ts';
 
 async function serve(listener: RequestListener) {
@@ -18,13 +21,39 @@ async function serve(listener: RequestListener) {
   };
 }
 
-async function serveBytes(text: string) {
-  const server = net.createServer((socket) => socket.end(text)).listen(0, '127.0.0.1');
+/** A server of bytes: `answer` writes them to each connection as soon as something was asked. */
+async function serveBytes(answer: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).once('data', () => answer(socket));
+  });
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
-    [Symbol.asyncDispose]: async () => void server.close(),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
   };
+}
+
+function open(requestLimits: Partial<RequestLimits> = {}): Transport & AsyncDisposable {
+  const transport = createTransport({ environment: {}, requestLimits });
+  return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() });
+}
+
+/** How a GET fails: the kind and the text, with the port left out. */
+async function failure(url: URL, limits: Partial<RequestLimits> = {}): Promise<string[]> {
+  await using transport = open(limits);
+  try {
+    const { status } = await transport.send({ method: 'GET', url });
+    throw new Error(`answered ${status}`);
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    return [error.kind, error.message.replaceAll(url.host, 'HOST')];
+  }
 }
 
 describe('a request without a proxy', () => {
@@ -34,11 +63,10 @@ describe('a request without a proxy', () => {
       seen.push(request.method, request.url, request.headers['accept-encoding']);
       response.writeHead(202, { 'content-encoding': 'gzip' }).end(gzipSync('text'));
     });
-    const transport = createTransport({});
+    await using transport = open();
     const { status, body } = await transport.send({ method: 'GET', url: server.url });
     expect([status, body.toString()]).toEqual([202, 'text']);
     expect(seen).toEqual(['GET', '/path?limit(1,2)&eq(a,b)', 'gzip, deflate, br']);
-    await transport.close();
   });
 
   test.each([
@@ -51,19 +79,17 @@ describe('a request without a proxy', () => {
     await using server = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': coding }).end(compress('text'));
     });
-    const transport = createTransport({});
+    await using transport = open();
     expect((await transport.send({ method: 'GET', url: server.url })).body.toString()).toBe('text');
-    await transport.close();
   });
 
   test('says who asks: some guards in front of services refuse what does not', async () => {
     await using server = await serve((request, response) => void response.end(request.headers['user-agent']));
-    const transport = createTransport({});
+    await using transport = open();
     const sent = async (headers: Record<string, string>) =>
       (await transport.send({ method: 'GET', url: server.url, headers })).body.toString();
     expect(await sent({})).toMatch(/^hooktrail\/\d+\.\d+\.\d+$/);
     expect(await sent({ 'user-agent': 'mine' })).toBe('mine');
-    await transport.close();
   });
 
   test('uses a connection again, and closing ends it at once', async () => {
@@ -72,39 +98,160 @@ describe('a request without a proxy', () => {
       ports.add(request.socket.remotePort);
       request.resume().on('end', () => response.end('ok'));
     });
-    const transport = createTransport({});
+    await using transport = open();
     for (const body of [undefined, 'a=b', undefined]) {
       await transport.send({ method: body ? 'POST' : 'GET', url: server.url, body });
     }
     expect(ports.size).toBe(1);
-    await transport.close();
   });
 
-  test('says what went wrong', async () => {
-    const failure = (url: URL) =>
-      createTransport({})
-        .send({ method: 'GET', url, idleTimeout: 200 })
-        .catch(({ kind, ambiguous }) => ({ kind, ambiguous }));
-    const nobody = new URL(`http://127.0.0.1:${await freePort()}`);
-    expect(await failure(nobody)).toEqual({ kind: 'refused', ambiguous: false });
-    expect(await failure(new URL('http://nowhere.invalid'))).toEqual({ kind: 'dns', ambiguous: false });
-    await using silent = await serve(() => undefined);
-    expect(await failure(silent.url)).toEqual({ kind: 'stalled', ambiguous: true });
-    await using slow = await serve((_, response) => void response.writeHead(200).write('some'));
-    expect(await failure(slow.url)).toEqual({ kind: 'stalled', ambiguous: true });
-    await using cut = await serveBytes('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort');
-    expect(await failure(cut.url)).toEqual({ kind: 'broken', ambiguous: true });
-    await using other = await serveBytes('SSH-2.0-OpenSSH\r\n');
-    expect(await failure(other.url)).toEqual({ kind: 'broken', ambiguous: true });
-    const plain = new URL(silent.url.href.replace('http:', 'https:'));
-    expect(await failure(plain)).toMatchObject({ kind: 'tls' });
+  test('has one value for a header that came twice', async () => {
+    await using server = await serveBytes((socket) =>
+      socket.end(
+        'HTTP/1.1 302 Found\r\nlocation: /a\r\nlocation: /b\r\nset-cookie: c\r\ncontent-length: 0\r\n\r\n',
+      ),
+    );
+    await using transport = open();
+    const { headers } = await transport.send({ method: 'GET', url: server.url });
+    expect(headers).toEqual({ location: '/a, /b', 'set-cookie': 'c', 'content-length': '0' });
+  });
+
+  test('drops the body that nobody wants, however large', async () => {
+    await using server = await serve((_, response) => void response.writeHead(503).end('x'.repeat(5000)));
+    await using transport = open();
+    const { status, body } = await transport.send({ method: 'POST', url: server.url, dropBody: true });
+    expect([status, body.length]).toEqual([503, 0]);
   });
 
   test('ends with the reason of its signal', async () => {
     await using server = await serve(() => undefined);
+    await using transport = open();
     const abort = new AbortController();
-    const sent = createTransport({}).send({ method: 'GET', url: server.url, signal: abort.signal });
+    const sent = transport.send({ method: 'GET', url: server.url, signal: abort.signal });
     setTimeout(() => abort.abort(new Error('enough')), 50);
     await expect(sent).rejects.toThrow('enough');
   });
+
+  test('ends with the reason of its signal while the connection is still being opened', async () => {
+    // A server that speaks no TLS leaves the handshake without an answer.
+    await using server = await serveBytes(() => undefined);
+    await using transport = open();
+    const abort = new AbortController();
+    const url = new URL(server.url.href.replace('http:', 'https:'));
+    const sent = transport.send({ method: 'GET', url, signal: abort.signal });
+    setTimeout(() => abort.abort(new Error('enough')), 50);
+    await expect(sent).rejects.toThrow('enough');
+  });
+});
+
+describe('a request that fails says why', () => {
+  test('when nobody listens', async () => {
+    const url = new URL(`http://127.0.0.1:${await freePort()}`);
+    expect(await failure(url)).toEqual(['refused', 'HOST does not accept connections (ECONNREFUSED)']);
+  });
+
+  test('when the host has no name', async () => {
+    const text = 'the name nowhere.invalid could not be resolved (ENOTFOUND)';
+    expect(await failure(new URL('http://nowhere.invalid'))).toEqual([
+      'unknown-host',
+      text.replace('nowhere.invalid', 'HOST'),
+    ]);
+  });
+
+  test('when the answer does not begin, or stops', async () => {
+    const stalled = ['stalled', 'HOST stopped answering (0.2 s)'];
+    await using silent = await serve(() => undefined);
+    expect(await failure(silent.url, { idle: 200 })).toEqual(stalled);
+    await using slow = await serve((_, response) => void response.writeHead(200).write('some'));
+    expect(await failure(slow.url, { idle: 200 })).toEqual(stalled);
+  });
+
+  test('when the answer is cut, or is no HTTP', async () => {
+    await using cut = await serveBytes((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort'),
+    );
+    expect(await failure(cut.url)).toEqual(['broken', 'the connection to HOST broke (other side closed)']);
+    await using other = await serveBytes((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
+    expect((await failure(other.url))[0]).toBe('broken');
+  });
+
+  test('when the peer speaks no TLS', async () => {
+    await using server = await serve(() => undefined);
+    const url = new URL(server.url.href.replace('http:', 'https:'));
+    expect((await failure(url))[0]).toBe('tls');
+    await using silent = await serveBytes(() => undefined);
+    const mute = new URL(silent.url.href.replace('http:', 'https:'));
+    expect(await failure(mute, { connect: 200 })).toEqual([
+      'connect-timeout',
+      'no connection to HOST in time (UND_ERR_CONNECT_TIMEOUT)',
+    ]);
+  });
+
+  test.each(['', 'upgrade: websocket\r\nconnection: upgrade\r\n'])(
+    'when it is answered 101 Switching Protocols (%j)',
+    async (headers) => {
+      await using server = await serveBytes((socket) =>
+        socket.write(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n`),
+      );
+      const [kind, text] = await failure(server.url);
+      expect(kind).toBe('broken');
+      expect(text).toBe(
+        headers ? 'the connection to HOST broke (bad upgrade)' : 'HOST answered 101 Switching Protocols',
+      );
+    },
+  );
+
+  test.each([
+    ['interim answers without end', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['a body a byte at a time', 'HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n', 'x'],
+  ])('when it takes too long: %s', async (_, first, repeated) => {
+    const timers: NodeJS.Timeout[] = [];
+    await using server = await serveBytes((socket) => {
+      socket.write(first);
+      timers.push(setInterval(() => socket.write(repeated), 20));
+    });
+    expect(await failure(server.url, { total: 300 })).toEqual([
+      'too-slow',
+      'HOST took more than 0.3 s for its answer',
+    ]);
+    for (const timer of timers) clearInterval(timer);
+  });
+
+  test('when its answer is larger than the limit, plain or compressed', async () => {
+    const large = ['too-large', 'the answer of HOST is larger than 1 MiB'];
+    const limits = { bytes: 1024 * 1024 };
+    await using endless = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const block = Buffer.alloc(64 * 1024, 'x');
+      const more = () => {
+        while (!socket.destroyed && socket.write(block));
+      };
+      socket.on('drain', more);
+      more();
+    });
+    expect(await failure(endless.url, limits)).toEqual(large);
+    for (const [coding, compress] of [
+      ['gzip', gzipSync],
+      ['br', brotliCompressSync],
+      ['deflate', deflateSync],
+    ] as const) {
+      const bomb = compress(Buffer.alloc(1024 * 1024 + 1));
+      await using server = await serve((_, response) => {
+        response.writeHead(200, { 'content-encoding': coding }).end(bomb);
+      });
+      expect(await failure(server.url, limits)).toEqual(large);
+    }
+  });
+
+  test('when its headers are too large', async () => {
+    await using server = await serveBytes((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(40_000)}\r\n\r\n`);
+    });
+    expect((await failure(server.url))[0]).toBe('too-large');
+  });
+});
+
+test('the limits are those that the README names', () => {
+  expect(PAGE_LIMITS).toEqual({ connect: 10_000, idle: 30_000, total: 300_000, bytes: 256 * 1024 ** 2 });
+  expect(TOKEN_LIMITS).toEqual({ connect: 10_000, idle: 30_000, total: 60_000, bytes: 1024 ** 2 });
 });

@@ -29,9 +29,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
     },
     delete: async () => void events.push('delete'),
   };
-  const patience: unknown[] = [];
-  const send = async ({ body, idleTimeout }: HttpRequest): Promise<HttpResponse> => {
-    patience.push(idleTimeout);
+  const send = async ({ body }: HttpRequest): Promise<HttpResponse> => {
     events.push(`post ${new URLSearchParams(String(body)).get('refresh_token')}`);
     const answer = answers.shift();
     if (answer instanceof Error) throw answer;
@@ -63,7 +61,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
   const store = (secrets: Secrets) => {
     stored = secrets;
   };
-  return { events, patience, vault, run, store };
+  return { events, vault, run, store };
 }
 
 const lost = () => new TransportError('broken', 'the connection broke');
@@ -103,12 +101,6 @@ test('two lost answers are the end', async () => {
   const { events, run } = scene([lost(), lost(), granted]);
   await expect(run()).rejects.toMatchObject({ exitCode: 5 });
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'read']);
-});
-
-test('a token request may take as long as any other', async () => {
-  const { patience, run } = scene([granted]);
-  await run();
-  expect(patience).toEqual([30_000]);
 });
 
 test('a request that never left is not repeated', async () => {

@@ -4,7 +4,9 @@ import { startProxy } from '../support/proxy.ts';
 
 test('a handler elsewhere is reached through a tunnel of the proxy', async () => {
   await using proxy = await startProxy();
-  const handler = await createHandler(new URL('https://hooks.invalid/in'), 5_000, { HTTPS_PROXY: proxy.url });
+  const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, {
+    environment: { HTTPS_PROXY: proxy.url },
+  });
   expect(await handler.hand({ body: Buffer.from('{}') })).toEqual({
     failure: `the proxy ${new URL(proxy.url).host} opened no way to hooks.invalid (502)`,
   });
@@ -13,6 +15,8 @@ test('a handler elsewhere is reached through a tunnel of the proxy', async () =>
 });
 
 test('a proxy that is none is refused before anything is received', async () => {
-  const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, { https_proxy: 'ftp://proxy' });
-  await expect(handler).rejects.toThrow("https_proxy: invalid value 'ftp://proxy'");
+  const environment = { https_proxy: 'ftp://proxy' };
+  expect(() => createHandler(new URL('https://hooks.invalid/in'), 5_000, { environment })).toThrow(
+    "https_proxy: invalid value 'ftp://proxy': must be the address of a proxy",
+  );
 });

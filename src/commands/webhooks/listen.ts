@@ -99,7 +99,7 @@ async function listen({ flags, context, reporter }: Call<Flags>, token: string, 
   const { kept: journal, opened } = await KeptJournal.open(file, flags.keep, context);
   const { forwardTo, host = HOST, port = PORT, path = '/' } = flags;
   const timeout = forwardTimeoutOf(flags);
-  const handler = forwardTo && (await createHandler(forwardTo, timeout, context.environment));
+  const handler = forwardTo && createHandler(forwardTo, timeout, context);
   const lines = new LineWriter(context.stdout);
   const problems = new ProblemLog(reporter);
   const accept = createAcceptance({ journal, handler, lines, onProblem: (text) => problems.report(text) });

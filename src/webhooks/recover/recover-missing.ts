@@ -33,7 +33,7 @@ export async function recoverMissing(recovering: Recovering): Promise<void> {
   const { service, filters, format, file, context, reporter, url, timeout, retryFor } = recovering;
   const { clock, signal } = context;
   const { journal } = await openJournal(file, {}, context);
-  const handler = await createHandler(url, timeout, context.environment);
+  const handler = createHandler(url, timeout, context);
   const writer = await createItemWriter(format, context, reporter);
   const left = new LeftEvents(writer, format);
   const progress = startProgress(context, reporter, 'recovering');

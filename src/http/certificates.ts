@@ -1,0 +1,75 @@
+import type { Socket } from 'node:net';
+import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
+import { TransportError } from './transport-error.ts';
+
+/** OpenSSL's codes for a chain that ends at no authority we know. */
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+export function isUntrusted(error: unknown): boolean {
+  return UNTRUSTED.has((error as NodeJS.ErrnoException).code ?? '');
+}
+
+/**
+ * Trust in the operating system's certificate authorities beside Node's own; undefined where this Node cannot read them
+ * (before 22.15). It is asked for only when Node's do not suffice, since some systems take long to list theirs.
+ */
+export async function systemTrust(): Promise<SecureContext | undefined> {
+  const tls: typeof import('node:tls') & { getCACertificates?: (type: string) => string[] } = await import(
+    'node:tls'
+  );
+  const certificates = tls.getCACertificates;
+  return (
+    certificates && tls.createSecureContext({ ca: [...certificates('default'), ...certificates('system')] })
+  );
+}
+
+/**
+ * The error for a certificate that was refused, which says whose it is and why; undefined for other failures.
+ * `openUnchecked` opens a connection that accepts any certificate.
+ */
+export async function trustFailure(
+  error: unknown,
+  url: URL,
+  openUnchecked: () => Promise<Socket>,
+): Promise<TransportError | undefined> {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const failure = (text: string) => new TransportError('tls', `${text} (${code})`, error);
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const { cert } = error as { cert?: DetailedPeerCertificate };
+    return failure(`the certificate of ${url.host} is for ${names(cert)}`);
+  }
+  if (!isUntrusted(error) && code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID') return undefined;
+  const certificate = await read(openUnchecked).catch(() => undefined);
+  if (!certificate) return undefined;
+  if (code === 'CERT_HAS_EXPIRED')
+    return failure(`the certificate of ${url.host} expired on ${certificate.valid_to}`);
+  if (code === 'CERT_NOT_YET_VALID')
+    return failure(`the certificate of ${url.host} is valid only from ${certificate.valid_from}`);
+  return failure(`the certificate of ${url.host} is not trusted: its authority is ${authority(certificate)}`);
+}
+
+async function read(openUnchecked: () => Promise<Socket>): Promise<DetailedPeerCertificate> {
+  const socket = (await openUnchecked()) as TLSSocket;
+  const certificate = socket.getPeerCertificate(true);
+  socket.destroy();
+  return certificate;
+}
+
+function names(certificate: DetailedPeerCertificate | undefined): string {
+  const list = certificate?.subjectaltname?.replaceAll('DNS:', '').replaceAll('IP Address:', '');
+  return list || String(certificate?.subject.CN ?? 'another host');
+}
+
+/** The issuer at the end of the chain that was sent. */
+function authority(certificate: DetailedPeerCertificate): string {
+  let last = certificate;
+  while (last.issuerCertificate && last.issuerCertificate !== last) last = last.issuerCertificate;
+  const { CN, O } = last.issuer;
+  return `'${CN ?? O ?? 'one without a name'}'`;
+}

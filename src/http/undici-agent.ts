@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import buildConnector from 'undici/lib/core/connect.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
+import type { RequestLimits } from '../context.ts';
+import { isUntrusted, systemTrust, trustFailure } from './certificates.ts';
+import { connectFailure, TransportError } from './transport-error.ts';
+
+// The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
+
+/**
+ * Kept-alive connections, to the peers themselves or through the proxy that `proxyFor` names.
+ * They fail with `TransportError` until they are there.
+ */
+export class Connections {
+  readonly #limits: RequestLimits;
+  readonly #proxyFor: (url: URL) => URL | undefined;
+  readonly #agent: Agent;
+  readonly #sockets = new Set<Socket>();
+  #connector: buildConnector.connector;
+
+  constructor(limits: RequestLimits, proxyFor: (url: URL) => URL | undefined) {
+    this.#limits = limits;
+    this.#proxyFor = proxyFor;
+    this.#connector = buildConnector({ timeout: limits.connect });
+    this.#agent = new Agent({
+      connect: (options, callback) => {
+        this.#connect(options).then(
+          (socket) => callback(null, socket),
+          (error) => callback(error, null),
+        );
+      },
+      headersTimeout: limits.idle,
+      bodyTimeout: limits.idle,
+      maxResponseSize: limits.bytes,
+    });
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#agent.dispatch(options, handler);
+  }
+
+  /** Ends every connection at once, those that are still being opened too. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await this.#agent.destroy();
+  }
+
+  async #connect(options: buildConnector.Options): Promise<Socket> {
+    const url = new URL(`${options.protocol}//${options.host ?? options.hostname}`);
+    const proxy = this.#proxyFor(url);
+    const open = async (connector: buildConnector.connector) => {
+      const httpSocket = proxy && (await this.#throughProxy(proxy, url));
+      return await this.#open(connector, { ...options, ...(httpSocket ? { httpSocket } : {}) });
+    };
+    try {
+      return await open(this.#connector).catch(async (error) => {
+        const secureContext = isUntrusted(error) ? await systemTrust() : undefined;
+        if (!secureContext) throw error;
+        this.#connector = buildConnector({ timeout: this.#limits.connect, secureContext });
+        return await open(this.#connector);
+      });
+    } catch (error) {
+      throw (
+        (await trustFailure(error, url, async () => {
+          // Nothing is sent over it: it is opened to read the certificate that was refused.
+          const unchecked = {
+            timeout: this.#limits.connect,
+            rejectUnauthorized: false,
+            maxCachedSessions: 0,
+          };
+          return await open(buildConnector(unchecked));
+        })) ?? connectFailure(error, url)
+      );
+    }
+  }
+
+  /** Opens one socket; rejects with what the system or undici says. */
+  #open(connector: buildConnector.connector, options: buildConnector.Options): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      // Its types leave out that it returns the socket that it opens.
+      const opening = connector(options, (error, socket) => {
+        if (error) reject(error);
+        else resolve(socket);
+      }) as unknown as Socket;
+      this.#sockets.add(opening);
+      opening.once('close', () => this.#sockets.delete(opening));
+    });
+  }
+
+  async #throughProxy(proxy: URL, target: URL): Promise<Socket> {
+    try {
+      return await (proxy.protocol.startsWith('socks')
+        ? this.#throughSocks(proxy, target)
+        : this.#throughTunnel(proxy, target));
+    } catch (error) {
+      throw connectFailure(error, proxy);
+    }
+  }
+
+  /** A tunnel by `CONNECT` (RFC 9110 section 9.3.6). */
+  #throughTunnel(proxy: URL, target: URL): Promise<Socket> {
+    const authority = `${target.hostname}:${target.port || 443}`;
+    const hasCredentials = proxy.username !== '' || proxy.password !== '';
+    const credentials = Buffer.from(`${plain(proxy.username)}:${plain(proxy.password)}`).toString('base64');
+    const headers = {
+      host: authority,
+      ...(hasCredentials ? { 'proxy-authorization': `Basic ${credentials}` } : {}),
+    };
+    return new Promise((resolve, reject) => {
+      const agent = new Agent({
+        connect: (options, callback) => {
+          const opened = this.#open(buildConnector({ timeout: this.#limits.connect }), options);
+          opened.then(
+            (socket) => callback(null, socket),
+            (error) => callback(error, null),
+          );
+        },
+        headersTimeout: this.#limits.connect,
+      });
+      const options = { origin: proxy.origin, method: 'CONNECT', path: authority, headers } as const;
+      agent.dispatch(options, {
+        onRequestStart() {},
+        onResponseStart() {},
+        onResponseEnd() {},
+        onRequestUpgrade(_controller, status, _headers, socket) {
+          if (status >= 200 && status < 300) return resolve(socket as Socket);
+          socket.destroy();
+          reject(proxyRefusal(proxy, target, status, hasCredentials));
+        },
+        onResponseError: (_controller, error) => reject(error),
+      });
+    });
+  }
+
+  /** RFC 1928; the name is resolved by the proxy. */
+  async #throughSocks(proxy: URL, target: URL): Promise<Socket> {
+    const { Socks5Client } = await import('undici/lib/core/socks5-client.js');
+    const port = proxy.port || '1080';
+    const { hostname } = proxy;
+    const connector = buildConnector({ timeout: this.#limits.connect });
+    const socket = await this.#open(connector, { protocol: 'http:', hostname, host: hostname, port });
+    const signal = AbortSignal.timeout(this.#limits.connect);
+    try {
+      const { username, password } = proxy;
+      const client = new Socks5Client(socket, { username: plain(username), password: plain(password) });
+      const authenticated = once(client, 'authenticated', { signal });
+      client.handshake();
+      await authenticated;
+      const connected = once(client, 'connected', { signal });
+      client.connect(target.hostname, Number(target.port || 443));
+      await connected;
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      if (signal.aborted)
+        throw new TransportError('connect-timeout', `the proxy ${proxy.host} did not answer in time`, error);
+      throw socksRefusal(proxy, target, error);
+    }
+  }
+}
+
+/** User information is percent-encoded in a URL. */
+function plain(text: string): string {
+  return decodeURIComponent(text);
+}
+
+const PASSING = new Set([408, 429, 500, 502, 503, 504]);
+
+function proxyRefusal(proxy: URL, target: URL, status: number, hasCredentials: boolean): TransportError {
+  if (status === 407) {
+    const what = hasCredentials
+      ? 'does not accept the user name and password'
+      : 'wants a user name and a password';
+    return new TransportError('proxy', `the proxy ${proxy.host} ${what} (407)`);
+  }
+  const kind = PASSING.has(status) ? 'refused' : 'proxy';
+  return new TransportError(kind, `the proxy ${proxy.host} opened no way to ${target.host} (${status})`);
+}
+
+function socksRefusal(proxy: URL, target: URL, error: unknown): TransportError {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code === 'UND_ERR_SOCKS5_AUTH_REJECTED' || code === 'UND_ERR_INVALID_ARG')
+    return new TransportError('proxy', `the proxy ${proxy.host} wants a user name and a password`, error);
+  if (code === 'UND_ERR_SOCKS5_AUTH_FAILED')
+    return new TransportError(
+      'proxy',
+      `the proxy ${proxy.host} does not accept the user name and password`,
+      error,
+    );
+  const reason = error instanceof Error ? error.message : String(error);
+  return new TransportError(
+    'refused',
+    `the proxy ${proxy.host} opened no way to ${target.host} (${reason})`,
+    error,
+  );
+}

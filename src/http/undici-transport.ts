@@ -1,0 +1,156 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import module from 'node:module';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Dispatcher } from 'undici';
+import type { Context, Environment, RequestLimits } from '../context.ts';
+import { version } from '../version.ts';
+import { proxyFor } from './proxy.ts';
+import { type HttpRequest, type HttpResponse, PAGE_LIMITS, type Transport } from './transport.ts';
+import { exchangeFailure, TransportError, tooLarge } from './transport-error.ts';
+import type { Connections } from './undici-agent.ts';
+
+/** The codings that `decoded` undoes. */
+const ACCEPT_ENCODING = 'gzip, deflate, br';
+
+export function createTransport(
+  { environment, requestLimits }: Pick<Context, 'environment' | 'requestLimits'>,
+  limits: RequestLimits = PAGE_LIMITS,
+): Transport {
+  const all = { ...limits, ...requestLimits };
+  let connections: Promise<Connections> | undefined;
+  const connected = () => {
+    connections ??= load(environment, all);
+    return connections;
+  };
+  return {
+    async send(request) {
+      request.signal?.throwIfAborted();
+      // A variable that names no proxy is told as what it is.
+      proxyFor(request.url, environment);
+      return await exchange(await connected(), request, all);
+    },
+    prepare() {
+      // What goes wrong here goes wrong again when something is sent, and is told then.
+      connected().catch(() => undefined);
+    },
+    async close() {
+      await (await connections?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+async function load(environment: Environment, limits: RequestLimits): Promise<Connections> {
+  if (!('enableCompileCache' in module)) {
+    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser.
+    const v8 = await import('node:v8');
+    v8.setFlagsFromString('--no-wasm-tier-up');
+    v8.setFlagsFromString('--no-wasm-dynamic-tiering');
+  }
+  const { Connections } = await import('./undici-agent.ts');
+  return new Connections(limits, (url) => proxyFor(url, environment));
+}
+
+/** Settles on every way that an exchange can end; the promise of a request that was aborted does not wait for its connection. */
+async function exchange(
+  connections: Connections,
+  { method, url, headers: asked, body, signal, dropBody = false }: HttpRequest,
+  limits: RequestLimits,
+): Promise<HttpResponse> {
+  const raw = await new Promise<HttpResponse>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let status = 0;
+    let headers: IncomingHttpHeaders = {};
+    let controller: Dispatcher.DispatchController | undefined;
+    let failure: Error | undefined;
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const fail = (error: Error) => {
+      end();
+      failure = error;
+      reject(error);
+      controller?.abort(error);
+    };
+    const onAbort = () => fail(signal?.reason);
+    const timer = setTimeout(() => {
+      fail(
+        new TransportError('too-slow', `${url.host} took more than ${limits.total / 1000} s for its answer`),
+      );
+    }, limits.total);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    connections.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: method as Dispatcher.HttpMethod,
+        headers: {
+          'user-agent': `hooktrail/${version}`,
+          ...(dropBody ? {} : { 'accept-encoding': ACCEPT_ENCODING }),
+          ...asked,
+        },
+        body: body ?? null,
+      },
+      {
+        onRequestStart(started) {
+          controller = started;
+          if (failure) started.abort(failure);
+        },
+        onResponseStart(_controller, statusCode, received) {
+          // An upgrade that nobody asked for: no other answer follows (RFC 9110 section 15.2.2).
+          if (statusCode === 101)
+            fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
+          status = statusCode;
+          headers = singleHeaders(received);
+        },
+        onResponseData(_controller, chunk) {
+          if (!dropBody) chunks.push(chunk);
+        },
+        onResponseEnd() {
+          end();
+          resolve({ status, headers, body: Buffer.concat(chunks) });
+        },
+        onResponseError: (_controller, error) => fail(exchangeFailure(error, url, limits)),
+      },
+    );
+  });
+  // undici takes a connection for free a turn of the event loop after the answer: a request before then opens another.
+  await setImmediate();
+  return dropBody ? raw : { ...raw, body: await decoded(raw, url, limits.bytes) };
+}
+
+/** A header that came several times is one with commas (RFC 9110 section 5.3), but for `Set-Cookie`. */
+function singleHeaders(received: IncomingHttpHeaders): IncomingHttpHeaders {
+  const entries = Object.entries(received).map(([name, value]) => [
+    name,
+    Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** The body with its `Content-Encoding` undone (RFC 9110 section 8.4), `limit` bytes at most. */
+async function decoded({ body, headers }: HttpResponse, url: URL, limit: number): Promise<Buffer> {
+  const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (coding === 'identity' || coding === '' || body.length === 0) return body;
+  const zlib = await import('node:zlib');
+  const options = { maxOutputLength: limit };
+  try {
+    if (coding === 'gzip' || coding === 'x-gzip') return await promisify(zlib.gunzip)(body, options);
+    if (coding === 'deflate')
+      return await promisify(hasZlibHeader(body) ? zlib.inflate : zlib.inflateRaw)(body, options);
+    if (coding === 'br') return await promisify(zlib.brotliDecompress)(body, options);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(url, limit, cause);
+    throw new TransportError('broken', `the ${coding} body of the answer is cut or damaged`, cause);
+  }
+  throw new TransportError(
+    'broken',
+    `the answer has the content encoding '${coding}', which was not asked for`,
+  );
+}
+
+/** Some senders leave the zlib wrapper out (RFC 9110 section 8.4.1.2); its first two bytes tell (RFC 1950 section 2.2). */
+function hasZlibHeader(body: Buffer): boolean {
+  return body.length > 1 && ((body[0] as number) & 0x0f) === 8 && body.readUInt16BE() % 31 === 0;
+}
