@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { checkJq } from '../output/format-flags.ts';
 import { suggestion } from '../settings/nearest.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -10,6 +10,8 @@ interface Flags extends SettingFlags {
   readonly method?: string;
   readonly input?: string;
   readonly header?: string[];
+  readonly include?: true;
+  readonly jq?: string;
 }
 
 const FIXED_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding'];
@@ -24,17 +26,21 @@ export function declare(command: Command, action: Action): void {
       '-H, --header <name: value>',
       'add a header (repeatable)',
       (value: string, earlier: string[] = []) => [...earlier, value],
-    );
+    )
+    .option('-i, --include', 'print the status line and the headers of the answer first')
+    .option('-q, --jq <program>', 'run a jq program over the JSON of the answer; strings come out raw')
+    .hook('preAction', checkJq);
   addConnectionFlags(command)
     .addHelpText(
       'after',
       `
-Prints the body as it came. Exits with 1 when the service answers with an error,
-whose body is printed too.
+Prints the body as it came; on a terminal JSON is indented and coloured. Exits
+with 1 when the service answers with an error, whose body is printed too.
 
 Examples:
   $ hooktrail api /event-types
   $ hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'
+  $ hooktrail api /event-types --jq '.items[].name'
   $ hooktrail api /subscriptions --input subscription.json`,
     )
     .action(action(run));
@@ -52,16 +58,13 @@ async function run(call: Call<Flags>): Promise<void> {
     const url = apiUrl(service.baseUrl, args[0] as string);
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await service.send({ url, method, headers: { ...type, ...headers }, body });
-    if (response.body.length > 0) await print(response.body, context.stdout);
-    if (response.status < 200 || response.status >= 300)
-      throw serviceError(response, `${method} ${url.pathname}`);
+    const isError = response.status < 200 || response.status >= 300;
+    const { printAnswer } = await import('../output/answer-text.ts');
+    const { include = false, jq } = flags;
+    // A program is written for a good answer; what went wrong is in the error.
+    await printAnswer(response, { include, jq: isError ? undefined : jq }, context.stdout, call.reporter);
+    if (isError) throw serviceError(response, `${method} ${url.pathname}`);
   });
-}
-
-async function print(body: Buffer, stdout: Output): Promise<void> {
-  if (!stdout.isTerminal) return stdout.write(body);
-  const { terminalSafe } = await import('../terminal/terminal-safe.ts');
-  return stdout.write(terminalSafe(body.toString().replaceAll('\r\n', '\n')));
 }
 
 async function inputBody(file: string, context: Call['context']): Promise<Buffer> {

@@ -2,9 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run } from '../support/program.ts';
+import { run } from '../support/command.ts';
 import { startSearching } from '../support/searching.ts';
-import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
 
 describe('a request to any path', () => {
   test('prints the body as it came, whatever it is', async () => {
@@ -15,13 +14,60 @@ describe('a request to any path', () => {
     expect(result).toEqual({ code: 0, stdout: body, stderr: '' });
   });
 
-  test.skipIf(!hasTerminal)('shows what acts on a terminal as escapes', async () => {
+  test('on a terminal JSON is indented, its numbers as they came, and what acts on a terminal an escape', async () => {
     await using searching = await startSearching({ events: 3 });
-    const body = '{"a":"\u001b]0;title\u0007\u009b\u202e"}\n';
+    const body = '{"a": 9007199254740993,\r\n"b":["\\u001b]0;\u009b\u202e",{}]} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body });
-    const terminal = startOnTerminal(['api', '/event-types'], { env: searching.env, columns: 80 });
-    expect(await terminal.finished).toBe(0);
-    expect(terminal.screen.replaceAll('\r\n', '\n')).toBe('{"a":"\\u001b]0;title\\u0007\\u009b\\u202e"}\n');
+    const env = { ...searching.env, NO_COLOR: '1' };
+    expect(await run(['api', '/event-types'], { env, terminal: 80 })).toEqual({
+      code: 0,
+      stdout: '{\n  "a": 9007199254740993,\n  "b": [\n    "\\u001b]0;\\u009b\\u202e",\n    {}\n  ]\n}\n',
+      stderr: '',
+    });
+  });
+
+  test('on a terminal what is not JSON is text that ends its line', async () => {
+    await using searching = await startSearching({ events: 3 });
+    searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":\u001b[31m' });
+    const { stdout } = await run(['api', '/event-types'], { env: searching.env, terminal: 80 });
+    expect(stdout).toBe('{"a":\\u001b[31m\n');
+  });
+
+  test('colours JSON where the terminal has colours', async () => {
+    await using searching = await startSearching({ events: 3 });
+    searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":1}' });
+    const { stdout } = await run(['api', '/event-types'], { env: searching.env, terminal: 80 });
+    expect(stdout).toMatch(/^\{\n {2}\u001b\[\d+m"a"\u001b\[39m: \u001b\[\d+m1\u001b\[39m\n\}\n$/);
+  });
+
+  test('--include prints the status line and the headers first', async () => {
+    await using searching = await startSearching({ events: 3 });
+    searching.sandbox.control.fault('service', { kind: 'status', status: 201, body: '{}' });
+    const { code, stdout } = await run(['api', '/event-types', '--include'], { env: searching.env });
+    const [head = '', ...body] = stdout.split('\r\n\r\n');
+    expect([code, body]).toEqual([0, ['{}']]);
+    expect(head.split('\r\n')).toEqual(
+      expect.arrayContaining(['HTTP/1.1 201 Created', 'content-type: text/plain; charset=utf-8']),
+    );
+  });
+
+  test('--jq runs a program over the JSON of a good answer, and of nothing else', async () => {
+    await using searching = await startSearching({ events: 3 });
+    const api = (...args: string[]) => run(['api', '/event-types', ...args], { env: searching.env });
+    const { control } = searching.sandbox;
+    control.fault('service', { kind: 'status', status: 200, body: '{"a": ["x", "y"]}' });
+    expect(await api('--jq', '.a[]')).toEqual({ code: 0, stdout: 'x\ny\n', stderr: '' });
+    control.fault('service', { kind: 'status', status: 200, body: 'a page' });
+    expect(await api('-q', '.a')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: --jq: the answer is not JSON\n',
+    });
+    control.fault('service', { kind: 'status', status: 400, body: '{"a":["x"]}' });
+    expect(await api('--jq', '.a[]')).toMatchObject({ code: 1, stdout: '{"a":["x"]}' });
+    const before = searching.sandbox.log.length;
+    expect(await api('--jq', '.[')).toMatchObject({ code: 2, stdout: '' });
+    expect(searching.sandbox.log.length).toBe(before);
   });
 
   test('sends method, headers and body', async () => {

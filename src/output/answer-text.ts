@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer';
+import { STATUS_CODES } from 'node:http';
+import type { Output } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import { compacted } from '../events/page.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import type { ItemPage } from '../items/items.ts';
+import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+import { paletteOf } from '../terminal/palette.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
+
+interface AnswerOptions {
+  /** Whether the status line and the headers stand before the body. */
+  readonly include: boolean;
+  readonly jq: string | undefined;
+}
+
+/**
+ * Prints an answer of the service: as it came, or on a terminal with its JSON indented and coloured and with a line end
+ * behind it. With `jq`, prints what the program makes of its JSON; throws `ServiceError` where it is none.
+ */
+export async function printAnswer(
+  response: HttpResponse,
+  { include, jq }: AnswerOptions,
+  stdout: Output,
+  reporter: Reporter,
+): Promise<void> {
+  const { body } = response;
+  const shown = (text: string) => (stdout.isTerminal ? terminalSafe(text.replaceAll('\r\n', '\n')) : text);
+  if (include) await stdout.write(shown(headerText(response)));
+  if (jq !== undefined) {
+    const value = jsonIn(body);
+    if (!value) throw new ServiceError('--jq: the answer is not JSON');
+    const { createJqWriter } = await import('./jq-items.ts');
+    const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
+    await writer.write(value);
+    return await writer.end();
+  }
+  if (body.length === 0) return;
+  if (!stdout.isTerminal) return await stdout.write(body);
+  const value = jsonIn(body);
+  if (value) {
+    const { createPrettyWriter } = await import('./pretty-json.ts');
+    return await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(value);
+  }
+  const text = shown(body.toString());
+  await stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+/** As `curl --include` shows them. */
+function headerText({ status, headers }: HttpResponse): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => `${name}: ${one}`),
+  );
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd(), ...lines, '', ''].join('\r\n');
+}
+
+/** The body as one JSON value without white space between tokens; undefined where it is none. */
+function jsonIn(body: Buffer): ItemPage | undefined {
+  if (!isUtf8(body)) return undefined;
+  const scanner = new JsonScanner(body);
+  try {
+    const start = scanner.space(0);
+    const end = scanner.value(start);
+    if (scanner.space(end) !== body.length) return undefined;
+    return compacted({ bytes: body, spans: Uint32Array.of(start, end), count: 1 });
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
