@@ -30,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'machine',
           include: projectFiles('machine'),
-          globalSetup: ['test/support/build.ts'],
+          globalSetup: ['test/support/build.ts', 'test/support/requirement.ts'],
         },
       },
     ],

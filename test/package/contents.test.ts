@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -93,3 +93,15 @@ test('nothing in the project is unused', async () => {
   const { stdout } = await execute('npx', ['knip', '--no-progress'], { cwd: root }).catch((failed) => failed);
   expect(stdout.trim()).toBe('');
 }, 120_000);
+
+test('says in a checkout that was not built what to do', async () => {
+  await using home = await createHome();
+  const { folder } = home;
+  await cp(built('bin'), path.join(folder, 'bin'), { recursive: true });
+  const failed = await execute(process.execPath, [path.join(folder, 'bin/hooktrail.js')]).catch((e) => e);
+  expect([failed.code, failed.stderr]).toEqual([
+    2,
+    `error: the program is not built: there is no ${path.join(folder, 'dist', 'start.cjs')}\n` +
+      'next: run `npm install && npm run build` in the checkout\n',
+  ]);
+});

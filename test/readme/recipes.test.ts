@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
-import { createHome } from '../support/home.ts';
+import { createHome, type Home } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
@@ -18,7 +18,7 @@ function blockWith(start: string): string {
 }
 
 /** The script of the README as cron runs it: next to no environment, and a `mail` that writes down what it gets. */
-async function asCron(folder: string): Promise<{ printed: string; mail: string }> {
+async function asCron({ folder, env: whole }: Home): Promise<{ printed: string; mail: string }> {
   const bin = await binFolder(folder, inject('program'));
   const mail = path.join(folder, 'mail.txt');
   await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
@@ -30,7 +30,10 @@ async function asCron(folder: string): Promise<{ printed: string; mail: string }
   const own = blockWith('#!/bin/sh').replace('/usr/local/bin:', `${bin}:`);
   await writeFile(file, own, { mode: 0o755 });
   const HOOKTRAIL_CONFIG_DIR = path.join(folder, 'config');
-  const env = { HOME: folder, PATH: '/usr/bin:/bin', SHELL: '/bin/sh', HOOKTRAIL_CONFIG_DIR };
+  // The clock and the home of the test are this machine's.
+  const { NODE_OPTIONS, HOOKTRAIL_TEST_NOW, HOOKTRAIL_TEST_HOME } = whole;
+  const machine = { NODE_OPTIONS, HOOKTRAIL_TEST_NOW, HOOKTRAIL_TEST_HOME };
+  const env = { HOME: folder, PATH: '/usr/bin:/bin', SHELL: '/bin/sh', HOOKTRAIL_CONFIG_DIR, ...machine };
   const printed = await new Promise<string>((resolve) => {
     execFile(file, { env, cwd: folder }, (_, stdout, stderr) => resolve(stdout + stderr));
   });
@@ -67,19 +70,19 @@ test.skipIf(!isPosix)(
     await signingIn.run(['login', '--store', 'file'], {
       env: { ...signingIn.env, HOOKTRAIL_BROWSER: browserCommand },
     });
-    expect(await asCron(home.folder)).toEqual({ printed: '', mail: '' });
+    expect(await asCron(home)).toEqual({ printed: '', mail: '' });
 
     const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
     const createdOn = new Date(Date.now() - 60_000).toISOString();
     const json = JSON.stringify({ eventId, createdOn, publishStatus: 'FAILED', eventType: 'a' });
     sandbox.control.addEvent({ eventId, createdOn, publishStatus: 'FAILED', json });
-    const failed = await asCron(home.folder);
+    const failed = await asCron(home);
     expect(failed.printed).toBe('');
     expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\ncreatedOn .*\n.* FAILED .*\n$/);
     expect(failed.mail).toContain(eventId);
 
     await sandbox.close();
-    const blind = await asCron(home.folder);
+    const blind = await asCron(home);
     expect(blind.mail).toBe('');
     expect(blind.printed).toMatch(/^the check itself failed\nerror: the service could not be reached/);
   },

@@ -1,12 +1,9 @@
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { hasChromium, launchChromium } from '../support/chromium.ts';
 import { authorizeUrl, loopback } from '../support/sandbox-client.ts';
-
-const browserPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -90,7 +87,7 @@ describe('sign-in page', () => {
   });
 });
 
-describe.skipIf(!existsSync(browserPath))('sign-in page in Chromium', () => {
+describe.skipIf(!hasChromium)('sign-in page in Chromium', () => {
   it.each([
     ['Sign in', /^code=[\w-]+&state=a-state&iss=/],
     ['Cancel', /^error=access_denied&/],
@@ -103,11 +100,7 @@ describe.skipIf(!existsSync(browserPath))('sign-in page in Chromium', () => {
     });
     await new Promise<void>((resolve) => client.listen(0, '127.0.0.1', resolve));
     const redirect_uri = `http://127.0.0.1:${(client.address() as AddressInfo).port}/callback`;
-    const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
-    const browser = await chromium.launch({
-      executablePath: browserPath,
-      args: [...args, '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-    });
+    const browser = await launchChromium();
     try {
       const context = await browser.newContext({ javaScriptEnabled: false });
       const page = await context.newPage();

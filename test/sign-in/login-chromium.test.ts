@@ -1,21 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { available } from '../support/requirement.ts';
+import { run } from '../support/program.ts';
+import { available, chromiumPath } from '../support/requirement.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
-const chromium = '/usr/bin/chromium';
-const person = test.skipIf(!available('Chromium', [chromium]));
+const person = test.skipIf(!available('Chromium'));
 
 /** Signs in with a person at a real browser who presses that button; resolves with the page it ended on, too. */
 async function signInPressing(button: string, host?: string) {
   await using at = await startSigningIn({ autoApprove: false }, host);
   const report = path.join(at.home.folder, 'report.json');
-  const result = await at.run(['login'], {
+  const result = await run(['login'], {
     env: {
       ...at.env,
       HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/chromium-command.mjs'),
-      CHROMIUM_PATH: chromium,
+      CHROMIUM_PATH: chromiumPath,
       CHROMIUM_PRESSES: button,
       CHROMIUM_REPORT: report,
     },

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { clock } from './clock.ts';
@@ -16,7 +16,8 @@ const givenMachine = path.join(import.meta.dirname, 'given-machine.cjs');
 export async function createHome(): Promise<Home> {
   const place = await mkdtemp(path.join(os.tmpdir(), 'test-'));
   const [folder, temporary] = [path.join(place, 'home'), path.join(place, 'tmp')];
-  for (const one of [folder, temporary]) await mkdir(one);
+  await chmod(place, 0o711);
+  for (const one of [folder, temporary]) await mkdir(one, { mode: 0o700 });
   const inherited = ['PATH', 'SystemRoot', 'TEMP', 'TMP'].flatMap((name) =>
     process.env[name] ? [[name, process.env[name]] as [string, string]] : [],
   );

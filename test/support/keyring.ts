@@ -20,8 +20,8 @@ export interface Bus extends AsyncDisposable {
   suspendKeyring(): void;
 }
 
-export const hasBus = available('dbus-daemon', ['/usr/bin/dbus-daemon']);
-export const hasKeyring = hasBus && available('gnome-keyring-daemon', ['/usr/bin/gnome-keyring-daemon']);
+export const hasBus = available('dbus-daemon');
+export const hasKeyring = hasBus && available('gnome-keyring-daemon');
 
 export async function startBus(listen?: 'unix:abstract='): Promise<Bus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-bus-'));

@@ -3,15 +3,15 @@ import path from 'node:path';
 
 /**
  * The projects of the test runner. A test belongs to one by what it imports, over any number of files of `test`:
- * - `machine` needs a tool that not every machine has (requirement.ts);
+ * - `machine` needs a tool that not every machine has (requirement.ts), or packages from the registry (tarball.ts);
  * - `program` runs commands or the sandbox, in process or as a process, or looks at what was built (build.ts);
  * - `unit` is the rest, and needs no build.
  */
 export type Project = 'unit' | 'program' | 'machine';
 
 const test = path.resolve(import.meta.dirname, '..');
-const program = /\/(test\/support\/(program|tarball)|src\/(main|sandbox\/sandbox))\.ts$/;
-const machine = /\/test\/support\/requirement\.ts$/;
+const program = /\/(test\/support\/program|src\/(main|sandbox\/sandbox))\.ts$/;
+const machine = /\/test\/support\/(requirement|tarball)\.ts$/;
 
 /** The files of a project, relative to the root. */
 export function projectFiles(project: Project): string[] {

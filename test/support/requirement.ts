@@ -1,15 +1,38 @@
 import { accessSync, constants } from 'node:fs';
 
-/**
- * Tells whether a test can run that needs a program of this machine. Elsewhere the test is skipped, with a line that
- * says why; where `CI` is set, what is missing is a failure.
- */
-export function available(program: string, files: readonly string[]): boolean {
-  if (files.some(isExecutable)) return true;
-  const missing = `${program} is not on this machine (looked for ${files.join(', ')})`;
-  if (process.env['CI']) throw new Error(missing);
-  console.warn(`skipped: ${missing}`);
-  return false;
+export const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+
+/** Programs that some tests need and not every machine has. */
+const tools = {
+  'a terminal of its own (script)': ['/usr/bin/script'],
+  'dbus-daemon': ['/usr/bin/dbus-daemon'],
+  'gnome-keyring-daemon': ['/usr/bin/gnome-keyring-daemon'],
+  Chromium: [chromiumPath],
+  bash: ['/bin/bash', '/usr/bin/bash'],
+  zsh: ['/bin/zsh', '/usr/bin/zsh'],
+  fish: ['/usr/bin/fish'],
+  man: ['/usr/bin/man'],
+  groff: ['/usr/bin/groff'],
+} as const;
+
+export type Tool = keyof typeof tools;
+
+/** Tests that need a tool are skipped where this is false. The test run says what is left out. */
+export function available(tool: Tool): boolean {
+  return process.platform !== 'win32' && tools[tool].some(isExecutable);
+}
+
+/** The matrix of Node versions downloads each of them: it belongs to `.ci/run`, and there is one for Linux on x64 only. */
+export const hasMatrix =
+  process.env['CI'] !== undefined && process.platform === 'linux' && process.arch === 'x64';
+
+/** Says in one line each which tests this machine leaves out. Where `CI` is set, a missing tool is a failure. */
+export default function setup(): void {
+  const missing = (Object.keys(tools) as Tool[]).filter((tool) => !available(tool));
+  if (process.env['CI'] && missing.length > 0) throw new Error(`not on this machine: ${missing.join(', ')}`);
+  for (const tool of missing)
+    console.log(`left out: tests with ${tool} (looked for ${tools[tool].join(', ')})`);
+  if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
 }
 
 function isExecutable(file: string): boolean {

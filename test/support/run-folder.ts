@@ -1,4 +1,4 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -13,6 +13,8 @@ declare module 'vitest' {
 /** Gives a test run its folder and its seed. The name is short: sockets lie in it, and their paths are limited. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'hooktrail-')));
+  // Some tests run the program as another user, who needs a way in.
+  await chmod(folder, 0o711);
   project.provide('folder', folder);
   project.provide('seed', Number(project.vitest.config.env['HOOKTRAIL_TEST_SEED']));
   return () => rm(folder, { recursive: true, force: true, maxRetries: 3 });

@@ -7,7 +7,7 @@ import { available } from './requirement.ts';
 const script = '/usr/bin/script';
 
 /** Whether programs can be run on a terminal of their own here: util-linux's `script` makes one. */
-export const hasTerminal = process.platform === 'linux' && available("util-linux's script", [script]);
+export const hasTerminal = process.platform === 'linux' && available('a terminal of its own (script)');
 
 export interface OnTerminal {
   /** Everything the terminal was sent so far, escape sequences included. */

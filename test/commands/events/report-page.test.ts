@@ -1,14 +1,8 @@
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  chromiumPath,
-  launchChromium,
-  type Reporting,
-  startReporting,
-  watchPage,
-} from '../../support/reporting.ts';
-import { available } from '../../support/requirement.ts';
+import { hasChromium, launchChromium, watchPage } from '../../support/chromium.ts';
+import { type Reporting, startReporting } from '../../support/reporting.ts';
 
 const hostile = [
   '</script><script>window.ran=1</script>',
@@ -22,7 +16,7 @@ const hostile = [
 ];
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
-describe.skipIf(!available('Chromium', [chromiumPath]))('the page in Chromium', () => {
+describe.skipIf(!hasChromium)('the page in Chromium', () => {
   let browser: Browser;
   let reporting: Reporting;
   beforeAll(async () => {

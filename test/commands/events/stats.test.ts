@@ -156,7 +156,7 @@ describe('events stats', () => {
     const eventType = '=cmd|\u001b[31m\nx';
     searching.sandbox.control.addEvent({ eventType, createdOn: '2026-11-01T01:00:00Z' });
     const args = [...DAY, '--type', eventType];
-    expect((await stats(searching, ...args)).stdout).toContain('=cmd|\u001b[31m\\u000ax');
+    expect((await stats(searching, ...args)).stdout).toContain('=cmd|\\u001b[31m\\u000ax');
     expect((await stats(searching, ...args, '--csv')).stdout).toContain(`"'=cmd|\u001b[31m\nx",1,`);
   });
 
