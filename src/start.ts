@@ -13,6 +13,7 @@ export async function start(): Promise<void> {
   if (isForCompletion(system.argv)) {
     const { answer } = await import('./shell-completion/completion-answer.ts');
     await answer(system.argv, system.context);
+    system.exitWith(0);
     return;
   }
   system.exitWith(await main(system.argv, system.context));

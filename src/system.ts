@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { writeSync } from 'node:fs';
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
-import { type ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
+import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
 import { inputOf, outputKind, outputOf } from './streams.ts';
 
 export interface System {
@@ -28,6 +29,7 @@ export function createSystem(): System {
     for (const work of atExit) work();
   };
   process.on('exit', leave);
+  const exitWith = failedUntilSaid();
   const holdOff = stopOnSignals(abort, leave);
   const environment = { ...process.env };
   // A browser or any other program that is started gets what is left.
@@ -58,11 +60,24 @@ export function createSystem(): System {
         return () => void atExit.delete(work);
       },
     },
-    exitWith(code) {
-      process.exitCode = code;
-    },
+    exitWith,
   };
 }
+
+/** The process begins as a failure: one that waits for something that never comes ends by itself, and has earned no 0. */
+function failedUntilSaid(): System['exitWith'] {
+  process.exitCode = ExitCode.failed;
+  const onIdle = () => void writeSync(2, UNFINISHED);
+  process.once('beforeExit', onIdle);
+  return (code) => {
+    process.off('beforeExit', onIdle);
+    process.exitCode = code;
+  };
+}
+
+const UNFINISHED =
+  'error: hooktrail ended before its work was done, which is a defect of hooktrail\n' +
+  'next: run the command again with --debug, and report what it prints\n';
 
 type Signal = 'SIGINT' | 'SIGTERM';
 
