@@ -9,6 +9,8 @@ export interface Context {
   readonly clock: Clock;
   readonly machine: Machine;
   readonly browser: Browser;
+  /** Runs a program on this process's streams until it ends; returns its exit code. Meanwhile it gets our signals. */
+  readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;

@@ -30,7 +30,7 @@ export function createSystem(): System {
   };
   process.on('exit', leave);
   const exitWith = failedUntilSaid();
-  const holdOff = stopOnSignals(abort, leave);
+  const { holdOff, divert } = stopOnSignals(abort, leave);
   const environment = { ...process.env };
   // A browser or any other program that is started gets what is left.
   for (const name of SECRETS) delete process.env[name];
@@ -52,6 +52,7 @@ export function createSystem(): System {
       clock,
       machine: machine(),
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
+      runProgram: async (words, given) => (await import('./run-program.ts')).runProgram(words, given, divert),
       loadKeychain,
       signal: abort.signal,
       holdOff,
@@ -86,9 +87,10 @@ const ECHO = 250;
 
 /**
  * The first signal aborts what is under way, which then ends in its own time; a later one ends the process at once, unless
- * the function that is returned holds that off.
+ * `holdOff` keeps that from happening. While signals are diverted they do neither.
  */
-function stopOnSignals(abort: AbortController, leave: () => void): NonNullable<Context['holdOff']> {
+function stopOnSignals(abort: AbortController, leave: () => void) {
+  let diverted: ((signal: Signal) => void) | undefined;
   let firstAt: number | undefined;
   let held = 0;
   let latest: Signal | undefined;
@@ -99,6 +101,7 @@ function stopOnSignals(abort: AbortController, leave: () => void): NonNullable<C
     process.kill(process.pid, signal);
   };
   const stop = (signal: Signal) => {
+    if (diverted) return diverted(signal);
     const now = performance.now();
     firstAt ??= now;
     if (!abort.signal.aborted) abort.abort(new InterruptedError(signal));
@@ -110,13 +113,20 @@ function stopOnSignals(abort: AbortController, leave: () => void): NonNullable<C
   process.on('SIGINT', stop).on('SIGTERM', stop);
   // A terminal that was closed.
   process.on('SIGHUP', () => stop('SIGTERM'));
-  return () => {
+  const holdOff = () => {
     held++;
     return () => {
       held--;
       if (held === 0 && latest) end(latest);
     };
   };
+  const divert = (to: (signal: Signal) => void) => {
+    diverted = to;
+    return () => {
+      diverted = undefined;
+    };
+  };
+  return { holdOff, divert };
 }
 
 const clock: Clock = {

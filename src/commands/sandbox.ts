@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type Action, type Call, untilStopped } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import type { DeliveryOptions, SandboxOptions } from '../sandbox/sandbox.ts';
+import type { Context } from '../context.ts';
+import { ExitCode, UsageError } from '../errors.ts';
+import type { DeliveryOptions, Sandbox, SandboxOptions } from '../sandbox/sandbox.ts';
 import { share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/flags.ts';
 
@@ -14,6 +15,7 @@ interface Flags {
   readonly autoApprove?: true;
   readonly rateLimit?: number;
   readonly faultRate?: number;
+  readonly rate?: number;
   readonly deliverTo?: URL;
   readonly apiToken?: string;
   readonly duplicates?: number;
@@ -25,6 +27,7 @@ const DELIVERY_RATE = 1;
 
 export function declare(command: Command, action: Action): void {
   command
+    .argument('[command...]', 'a command to run signed in, after --')
     .option(
       '--port <number>',
       'listen on this port of 127.0.0.1 (default: a free one)',
@@ -53,7 +56,7 @@ export function declare(command: Command, action: Action): void {
     .option('--auto-approve', 'approve sign-ins without a click')
     .option(
       '--rate-limit <number>',
-      'answer 429 to more requests a second than this',
+      'answer 429 to more requests per second than this',
       wholeNumber('--rate-limit', 1),
     )
     .option(
@@ -61,12 +64,13 @@ export function declare(command: Command, action: Action): void {
       'share of requests about events that fail, from 0 to 1',
       share('--fault-rate'),
     )
+    .option('--rate <number>', 'new events per second, 1 to 1000', wholeNumber('--rate', 1, 1_000))
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
     .option('--api-token <token>', 'what deliveries carry as Api-Token [HOOKTRAIL_API_TOKEN]')
     .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
     .option(
       '--delivery-rate <number>',
-      `new events a second, 1 to 1000 (default: ${DELIVERY_RATE})`,
+      `the same as --rate, for --deliver-to (default: ${DELIVERY_RATE})`,
       wholeNumber('--delivery-rate', 1, 1_000),
     )
     .option('--json', 'print the settings as one line of JSON')
@@ -76,64 +80,121 @@ export function declare(command: Command, action: Action): void {
 Runs until it is stopped with Ctrl-C. Prints the settings to use it, as export
 lines for a shell.
 
+With a COMMAND it runs that instead, signed in to the sandbox, with settings and
+secrets in a temporary folder, and ends with it and its exit code.
+
 Examples:
+  $ hooktrail sandbox -- sh -c 'hooktrail events search --failed'
   $ hooktrail sandbox --events 200000
-  $ hooktrail sandbox --auto-approve --token-lifetime 90
+  $ hooktrail sandbox --auto-approve --token-lifetime 90 --rate 5
   $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`,
     )
     .action(action(run));
 }
 
-async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { flags, args, context, reporter } = call;
+  if (args.length > 0 && flags.json)
+    throw new UsageError('--json: not together with a command, which has the settings in its environment');
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { exportLines } = await import('../settings/sandbox-environment.ts');
-  const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
-  const options = {
-    ...sandboxOptions(flags),
-    ...(deliveries ? { deliveries, rate: flags.deliveryRate ?? DELIVERY_RATE } : {}),
-  };
-  const sandbox = await startSandbox(options).catch((error: NodeJS.ErrnoException) => {
+  const options = sandboxOptions(flags, context);
+  // The command's user can take any port to sign in at, so that several run side by side.
+  const forCommand = args.length > 0 ? { redirectUri: 'http://127.0.0.1:0/callback' } : {};
+  const sandbox = await startSandbox({ ...options, ...forCommand }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
       ? new UsageError(`--port: ${flags.port} is taken`, { next: 'choose another port, or leave --port out' })
       : error;
   });
   try {
+    if (args.length > 0) return await runCommand(args, sandbox, options.deliveries?.apiToken, call);
     const { settings } = sandbox;
-    await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : exportLines(settings));
+    const { exportLines } = await import('../sign-in/sandbox-user.ts');
+    const lines = exportLines(settings, context.machine.platform);
+    await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : lines);
     reporter.notice(`the sandbox runs at ${settings.baseUrl}; stop it with Ctrl-C`);
-    await untilStopped(context.signal);
+    return await untilStopped(context.signal);
   } finally {
     await sandbox.close();
   }
 }
 
+/** Runs a command that is signed in to the sandbox; returns its exit code. */
+async function runCommand(
+  words: readonly string[],
+  { settings, control }: Sandbox,
+  apiToken: string | undefined,
+  { context, reporter, invoke }: Call<Flags>,
+): Promise<ExitCode> {
+  const { createSandboxUser } = await import('../sign-in/sandbox-user.ts');
+  const user = await createSandboxUser(context, settings, reporter);
+  try {
+    const { autoApprove } = control.behaviour;
+    control.behaviour.autoApprove = true;
+    let said = '';
+    const write = async (text: string | Uint8Array) => {
+      said += String(text);
+    };
+    const code = await invoke(['login'], { ...user.context, stderr: { ...context.stderr, write } });
+    if (code !== ExitCode.done) {
+      await context.stderr.write(said);
+      return code;
+    }
+    control.behaviour.autoApprove = autoApprove;
+    const environment = { ...user.environment, ...(apiToken ? { HOOKTRAIL_API_TOKEN: apiToken } : {}) };
+    return (await context.runProgram(words, environment)) as ExitCode;
+  } catch (error) {
+    const problem = runProblems[String((error as NodeJS.ErrnoException).code)];
+    throw problem ? new UsageError(`cannot run '${words[0]}': ${problem}`) : error;
+  } finally {
+    await user.remove();
+  }
+}
+
+const runProblems: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such program',
+  EACCES: 'it is not a program, or must not be run',
+};
+
+/** @throws UsageError for flags that do not go together. */
+function sandboxOptions(flags: Flags, context: Context): SandboxOptions {
+  const { port, events, seed, latency, tokenLifetime, autoApprove, rateLimit, faultRate } = flags;
+  const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
+  if (flags.rate !== undefined && flags.deliveryRate !== undefined)
+    throw new UsageError('--rate and --delivery-rate are the same: give one of them');
+  return {
+    port,
+    events,
+    seed,
+    latencyMs: latency,
+    tokenLifetimeSeconds: tokenLifetime,
+    autoApprove,
+    rateLimit,
+    faultRate,
+    rate: flags.rate ?? flags.deliveryRate ?? (deliveries ? DELIVERY_RATE : undefined),
+    deliveries,
+    now: () => context.clock.now(),
+  };
+}
+
 function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOptions | undefined {
-  const { deliverTo, apiToken, duplicates } = flags;
+  const { deliverTo, duplicates } = flags;
   if (deliverTo === undefined) {
-    for (const name of ['api-token', 'duplicates', 'delivery-rate'] as const) {
-      const key = name.replace(/-(.)/, (_, letter: string) => letter.toUpperCase()) as keyof Flags;
-      if (flags[key] !== undefined)
-        throw new UsageError(`--${name} needs --deliver-to: the webhook to post to`);
+    const needing = {
+      'api-token': flags.apiToken,
+      duplicates: flags.duplicates,
+      'delivery-rate': flags.deliveryRate,
+    };
+    for (const [name, value] of Object.entries(needing)) {
+      if (value !== undefined) throw new UsageError(`--${name} needs --deliver-to: the webhook to post to`);
     }
     return undefined;
   }
-  const token = apiToken ?? variable;
-  if (token && /^[\x21-\x7e]+$/.test(token)) {
-    return { url: deliverTo.href, apiToken: token, duplicates };
-  }
-  throw new UsageError(
-    token
-      ? '--api-token: invalid token: must be printable ASCII characters without spaces'
-      : '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
-  );
-}
-
-function sandboxOptions(flags: Flags): SandboxOptions {
-  const { latency, tokenLifetime, json: _json, ...given } = flags;
-  const { deliverTo: _to, apiToken: _token, duplicates: _share, deliveryRate: _rate, ...rest } = given;
-  return {
-    ...rest,
-    ...(latency === undefined ? {} : { latencyMs: latency }),
-    ...(tokenLifetime === undefined ? {} : { tokenLifetimeSeconds: tokenLifetime }),
-  };
+  const apiToken = flags.apiToken ?? variable;
+  if (!apiToken)
+    throw new UsageError(
+      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
+    );
+  if (!/^[\x21-\x7e]+$/.test(apiToken))
+    throw new UsageError('--api-token: invalid token: must be printable ASCII characters without spaces');
+  return { url: deliverTo.href, apiToken, duplicates };
 }

@@ -3,36 +3,36 @@ import type { DeliveryOptions } from './deliveries.ts';
 /** What a sandbox can be started with; every part has a default. */
 export interface SandboxOptions {
   /** 0 takes any free port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Number of events in the seeded history. */
-  readonly events?: number;
+  readonly events?: number | undefined;
   /** The same seed and the same `now` give the same history. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /**
    * The sandbox's clock in milliseconds since the epoch, or the time at which it stands still. The seeded history ends at its
    * first reading; the `Date` header, new events, deliveries and the lifetimes of tokens follow it. Only waiting takes real time.
    */
-  readonly now?: number | (() => number);
+  readonly now?: number | (() => number) | undefined;
   /** Added to every answer of the event service. */
-  readonly latencyMs?: number;
-  readonly tokenLifetimeSeconds?: number;
+  readonly latencyMs?: number | undefined;
+  readonly tokenLifetimeSeconds?: number | undefined;
   /** The sign-in page approves at once, still by HTTP redirects, and asks for no cookies. */
-  readonly autoApprove?: boolean;
+  readonly autoApprove?: boolean | undefined;
   /** Requests a second to the event service; beyond that it answers 429 with `Retry-After`. */
-  readonly rateLimit?: number;
+  readonly rateLimit?: number | undefined;
   /** Share (0 to 1) of event service requests answered 500, 502, 503, 504 or with a broken connection. */
-  readonly faultRate?: number;
+  readonly faultRate?: number | undefined;
   /** Loopback redirect URIs are accepted with any port (RFC 8252 section 7.3). */
-  readonly redirectUri?: string;
-  readonly clientId?: string;
-  readonly clientSecret?: string;
-  readonly vendor?: string;
+  readonly redirectUri?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly vendor?: string | undefined;
   /** Compresses answers of the event service for clients that accept gzip. */
-  readonly compress?: boolean;
+  readonly compress?: boolean | undefined;
   /** New events a second that the sandbox adds by itself; none when absent. */
   readonly rate?: number | undefined;
   /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
-  readonly deliveries?: DeliveryOptions;
+  readonly deliveries?: DeliveryOptions | undefined;
 }
 
 /** What a client needs to know to use the sandbox. */

@@ -42,6 +42,19 @@ async function asCron({ folder, env: whole }: Home): Promise<{ printed: string; 
 
 const isPosix = process.platform !== 'win32';
 
+test.skipIf(!isPosix)('a command of the sandbox is signed in', async () => {
+  await using home = await createHome();
+  const [line] = blockWith('hooktrail sandbox -- sh -c').split('\n');
+  const env = {
+    ...home.env,
+    PATH: `${await binFolder(home.folder, inject('program'))}:${home.env['PATH']}`,
+  };
+  const printed = await new Promise<string>((resolve) => {
+    execFile('sh', ['-c', line as string], { env, cwd: home.folder }, (_, stdout) => resolve(stdout));
+  });
+  expect(printed).toMatch(/^createdOn .*\n(.* FAILED .*\n)+$/);
+});
+
 test.skipIf(!isPosix)('the lines for the sandbox sign in to it and search', { timeout: 60_000 }, async () => {
   await using home = await createHome();
   const port = await freePort();

@@ -100,6 +100,9 @@ export function start(
         visit(url).catch((error) => abort.abort(error));
       },
     },
+    runProgram: async ([file]) => {
+      throw new Error(`the test does not say how ${file} runs`);
+    },
     loadKeychain: async () => keychainOf(env),
     signal: abort.signal,
     atExit: (work) => {

@@ -67,6 +67,9 @@ export function createContext(parts: Partial<Context> = {}): Context {
     clock,
     machine: thisMachine(),
     browser: { open: async () => undefined },
+    runProgram: async ([file]) => {
+      throw new Error(`no test in process runs ${file}`);
+    },
     loadKeychain: async () => memoryKeychain(),
     signal: new AbortController().signal,
     ...parts,

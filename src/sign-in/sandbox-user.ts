@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { Context, Environment } from '../context.ts';
+import { temporaryFolder } from '../files/folders.ts';
+import { visit } from '../http/visit.ts';
+import type { SandboxSettings } from '../sandbox/options.ts';
+import { quotedWord } from '../settings/command-words.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+
+/** Somebody who uses the sandbox and nothing else: no setting, secret or folder of the real user is read or written. */
+export interface SandboxUser {
+  readonly context: Context;
+  /** For programs that run as this user. */
+  readonly environment: Environment;
+  /** Removes the folder. */
+  remove(): Promise<void>;
+}
+
+/** A user in a temporary folder, whose browser approves every sign-in. */
+export async function createSandboxUser(
+  context: Context,
+  settings: SandboxSettings,
+  reporter: Reporter,
+): Promise<SandboxUser> {
+  const folder = await temporaryFolder('hooktrail-sandbox-');
+  const environment = {
+    ...withoutSecrets(context.environment),
+    ...environmentOf(settings),
+    HOOKTRAIL_CONFIG_DIR: folder.path,
+    HOOKTRAIL_STORE: 'file',
+    HOOKTRAIL_PASSPHRASE: `htk1-${randomBytes(32).toString('base64url')}`,
+  };
+  return {
+    environment,
+    context: {
+      ...context,
+      environment,
+      machine: { ...context.machine, userHome: folder.path },
+      browser: {
+        // Opened, not waited for, as any browser: its last page comes when the sign-in is over.
+        open: async (url) => {
+          visit(url, context.signal).catch((error: Error) =>
+            reporter.warning(`the browser of the sandbox failed: ${error.message}`),
+          );
+        },
+      },
+    },
+    remove: folder.remove,
+  };
+}
+
+/** What the user set for a real service and the sandbox does not replace. */
+const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
+
+function withoutSecrets(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !OF_THE_USER.test(name)));
+}
+
+/** A sandbox's settings as environment variables. */
+function environmentOf(settings: SandboxSettings): Readonly<Record<string, string>> {
+  return {
+    HOOKTRAIL_PROFILE: 'sandbox',
+    HOOKTRAIL_AUTH_URL: settings.authUrl,
+    HOOKTRAIL_BASE_URL: settings.baseUrl,
+    HOOKTRAIL_CLIENT_ID: settings.clientId,
+    HOOKTRAIL_CLIENT_SECRET: settings.clientSecret,
+    HOOKTRAIL_VENDOR: settings.vendor,
+    HOOKTRAIL_REDIRECT_URI: settings.redirectUri,
+    HOOKTRAIL_SCOPE: settings.scope,
+    HOOKTRAIL_ISSUER: settings.issuer,
+  };
+}
+
+/** Lines that set the variables in a POSIX shell, or in PowerShell on Windows. */
+export function exportLines(settings: SandboxSettings, platform: NodeJS.Platform): string {
+  return Object.entries(environmentOf(settings))
+    .map(([name, value]) =>
+      platform === 'win32'
+        ? `$env:${name} = '${value.replaceAll("'", "''")}'\n`
+        : `export ${name}=${quotedWord(value)}\n`,
+    )
+    .join('');
+}
