@@ -4,6 +4,7 @@ import type { FilterFlags } from '../events/event-flags.ts';
 import { findEvents } from '../events/find-events.ts';
 import type { Service } from '../http/service.ts';
 import type { ItemPage } from '../items/items.ts';
+import { tableDrawing } from '../output/table-drawing.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { Browsing } from './browsing.ts';
@@ -26,7 +27,11 @@ export async function browse(
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
-  const look = { palette: await paletteOf(reporter.stdoutColor), unicode: takesUnicode(context) };
+  const look = {
+    draw: await tableDrawing(),
+    palette: await paletteOf(reporter.stdoutColor),
+    unicode: takesUnicode(context),
+  };
   const size = () => ({ columns: stdout.columns, rows: stdout.rows });
   let redraw = () => {};
 

@@ -2,9 +2,9 @@ import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { ItemPage } from '../items/items.ts';
-import { terminalCell } from '../output/table-cell.ts';
-import { headOf } from '../output/table-items.ts';
-import { type Column, fittedCells, fittedTitles, NONE, terminalColumns } from '../output/table-layout.ts';
+import { type Draw, terminalCell, titleCells, valueCells } from '../output/table-drawing.ts';
+import { defaultHead } from '../output/table-items.ts';
+import { type Column, fittedColumns, NONE } from '../output/table-layout.ts';
 import { cutTo } from '../terminal/cell-width.ts';
 import { grouped } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
@@ -13,6 +13,7 @@ import type { Browsing } from './browsing.ts';
 import type { EventList } from './event-list.ts';
 
 export interface Look {
+  readonly draw: Draw;
   readonly palette: Palette;
   readonly unicode: boolean;
 }
@@ -25,24 +26,25 @@ const KEYS = 'enter open  / filter  f failed only  y copy id  o report  q quit';
 
 /** The list as lines, exactly as many as the screen has rows. */
 export function listLines(browsing: Browsing, columns: number, look: Look): string[] {
-  const { palette, unicode } = look;
+  const { palette, unicode, draw } = look;
   const { shown, selected, top, listRows } = browsing;
   const table = layoutOf(shown.list, columns - 2);
+  const places = shown.places.slice(top, top + listRows);
+  const [titles = '', ...rows] = draw(table.columns, [
+    titleCells(table.columns, palette),
+    ...places.map((place) => valueCells(table.read(shown.list.at(place)), table.columns, palette)),
+  ]);
   const lines = [
     titleLine(browsing, columns, look),
-    `${GAP}${fittedTitles(table.columns, palette).join(GAP)}`,
+    `${GAP}${titles}`,
+    ...rows.map((row, index) =>
+      top + index === selected
+        ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(row)}`
+        : `${GAP}${row}`,
+    ),
   ];
-  for (let row = top; row < top + listRows; row++) {
-    const place = shown.places[row];
-    if (place === undefined) {
-      lines.push(row === 0 ? `${GAP}${palette.dim(cutTo(emptyText(browsing), columns - 2))}` : '');
-      continue;
-    }
-    const cells = fittedCells(table.read(shown.list.at(place)), table.columns, palette).join(GAP);
-    lines.push(
-      row === selected ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(cells)}` : `${GAP}${cells}`,
-    );
-  }
+  if (places.length === 0) lines.push(`${GAP}${palette.dim(cutTo(emptyText(browsing), columns - 2))}`);
+  while (lines.length < listRows + 2) lines.push('');
   const { problem } = shown.list;
   const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
   return [...lines, footerLine(message, browsing.typing ? TYPING : KEYS, columns, palette)];
@@ -92,8 +94,8 @@ function layoutOf(list: EventList, room: number): Layout {
   const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
   const reader = createRowReader(fields, terminalCell, NONE);
   const read = (item: ItemPage) => reader(item)[0] as string[];
-  const heads = fields.map(({ text }, index) => headOf(text, index > 0));
-  const layout = { room, measured, columns: terminalColumns(heads, items.map(read), room), read };
+  const heads = fields.map(({ text }, index) => defaultHead(text, index));
+  const layout = { room, measured, columns: fittedColumns(heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;
 }

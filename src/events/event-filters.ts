@@ -50,6 +50,18 @@ export class EventFilters {
     return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
   }
 
+  /** The fields of events that these filters allow one value. */
+  get constantFields(): ReadonlySet<string> {
+    const { subscriptionIds, eventIds, statuses, eventTypes } = this;
+    const fields = {
+      subscriptionId: subscriptionIds,
+      eventId: eventIds,
+      publishStatus: statuses,
+      eventType: eventTypes,
+    };
+    return new Set(Object.entries(fields).flatMap(([name, { length }]) => (length === 1 ? [name] : [])));
+  }
+
   /** The same filters with other statuses; none is both. */
   withStatuses(...statuses: PublishStatus[]): EventFilters {
     return new EventFilters({ ...this, statuses });

@@ -14,6 +14,8 @@ export interface FormatOptions {
   readonly csvRaw?: boolean;
   /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
   readonly sample?: ItemPage;
+  /** Fields that have the same value in every item, since the filters say so. */
+  readonly constant?: ReadonlySet<string>;
   readonly list: ListKind;
 }
 

@@ -2,9 +2,8 @@ import type { Output } from '../context.ts';
 import type { ItemWriter } from '../items/items.ts';
 import { valueEnd } from '../items/json-bytes.ts';
 import { valueText } from '../items/value-text.ts';
-import type { Palette } from '../terminal/palette.ts';
+import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
-import { coloredStatus } from './table-cell.ts';
 
 /** Levels that are indented; deeper ones stay at this column, or a hostile text would grow with its depth's square. */
 const DEEPEST = 40;
@@ -63,10 +62,12 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
 }
 
 function colored(token: string, first: number, name: string, text: string, palette: Palette): string {
-  if (first === 0x22) return /status$/i.test(name) ? coloredStatus(text, token, palette) : token;
+  if (first === 0x22) return ((/status$/i.test(name) && statusPaint(text, palette)) || plainly)(token);
   // Literals and numbers.
   return first >= 0x61 ? palette.dim(token) : palette.caution(token);
 }
+
+const plainly = (token: string) => token;
 
 /** Prints items as indented JSON, one below the other. */
 export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {

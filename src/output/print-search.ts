@@ -34,7 +34,7 @@ export async function searchAll(search: Search) {
   const { service, filters, options, format, context, reporter, onItems } = search;
   const { limit = Number.POSITIVE_INFINITY } = options;
   const { clock, signal } = context;
-  const writer = await createItemWriter(format, context, reporter);
+  const writer = await createItemWriter({ ...format, constant: filters.constantFields }, context, reporter);
   const progress = startProgress(context, reporter, 'searching');
   let printed = 0;
   let pages = 0;

@@ -3,7 +3,7 @@ import { milliseconds } from '../items/instant.ts';
 import { cutTo, padTo, widest } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
-import { oneLine } from './table-cell.ts';
+import { oneLine } from './table-drawing.ts';
 
 export interface StatsLook {
   /** Columns to fit into; undefined where text is never cut. */

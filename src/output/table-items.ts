@@ -6,17 +6,17 @@ import type { ItemPage, ItemWriter } from '../items/items.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions } from './item-writer.ts';
-import { oneLine, plainCell, terminalCell } from './table-cell.ts';
-import { type Column, type ColumnHead, NONE, plainColumns, terminalColumns } from './table-layout.ts';
-import { plainRows, terminalRows, terminalTable } from './table-rows.ts';
-
-/** Titles for narrow terminals. */
-const SHORT_TITLES: ReadonlyMap<string, string> = new Map([
-  ['createdOn', 'created'],
-  ['publishStatus', 'status'],
-  ['eventType', 'type'],
-  ['subscriptionId', 'subscr.'],
-]);
+import {
+  ended,
+  oneLine,
+  plainCell,
+  plainLines,
+  tableDrawing,
+  terminalCell,
+  titleCells,
+  valueCells,
+} from './table-drawing.ts';
+import { type Column, type ColumnHead, fittedColumns, NONE, wholeColumns } from './table-layout.ts';
 
 /**
  * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a terminal
@@ -28,26 +28,38 @@ export async function createTableWriter(
   reporter: Reporter,
 ): Promise<ItemWriter> {
   const palette = await paletteOf(reporter.stdoutColor);
+  // In a pipe nothing is cut or wrapped, and padding a million rows through the library would take minutes.
+  const draw = stdout.isTerminal ? await tableDrawing() : undefined;
   let table: { read: (page: ItemPage) => string[][]; columns: Column[] } | undefined;
 
-  const open = async (page: ItemPage) => {
+  const open = (page: ItemPage) => {
     const fields = options.fields ?? tableColumns(membersOf(page), options.list);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
     const measured = options.sample ? [...rows, ...read(options.sample)] : rows;
-    const heads = fields.map(({ text }, index) => headOf(text, !options.fields && index > 0));
+    const heads = fields.map(({ text }, index) =>
+      options.fields ? { title: oneLine(text) } : defaultHead(text, index, options.constant),
+    );
     const columns = stdout.isTerminal
-      ? terminalColumns(heads, measured, stdout.columns)
-      : plainColumns(heads, measured);
+      ? fittedColumns(heads, measured, stdout.columns)
+      : wholeColumns(heads, measured);
     table = { read, columns };
-    return stdout.isTerminal ? await terminalTable(columns, rows, palette) : plainRows(columns, rows, true);
+    return columns;
   };
-  const more = (page: ItemPage, { read, columns }: NonNullable<typeof table>) =>
-    stdout.isTerminal ? terminalRows(columns, read(page), palette) : plainRows(columns, read(page), false);
 
   return {
     write: async (page) => {
-      if (page.count > 0) await stdout.write(table ? more(page, table) : await open(page));
+      if (page.count === 0) return;
+      const isFirst = table === undefined;
+      const columns = table?.columns ?? open(page);
+      const rows = table?.read(page) ?? [];
+      const lines = draw
+        ? draw(columns, [
+            ...(isFirst ? [titleCells(columns, palette)] : []),
+            ...rows.map((row) => valueCells(row, columns, palette)),
+          ])
+        : plainLines(columns, isFirst ? [titles(columns), ...rows] : rows);
+      await stdout.write(ended(lines));
     },
     end: async () => {
       if (!table) reporter.notice(nothingFound(options.list));
@@ -56,10 +68,28 @@ export async function createTableWriter(
   };
 }
 
+function titles(columns: readonly Column[]): string[] {
+  const row: string[] = [];
+  for (const { index, title } of columns) row[index] = title;
+  return row;
+}
+
+/** Titles for narrow terminals. */
+const SHORT_TITLES: ReadonlyMap<string, string> = new Map([
+  ['createdOn', 'created'],
+  ['publishStatus', 'status'],
+  ['eventType', 'type'],
+]);
+
 /** Of the known columns the subscription is the one to do without; of unknown ones any but the first. */
-export function headOf(name: string, byDefault: boolean): ColumnHead {
+export function defaultHead(name: string, index: number, constant?: ReadonlySet<string>): ColumnHead {
   const short = SHORT_TITLES.get(name);
-  const known = short !== undefined || name === 'eventId';
-  const spare = byDefault && (name === 'subscriptionId' || !known);
-  return { title: oneLine(name), spare, ...(short === undefined ? {} : { short }) };
+  const isKnown = short !== undefined || name === 'eventId';
+  return {
+    title: oneLine(name),
+    spare: index > 0 && !isKnown,
+    constant: constant?.has(name) === true,
+    ...(short === undefined ? {} : { short }),
+    ...(name === 'eventId' ? { shortened: 'short id' } : {}),
+  };
 }

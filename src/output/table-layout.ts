@@ -1,188 +1,192 @@
-import { cellWidth, cutTo, padTo, widest } from '../terminal/cell-width.ts';
-import type { Palette } from '../terminal/palette.ts';
-import { type CellKind, coloredStatus, kindOf, timeForms } from './table-cell.ts';
+import { cellWidth, widest } from '../terminal/cell-width.ts';
 
-/** What a table shows where a value is missing or null. */
+/** Shown in place of a value that is missing or null. */
 export const NONE = '-';
+/** Columns of the terminal between two columns of a table. */
 export const GAP = 2;
 
 export interface ColumnHead {
   readonly title: string;
-  /** Shown where the title does not fit. */
+  /** Shown where there is no room for the title. */
   readonly short?: string;
-  /** May be left out where the terminal is narrow. */
+  /** Shown above ids that are cut short: no filter takes such an id. */
+  readonly shortened?: string;
+  /** Left out first where there is little room. */
   readonly spare?: boolean;
+  /** Has the same value in every row, and is left out next. */
+  readonly constant?: boolean;
 }
 
-/** A column as it is printed: its width in terminal columns, and how its cells come to fit. */
+/** A column as it is drawn. */
 export interface Column {
-  readonly head: ColumnHead;
   /** Which cell of a row. */
   readonly index: number;
-  readonly kind: CellKind;
+  readonly title: string;
+  readonly kind: ColumnKind;
+  /** In columns of the terminal. */
   readonly width: number;
 }
 
-/** Columns that fit a terminal, by the rows at hand. */
-export function terminalColumns(
-  heads: readonly ColumnHead[],
-  rows: readonly (readonly string[])[],
-  room: number,
-): Column[] {
-  const kinds = heads.map(({ title }, index) =>
-    kindOf(
-      title,
-      rows.map((row) => row[index] as string).filter((text) => text !== NONE),
-    ),
-  );
-  const sizes = heads.map((head, index) => sizesOf(head, kinds[index] as CellKind, columnTexts(rows, index)));
-  const widths = fitColumns(sizes, room, GAP);
-  return heads
-    .map((head, index) => ({ head, index, kind: kinds[index] as CellKind, width: widths[index] as number }))
-    .filter(({ width }) => width > 0);
+/** What the texts of a column are, as far as it matters to how they are shown. */
+export type ColumnKind = 'time' | 'guid' | 'status' | 'number' | 'text';
+
+type Rows = readonly (readonly string[])[];
+
+const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
+const GUID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
+const NUMBER = /^[<>]?-?\d[\d,]*(\.\d+)?([eE][+-]?\d+)?( %)?$/;
+
+function kindOf(title: string, texts: readonly string[]): ColumnKind {
+  if (/(status|state)$/i.test(title)) return 'status';
+  const present = texts.filter((text) => text !== NONE);
+  if (present.length === 0) return 'text';
+  if (present.every((text) => TIME.test(text))) return 'time';
+  if (present.every((text) => GUID.test(text))) return 'guid';
+  return present.every((text) => NUMBER.test(text)) ? 'number' : 'text';
+}
+
+/** A time in less and less room: date and time as they came but for the `T`, without the fraction, without the year. */
+export function timeForms(text: string): readonly string[] {
+  const match = TIME.exec(text);
+  if (!match) return [text];
+  const [, year, day, time, fraction = '', zone = ''] = match;
+  return [
+    `${year}-${day} ${time}${fraction}${zone}`,
+    `${year}-${day} ${time}${zone}`,
+    `${day} ${time}${zone}`,
+  ];
 }
 
 /** Columns as wide as the rows at hand need: nothing is cut. */
-export function plainColumns(heads: readonly ColumnHead[], rows: readonly (readonly string[])[]): Column[] {
-  return heads.map((head, index) => ({
-    head,
-    index,
-    kind: 'text',
-    width: widest([head.title, ...columnTexts(rows, index)]),
-  }));
-}
-
-/** The cells of a terminal's row, each cut and padded to its column, in its colour. */
-export function fittedCells(row: readonly string[], columns: readonly Column[], palette: Palette): string[] {
-  return columns.map(({ index, kind, width }) => {
-    const text = row[index] as string;
-    const cell = padTo(kind === 'time' ? timeTo(text, width) : cutTo(text, width), width);
-    return kind === 'status' ? coloredStatus(text, cell, palette) : cell;
+export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[] {
+  return heads.map(({ title }, index) => {
+    const texts = textsOf(rows, index);
+    return { index, title, kind: kindOf(title, texts), width: widest([title, ...texts]) };
   });
 }
 
-/** The titles, likewise. */
-export function fittedTitles(columns: readonly Column[], palette: Palette): string[] {
-  return columns.map(({ head: { title, short = title }, width }) =>
-    palette.bold(padTo(cutTo(cellWidth(title) <= width ? title : short, width), width)),
-  );
-}
-
-/** A whole GUID needs 36; this much of one still tells two apart. */
+/** Text is cut to this much before another column is left out for it. */
+const READABLE = 12;
+/** As much of a GUID as tells it from others at a glance, and an ellipsis. */
 const SHORT_GUID = 9;
 
-function sizesOf(head: ColumnHead, kind: CellKind, texts: string[]): ColumnSizes {
-  const { title, short = title, spare = false } = head;
-  const whole = widest(texts);
-  if (kind === 'time') {
-    const form = (index: number) => widest(texts.map((text) => timeForms(text)[index] ?? text));
-    const [full, seconds, yearless] = [form(0), form(1), form(2)];
-    const least = { values: seconds, soft: seconds, tight: yearless, hard: yearless };
-    return { extra: Math.max(full, cellWidth(title)), ...least, stepped: true, spare };
-  }
-  const extra = Math.max(whole, cellWidth(title));
-  if (kind === 'guid') {
-    const soft = spare ? SHORT_GUID : whole;
-    return { extra, values: whole, soft, tight: soft, hard: SHORT_GUID, stepped: true, spare };
-  }
-  const titled = Math.min(cellWidth(short), 12);
-  const soft = Math.max(Math.min(whole, kind === 'status' ? 12 : 16), titled);
-  const hard = Math.min(soft, kind === 'status' ? 7 : 3);
-  return {
-    extra,
-    values: Math.max(whole, titled),
-    soft,
-    tight: Math.min(soft, 8),
-    hard,
-    stepped: false,
-    spare,
-  };
-}
-
-function timeTo(text: string, width: number): string {
-  const forms = timeForms(text);
-  return forms.find((form) => cellWidth(form) <= width) ?? cutTo(forms.at(-1) as string, width);
-}
-
-function columnTexts(rows: readonly (readonly string[])[], index: number): string[] {
-  return rows.map((row) => row[index] as string);
-}
-
-/** The widths that a column can make do with, from all it wants to all it can bear. */
-export interface ColumnSizes {
-  /** Room to spare: the title is not cut, a time has its fraction. */
-  readonly extra: number;
-  /** No value is cut. */
-  readonly values: number;
-  /** Good to read. */
-  readonly soft: number;
-  readonly tight: number;
-  readonly hard: number;
-  /** Widths between are of no use: a GUID is whole or short, a time has its year or not. */
-  readonly stepped: boolean;
-  /** Left out before anything gets tight. */
-  readonly spare: boolean;
-}
-
 /**
- * Widths for columns that share `room` with a gap between each two; 0 for a column that is left out. Spare columns
- * go first, from the right; what is then left over goes to running text, to whole GUIDs and times, to titles.
+ * Columns that share `room`, by the rows at hand. Where there is not enough of it, what tells rows apart is kept longest:
+ * fractions of seconds go first, then spare and constant columns, the year, the ends of ids, the ends of other texts,
+ * and columns from the right.
  */
-export function fitColumns(columns: readonly ColumnSizes[], room: number, gap: number): number[] {
-  const shown = columns.map(() => true);
-  const fits = (size: (column: ColumnSizes) => number) => left(columns.map(size), shown, room, gap) >= 0;
-  const grown = (size: (column: ColumnSizes) => number) => grow(columns, shown, columns.map(size), room, gap);
-  if (fits((column) => column.soft)) return grown((column) => column.soft);
-  for (let index = columns.length - 1; index > 0; index--) {
-    if (!columns[index]?.spare) continue;
-    shown[index] = false;
-    if (fits((column) => column.soft)) return grown((column) => column.soft);
+export function fittedColumns(heads: readonly ColumnHead[], rows: Rows, room: number): Column[] {
+  const drafts = heads.map((head, index) => new Draft(head, index, textsOf(rows, index)));
+  const fromRight = drafts.slice(1).reverse();
+  const shown = () => drafts.filter(({ isShown }) => isShown);
+  const left = () => shown().reduce((rest, { width }) => rest - width - GAP, room + GAP);
+
+  const concessions: (() => void)[] = [
+    ...ofKind(drafts, 'time', (draft) => draft.setForm(1)),
+    ...fromRight.map((draft) => () => draft.setTitle('short')),
+    ...fromRight.filter(({ head }) => head.spare).map((draft) => () => draft.leaveOut()),
+    ...fromRight.filter(({ head }) => head.constant).map((draft) => () => draft.leaveOut()),
+    ...ofKind(drafts, 'time', (draft) => draft.setForm(2)),
+    ...ofKind(fromRight, 'guid', (draft) => draft.setForm(1)),
+    () => cut(shown(), -left()),
+    ...fromRight.map((draft) => () => {
+      draft.leaveOut();
+      cut(shown(), -left());
+    }),
+    () => drafts[0]?.cutTo(Math.max(1, room)),
+  ];
+  for (const concede of concessions) {
+    if (left() >= 0) break;
+    concede();
   }
-  if (fits((column) => column.tight)) return grown((column) => column.tight);
-  for (let index = columns.length - 1; index > 0 && !fits((column) => column.hard); index--)
-    shown[index] = false;
-  if (fits((column) => column.hard)) return grown((column) => column.hard);
-  return columns.map((_, index) => (index === 0 ? Math.max(1, room) : 0));
+  // Leaving out a column frees more than was needed: the others take what they can use.
+  for (const draft of shown()) draft.grow(left());
+  return shown().map((draft) => draft.column());
 }
 
-function left(widths: readonly number[], shown: readonly boolean[], room: number, gap: number): number {
-  let used = -gap;
-  for (const [index, width] of widths.entries()) if (shown[index]) used += width + gap;
-  return room - used;
+function ofKind(drafts: readonly Draft[], kind: ColumnKind, concede: (draft: Draft) => void) {
+  return drafts.filter((draft) => draft.kind === kind).map((draft) => () => concede(draft));
 }
 
-function grow(
-  columns: readonly ColumnSizes[],
-  shown: readonly boolean[],
-  start: number[],
-  room: number,
-  gap: number,
-): number[] {
-  const widths = start.map((width, index) => (shown[index] ? width : 0));
-  let rest = left(start, shown, room, gap);
-  const raise = (index: number, width: number) => {
-    const more = width - (widths[index] as number);
-    if (!shown[index] || more <= 0 || more > rest) return;
-    rest -= more;
-    widths[index] = width;
-  };
-  const raiseStepped = (size: 'tight' | 'soft' | 'values') => {
-    for (const [index, column] of columns.entries()) if (column.stepped) raise(index, column[size]);
-  };
-  raiseStepped('tight');
-  // Running text grows evenly: always the narrowest that wants more.
-  while (rest > 0) {
-    let narrowest = -1;
-    for (const [index, { stepped, values }] of columns.entries()) {
-      const width = widths[index] as number;
-      const wants = shown[index] && !stepped && width < values;
-      if (wants && !(width >= (widths[narrowest] ?? Number.POSITIVE_INFINITY))) narrowest = index;
-    }
-    if (narrowest < 0) break;
-    raise(narrowest, (widths[narrowest] as number) + 1);
+/** Cuts so much off texts, always off the widest, as long as they stay readable. */
+function cut(drafts: readonly Draft[], excess: number): void {
+  for (let rest = excess; rest > 0; rest--) {
+    const widestText = drafts
+      .filter(({ kind, width }) => kind === 'text' && width > READABLE)
+      .sort((a, b) => b.width - a.width)[0];
+    if (!widestText) return;
+    widestText.cutTo(widestText.width - 1);
   }
-  raiseStepped('soft');
-  raiseStepped('values');
-  for (const [index, { extra }] of columns.entries()) raise(index, extra);
-  return widths;
+}
+
+/** A column whose width is not settled. */
+class Draft {
+  readonly head: ColumnHead;
+  readonly kind: ColumnKind;
+  readonly #index: number;
+  /** Widths of its values in their forms, the whole one first. */
+  readonly #forms: readonly number[];
+  #form = 0;
+  #title: string;
+  #cut = Number.POSITIVE_INFINITY;
+  isShown = true;
+
+  constructor(head: ColumnHead, index: number, texts: readonly string[]) {
+    this.head = head;
+    this.kind = kindOf(head.title, texts);
+    this.#index = index;
+    this.#title = head.title;
+    this.#forms = formWidths(this.kind, texts);
+  }
+
+  get width(): number {
+    return Math.min(this.#cut, Math.max(this.#forms[this.#form] as number, cellWidth(this.#titleText())));
+  }
+
+  setForm(form: number): void {
+    this.#form = Math.min(form, this.#forms.length - 1);
+  }
+
+  setTitle(length: 'long' | 'short'): void {
+    const { title, short = title } = this.head;
+    this.#title = length === 'long' ? title : short;
+  }
+
+  leaveOut(): void {
+    this.isShown = false;
+  }
+
+  cutTo(width: number): void {
+    this.#cut = width;
+  }
+
+  /** Takes back what was conceded, as far as so many more columns of the terminal allow. */
+  grow(more: number): void {
+    const room = this.width + more;
+    this.#cut = room;
+    while (this.#form > 0 && (this.#forms[this.#form - 1] as number) <= room) this.#form--;
+    const earlier = this.#title;
+    this.setTitle('long');
+    if (cellWidth(this.#titleText()) > room) this.#title = earlier;
+  }
+
+  column(): Column {
+    return { index: this.#index, title: this.#titleText(), kind: this.kind, width: this.width };
+  }
+
+  #titleText(): string {
+    const { shortened } = this.head;
+    return shortened !== undefined && this.kind === 'guid' && this.#form > 0 ? shortened : this.#title;
+  }
+}
+
+function formWidths(kind: ColumnKind, texts: readonly string[]): readonly number[] {
+  const whole = widest(texts);
+  if (kind === 'guid') return [whole, SHORT_GUID];
+  if (kind !== 'time') return [whole];
+  return [0, 1, 2].map((form) => widest(texts.map((text) => timeForms(text)[form] ?? text)));
+}
+
+function textsOf(rows: Rows, index: number): string[] {
+  return rows.map((row) => row[index] as string);
 }

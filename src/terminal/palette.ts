@@ -44,6 +44,17 @@ export async function paletteOf(level: ColorLevel): Promise<Palette> {
   };
 }
 
+const BAD = /^(fail|error|reject|dead|undeliver|expired)/i;
+const GOOD = /^(success|succeed|ok$|deliver|sent$|complete|published$|done$|active$)/i;
+const WAITING = /^(pending|retry|queued|progress|in[ _-]?progress|waiting|unknown)/i;
+
+/** The colour of what a status means; undefined where its word says nothing. */
+export function statusPaint(status: string, palette: Palette): ((text: string) => string) | undefined {
+  if (BAD.test(status)) return palette.bad;
+  if (GOOD.test(status)) return palette.good;
+  return WAITING.test(status) ? palette.caution : undefined;
+}
+
 /** Whether text may be drawn with characters beyond ASCII: not on a dumb terminal, nor where the locale says otherwise. */
 export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
   if (environment['TERM'] === 'dumb') return false;

@@ -7,11 +7,12 @@ import { eventLines, openedLines } from '../../src/browse/event-view.ts';
 import type { Key } from '../../src/browse/keys.ts';
 import { listLines } from '../../src/browse/list-view.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
+import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { pageOf } from '../support/outputs.ts';
 
-const look = { palette: plain, unicode: true };
+const look = { draw: await tableDrawing(), palette: plain, unicode: true };
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));

@@ -43,7 +43,7 @@ describe('a table in a pipe', () => {
 
   test('shows the first scalar fields where no known one is there', async () => {
     const item = '{"deep":{"x":1},"a":1.10,"nothing":null,"b":"two","list":[1],"c":true,"d":4,"e":5,"f":6}';
-    expect(await lines([[item]])).toEqual(['a     b    c     d  e', '1.10  two  true  4  5']);
+    expect(await lines([[item]])).toEqual(['   a  b    c     d  e', '1.10  two  true  4  5']);
   });
 
   test('shows nested fields as JSON where there are no others', async () => {
@@ -62,7 +62,7 @@ describe('a table in a pipe', () => {
       '-',
       '',
     ]);
-    expect(await lines([['7', '{"eventId":"e"}']])).toEqual(['value  eventId', '7      -', '-      e']);
+    expect(await lines([['7', '{"eventId":"e"}']])).toEqual(['value  eventId', '    7  -', '    -  e']);
     expect(await lines([['{}', '{}']])).toEqual(['value', '{}', '{}']);
   });
 
@@ -78,8 +78,8 @@ describe('a table in a pipe', () => {
     const fields = parseFieldPaths('payload.n,eventType,none');
     expect(await lines([events], { fields })).toEqual([
       'payload.n  eventType               none',
-      '1          invoice.payment_failed  -',
-      '1          user.created            -',
+      '        1  invoice.payment_failed  -',
+      '        1  user.created            -',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderTable } from '../../src/output/table-rows.ts';
+import { renderTable } from '../../src/output/table-drawing.ts';
 import { fakeOutput, fakeReporter } from '../support/outputs.ts';
 
 const header = ['', 'profile', 'event service'];
@@ -23,9 +23,11 @@ describe('a small table', () => {
   test('fits a terminal and does nothing to it', async () => {
     expect(await renderTable(header, rows, fakeOutput(40), fakeReporter(1))).toBe(
       [
-        '\u001b[1m \u001b[22m  \u001b[1mprofile           \u001b[22m  \u001b[1mevent service    \u001b[22m',
-        '*  default             https://events.e…',
-        '   evil\\u001b[2J\\u00…  http://127.0.0.1…',
+        '   \u001b[1mprofile\u001b[22m            \u001b[1mevent service\u001b[22m',
+        '*  default            https://events.exa',
+        '                      mple.com/v1',
+        '   evil\\u001b[2J\\u00  http://127.0.0.1:9',
+        '   0a                 000',
         '',
       ].join('\n'),
     );

@@ -15,8 +15,8 @@ test('a sample makes columns wide enough for rows to come, and is not printed', 
   expect(stdout.text).toBe(
     [
       'eventType                        eventId',
-      'a                                1',
-      'recipient.authentication_failed  1',
+      'a                                      1',
+      'recipient.authentication_failed        1',
       '',
     ].join('\n'),
   );

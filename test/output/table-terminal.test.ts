@@ -15,32 +15,52 @@ describe('a table on a terminal', () => {
     ],
     [
       100,
-      'createdOn             status   eventType             eventId                               subscr.',
-      '2026-11-01 06:58:12Z  FAILED   invoice.payment_fai…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000…',
+      'createdOn                 status   eventType               eventId',
+      '2026-11-01 06:58:12.345Z  FAILED   invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
     ],
     [
       80,
-      'createdOn        status   eventType         eventId',
-      '11-01 06:58:12Z  FAILED   invoice.payment…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      'createdOn                 publishStatus  eventType               short id',
+      '2026-11-01 06:58:12.345Z  FAILED         invoice.payment_failed  1a0a6b7c…',
     ],
     [
       60,
-      'createdOn        status   eventType               eventId',
+      'createdOn        status   eventType               short id',
       '11-01 06:58:12Z  FAILED   invoice.payment_failed  1a0a6b7c…',
     ],
-    [40, 'createdOn        status   ty…  eventId', '11-01 06:58:12Z  FAILED   in…  1a0a6b7c…'],
+    [40, 'createdOn        status   eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
     [20, 'createdOn', '2026-11-01 06:58:12Z'],
   ])('fits %i columns', async (width, titles, row) => {
     expect((await lines([events], { width })).slice(0, 2)).toEqual([titles, row]);
+  });
+
+  test('keeps whole what tells rows apart, and shows no cut id where --id would refuse it', async () => {
+    const types = ['recipient.authentication_failed', 'recipient.authentication_started'];
+    const items = types.map((eventType) => JSON.stringify({ ...JSON.parse(events[0] as string), eventType }));
+    expect(await lines([items], { width: 80 })).toEqual([
+      'createdOn                 status  eventType                         short id',
+      '2026-11-01 06:58:12.345Z  FAILED  recipient.authentication_failed   1a0a6b7c…',
+      '2026-11-01 06:58:12.345Z  FAILED  recipient.authentication_started  1a0a6b7c…',
+    ]);
+  });
+
+  test('leaves out what the filters make constant where room is short', async () => {
+    const constant = new Set(['publishStatus']);
+    expect((await lines([events.slice(0, 1)], { width: 80, constant }))[0]).toBe(
+      'createdOn        eventType               eventId',
+    );
+    expect((await lines([events.slice(0, 1)], { width: 120, constant }))[0]).toBe(
+      'createdOn                 publishStatus  eventType               eventId',
+    );
   });
 
   test('colours titles and statuses, on every page alike', async () => {
     const fields = parseFieldPaths('publishStatus,n');
     const items = ['FAILED', 'SUCCESS', 'PENDING', 'ODD'].map((text) => `{"publishStatus":"${text}","n":1}`);
     const rows = [
-      '\u001b[31mFAILED       \u001b[39m  1',
-      '\u001b[32mSUCCESS      \u001b[39m  1',
-      '\u001b[33mPENDING      \u001b[39m  1',
+      '\u001b[31mFAILED\u001b[39m         1',
+      '\u001b[32mSUCCESS\u001b[39m        1',
+      '\u001b[33mPENDING\u001b[39m        1',
       'ODD            1',
     ];
     expect(await lines([items, items], { width: 80, color: 1, fields })).toEqual([
@@ -60,10 +80,10 @@ describe('a table on a terminal', () => {
 
   test('lays out text that the table library measures otherwise just the same', async () => {
     const rows = (name: string) => [`{"name":"${name}","n":1}`, '{"name":"plain","n":22}'];
-    expect(await lines([rows('ab')], { width: 30 })).toEqual(['name   n', 'ab     1', 'plain  22']);
+    expect(await lines([rows('ab')], { width: 30 })).toEqual(['name    n', 'ab      1', 'plain  22']);
     expect(await lines([rows('a\u0300\u0e34')], { width: 30 })).toEqual([
-      'name   n',
-      'a\u0300\u0e34      1',
+      'name    n',
+      'a\u0300\u0e34       1',
       'plain  22',
     ]);
   });

@@ -38,7 +38,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     reporter.notice('no profiles yet: `hooktrail login` saves one');
     return;
   }
-  const { renderTable } = await import('../../output/table-rows.ts');
+  const { renderTable } = await import('../../output/table-drawing.ts');
   const rows = profiles.map((profile) => [
     profile.active ? '*' : '',
     profile.name,
