@@ -39,7 +39,8 @@ export async function trustFailure(
   openUnchecked: () => Promise<Socket>,
 ): Promise<TransportError | undefined> {
   const { code = '' } = error as NodeJS.ErrnoException;
-  const failure = (text: string) => new TransportError('tls', `${text} (${code})`, error);
+  const failure = (text: string, kind: 'tls' | 'untrusted' = 'tls') =>
+    new TransportError(kind, `${text} (${code})`, error);
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const { cert } = error as { cert?: DetailedPeerCertificate };
     return failure(`the certificate of ${url.host} is for ${names(cert)}`);
@@ -51,7 +52,10 @@ export async function trustFailure(
     return failure(`the certificate of ${url.host} expired on ${certificate.valid_to}`);
   if (code === 'CERT_NOT_YET_VALID')
     return failure(`the certificate of ${url.host} is valid only from ${certificate.valid_from}`);
-  return failure(`the certificate of ${url.host} is not trusted: its authority is ${authority(certificate)}`);
+  return failure(
+    `the certificate of ${url.host} is not trusted: its authority is ${authority(certificate)}`,
+    'untrusted',
+  );
 }
 
 async function read(openUnchecked: () => Promise<Socket>): Promise<DetailedPeerCertificate> {

@@ -9,7 +9,7 @@ import {
 import { urlText } from '../settings/setting-values.ts';
 import { type OnRetry, sendWithRetry } from './retry.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
-import { TransportError, type TransportFailure } from './transport-error.ts';
+import { TransportError } from './transport-error.ts';
 
 /** The event service, spoken to with the headers it requires (service description, parts 5 and 9). */
 export interface Service {
@@ -105,20 +105,10 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
   }
 }
 
-const NEXT: Readonly<Partial<Record<TransportFailure, string>>> = {
-  'unknown-host': 'check the URL and the network; behind a proxy set HTTPS_PROXY',
-  dns: 'check the URL and the network; behind a proxy set HTTPS_PROXY',
-  refused: 'check the URL and that the service runs',
-  proxy: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
-  tls: 'check the URL; to trust a certificate authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate (PEM)',
-  'connect-timeout': 'check the network; behind a proxy set HTTPS_PROXY',
-};
-
 function failed(error: TransportError): HooktrailError {
-  const { kind, message } = error;
+  const { kind, message, next = 'try again later' } = error;
   if (kind === 'too-large')
     return new ServiceError(message, { next: 'check --base-url (HOOKTRAIL_BASE_URL)', cause: error });
-  const next = NEXT[kind] ?? 'try again later';
   return new UnreachableError(`the service could not be reached: ${message}`, { next, cause: error });
 }
 

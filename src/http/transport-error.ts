@@ -1,6 +1,6 @@
 /**
  * How a request failed below HTTP.
- * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `connect-timeout`: it never left; the peer cannot have acted on it.
+ * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `untrusted`, `connect-timeout`: it never left; the peer cannot have acted on it.
  * - `stalled`, `too-slow`, `broken`: it may have been acted on; the answer did not arrive whole.
  * - `too-large`: it was acted on; the answer is more than we take.
  */
@@ -10,6 +10,7 @@ export type TransportFailure =
   | 'refused'
   | 'proxy'
   | 'tls'
+  | 'untrusted'
   | 'connect-timeout'
   | 'stalled'
   | 'too-slow'
@@ -17,8 +18,26 @@ export type TransportFailure =
   | 'too-large';
 
 /** The same request would fail in the same way. */
-const LASTING = new Set<TransportFailure>(['unknown-host', 'proxy', 'tls', 'too-slow', 'too-large']);
+const LASTING = new Set<TransportFailure>([
+  'unknown-host',
+  'proxy',
+  'tls',
+  'untrusted',
+  'too-slow',
+  'too-large',
+]);
 const AMBIGUOUS = new Set<TransportFailure>(['stalled', 'too-slow', 'broken']);
+
+const NEXT: Readonly<Partial<Record<TransportFailure, string>>> = {
+  'unknown-host': 'check the URL and the network; behind a proxy set HTTPS_PROXY',
+  dns: 'check the URL and the network; behind a proxy set HTTPS_PROXY',
+  refused: 'check the URL and that the service runs',
+  proxy: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
+  tls: "check the URL and this machine's date",
+  untrusted:
+    "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)",
+  'connect-timeout': 'check the network; behind a proxy set HTTPS_PROXY',
+};
 
 export class TransportError extends Error {
   readonly kind: TransportFailure;
@@ -32,6 +51,11 @@ export class TransportError extends Error {
   /** True when the peer may have received and handled the request. */
   get ambiguous(): boolean {
     return AMBIGUOUS.has(this.kind);
+  }
+
+  /** What the user can do about it, where it is known. */
+  get next(): string | undefined {
+    return NEXT[this.kind];
   }
 
   /** True when trying again may help. */

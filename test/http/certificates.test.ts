@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
+import tls from 'node:tls';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import { createTransport } from '../../src/http/undici-transport.ts';
+import { createHome } from '../support/home.ts';
+
+// Made for these tests by an authority of their own, 'Example Private CA'; but for the expired one they end in 2120.
+const folder = path.join(import.meta.dirname, 'certificates');
+const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+
+/** A server that proves itself by one of the certificates; `asked` counts the requests that reached it. */
+async function serveWith(certificate: string) {
+  let asked = 0;
+  const options = { key: file('server.key'), cert: file(`${certificate}.pem`) };
+  const server = https.createServer(options, (_, response) => {
+    asked++;
+    response.end('{}');
+  });
+  server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: new URL(`https://localhost:${(server.address() as AddressInfo).port}/`),
+    get asked() {
+      return asked;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function failure(url: URL, environment: Record<string, string> = {}): Promise<string> {
+  const transport = createTransport({ environment });
+  try {
+    return String((await transport.send({ method: 'GET', url })).status);
+  } catch (error) {
+    return (error as Error).message.replaceAll(url.host, 'HOST');
+  } finally {
+    await transport.close();
+  }
+}
+
+/** A proxy that opens a tunnel to wherever `target` listens, whatever it was asked for. */
+async function tunnelTo(target: URL) {
+  const proxy = http.createServer().on('connect', (_, client) => {
+    const server = net.connect(Number(target.port), '127.0.0.1', () =>
+      client.write('HTTP/1.1 200 OK\r\n\r\n'),
+    );
+    client.pipe(server).pipe(client);
+    for (const socket of [client, server]) socket.on('error', () => undefined);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
+}
+
+const UNTRUSTED =
+  "the certificate of HOST is not trusted: its authority is 'Example Private CA' (UNABLE_TO_VERIFY_LEAF_SIGNATURE)";
+
+describe('a certificate', () => {
+  test('of an unknown authority is refused, and the authority named', async () => {
+    await using server = await serveWith('localhost');
+    expect(await failure(server.url)).toBe(UNTRUSTED);
+    expect(server.asked).toBe(0);
+  });
+
+  test('that is refused behind a proxy is named too', async () => {
+    await using server = await serveWith('localhost');
+    await using proxy = await tunnelTo(server.url);
+    const url = new URL('https://events.example.com/');
+    expect(await failure(url, { HTTPS_PROXY: proxy.url })).toBe(UNTRUSTED);
+    expect(server.asked).toBe(0);
+  });
+});
+
+/** What the program says, with `authority.pem` trusted as `variable` tells. */
+async function asked(url: URL, variable?: string) {
+  await using home = await createHome();
+  const env = {
+    ...home.env,
+    HOOKTRAIL_BASE_URL: url.href,
+    HOOKTRAIL_VENDOR: 'example',
+    HOOKTRAIL_ACCESS_TOKEN: 'a-token',
+    ...(variable ? { [variable]: path.join(folder, 'authority.pem') } : {}),
+  };
+  const called = promisify(execFile)(process.execPath, [inject('program'), 'api', '/event-types'], { env });
+  return await called.then(
+    ({ stdout }) => stdout,
+    ({ stderr }) => stderr.replaceAll(url.host, 'HOST'),
+  );
+}
+
+test('a certificate that is not trusted can be named', async () => {
+  await using server = await serveWith('localhost');
+  expect(await asked(server.url)).toBe(
+    `error: the service could not be reached: ${UNTRUSTED}\n` +
+      "next: check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)\n",
+  );
+});
+
+describe('with its authority trusted, a certificate', () => {
+  test('is taken', async () => {
+    await using server = await serveWith('localhost');
+    expect(await asked(server.url, 'NODE_EXTRA_CA_CERTS')).toBe('{}');
+  });
+
+  test.skipIf(!('getCACertificates' in tls))('is taken when the system is what trusts it', async () => {
+    await using server = await serveWith('localhost');
+    expect(await asked(server.url, 'SSL_CERT_FILE')).toBe('{}');
+  });
+
+  test.each([
+    ['expired', 'expired on Jan  1 00:00:00 2021 GMT (CERT_HAS_EXPIRED)'],
+    ['other-host', 'is for other.example.com, www.example.com (ERR_TLS_CERT_ALTNAME_INVALID)'],
+  ])('is refused when it is %s', async (certificate, why) => {
+    await using server = await serveWith(certificate);
+    expect(await asked(server.url, 'NODE_EXTRA_CA_CERTS')).toBe(
+      `error: the service could not be reached: the certificate of HOST ${why}\n` +
+        "next: check the URL and this machine's date\n",
+    );
+    expect(server.asked).toBe(0);
+  });
+});
