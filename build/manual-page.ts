@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { declareAll } from '../src/command.ts';
 import type { Context } from '../src/context.ts';
+import { leavesOf, notesOf } from '../src/help/command-description.ts';
 import { environmentText } from '../src/help/environment.ts';
 import { exitCodesText } from '../src/help/exit-codes.ts';
 import { filtersText } from '../src/help/filters.ts';
@@ -102,34 +103,11 @@ export function literal(text: string): string {
 
 /** The whole tree, every declaration read, and its leaves in order with what their help says beyond the options. */
 export async function describeAll(): Promise<{ program: Program; commands: readonly Described[] }> {
-  let printed = '';
-  const stdout = {
-    isTerminal: false,
-    write: async (chunk: string) => {
-      printed += chunk;
-    },
-  };
-  // Nothing runs, so that the declarations see no more of the world than where help is printed to.
-  const context = { stdout, stderr: stdout } as unknown as Context;
-  const program = buildProgram(context, async () => 0);
+  // Nothing runs, so that the declarations see nothing of the world.
+  const program = buildProgram({} as Context, async () => 0);
   await declareAll(program);
-  const notesOf = (command: Command) => {
-    printed = '';
-    command.outputHelp();
-    return printed.replace(command.helpInformation(), '');
-  };
   return {
     program,
     commands: leavesOf(program.root).map((command) => ({ command, notes: notesOf(command) })),
   };
-}
-
-/** Without the help of each group and what is hidden. */
-function leavesOf(command: Command): Command[] {
-  if (command.commands.length === 0) return [command];
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((child) => child.name() !== 'help' || command.parent === null)
-    .flatMap(leavesOf);
 }

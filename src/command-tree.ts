@@ -209,7 +209,7 @@ export const tree: readonly (Branch | Leaf)[] = [
     name: 'help',
     isDefault: true,
     group: SHELL,
-    summary: 'explain a command or a topic: exit-codes, environment, filters',
+    summary: 'explain a command or a topic: exit-codes, environment, filters, agents',
     load: () => import('./commands/help.ts'),
   },
   {

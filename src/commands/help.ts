@@ -1,29 +1,42 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import { type Action, type Call, declareAll } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
 import { suggestion } from '../settings/nearest.ts';
+
+interface Flags {
+  readonly json?: true;
+}
 
 /** The root's `help`, which knows topics too, and that of each group. */
 export function declare(command: Command, action: Action): void {
   const group = command.parent as Command;
   if (group.parent) command.argument('[command]', 'the command to explain');
   else
-    command.argument('[words...]', 'the words of a command, or a topic').addHelpText(
-      'after',
-      `
+    command
+      .argument('[words...]', 'the words of a command, or a topic')
+      .option('--json', 'print every command, flag, argument, example and exit code as JSON')
+      .addHelpText(
+        'after',
+        `
 Topics:
 ${topics.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
 
 Examples:
   $ hooktrail help events search
   $ hooktrail help exit-codes
-  $ hooktrail help filters`,
-    );
-  command.action(action((call) => run(call, group)));
+  $ hooktrail help --json | jq -r '.commands[].command'`,
+      );
+  command.action(action((call: Call<Flags>) => run(call, group)));
 }
 
-async function run({ args, context, commands }: Call, group: Command): Promise<void> {
+async function run({ flags, args, context, commands }: Call<Flags>, group: Command): Promise<void> {
+  if (flags.json) {
+    const { describeProgram } = await import('../help/command-description.ts');
+    await declareAll(commands);
+    await context.stdout.write(`${JSON.stringify(describeProgram(commands.root), null, 2)}\n`);
+    return;
+  }
   const topic = args.length === 1 && !group.parent && topics.find(({ name }) => name === args[0]);
   if (topic) return await context.stdout.write(await topic.text());
   let at = group;

@@ -1,7 +1,8 @@
 import { ExitCode } from '../errors.ts';
 import { aligned } from './aligned.ts';
 
-const meanings: { readonly [Name in keyof typeof ExitCode]: string } = {
+/** What each exit code means. */
+export const exitCodeMeanings: { readonly [Name in keyof typeof ExitCode]: string } = {
   done: 'done; also when the reader of the output went away, as `| head` does',
   failed: 'the service answered with an error, or the result could not be completed',
   usage: 'a wrong command line, or settings that are missing or wrong',
@@ -15,7 +16,7 @@ const meanings: { readonly [Name in keyof typeof ExitCode]: string } = {
 
 export function exitCodesText(): string {
   const names = Object.keys(ExitCode) as (keyof typeof ExitCode)[];
-  const codes = aligned(names.map((name) => [String(ExitCode[name]), meanings[name]] as const));
+  const codes = aligned(names.map((name) => [String(ExitCode[name]), exitCodeMeanings[name]] as const));
   return `Exit codes:
 
 ${codes}

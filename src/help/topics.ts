@@ -22,4 +22,9 @@ export const topics: readonly Topic[] = [
     summary: 'how events are chosen: times, ids, statuses and types',
     text: async () => (await import('./filters.ts')).filtersText(),
   },
+  {
+    name: 'agents',
+    summary: 'how a program uses the command line well',
+    text: async () => (await import('./agents.ts')).agentsText(),
+  },
 ];

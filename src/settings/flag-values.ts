@@ -1,29 +1,43 @@
 import { UsageError } from '../errors.ts';
 
+/** A parser of a flag's value that says what it takes, for `help --json`. */
+export type FlagParser<Value> = ((text: string) => Value) & { readonly takes: FlagType };
+export interface FlagType {
+  readonly type: 'integer' | 'number' | 'duration' | 'size' | 'url';
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** A parser that tells the type of what it takes. */
+export function takes<Value>(type: FlagType, parse: (text: string) => Value): FlagParser<Value> {
+  return Object.assign(parse, { takes: type });
+}
+
 /** A parser for a flag that takes a whole number of a range; throws `UsageError` that names the flag. */
 export function wholeNumber(
   flag: string,
   lowest: number,
   highest = Number.MAX_SAFE_INTEGER,
-): (text: string) => number {
-  return (text) => {
+): FlagParser<number> {
+  const isBounded = highest !== Number.MAX_SAFE_INTEGER;
+  const type = { type: 'integer', minimum: lowest, ...(isBounded ? { maximum: highest } : {}) } as const;
+  return takes(type, (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= lowest && value <= highest) return value;
-    const accepted =
-      highest === Number.MAX_SAFE_INTEGER
-        ? `a whole number of at least ${lowest}`
-        : `a whole number from ${lowest} to ${highest}`;
+    const accepted = isBounded
+      ? `a whole number from ${lowest} to ${highest}`
+      : `a whole number of at least ${lowest}`;
     throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
-  };
+  });
 }
 
 /** A parser for a flag that takes a share from 0 to 1. */
-export function share(flag: string): (text: string) => number {
-  return (text) => {
+export function share(flag: string): FlagParser<number> {
+  return takes({ type: 'number', minimum: 0, maximum: 1 }, (text) => {
     const value = Number(text);
     if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
     throw new UsageError(`${flag}: invalid value '${text}': must be a share from 0 to 1, such as 0.05`);
-  };
+  });
 }
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -41,8 +55,8 @@ const LONGEST_WAIT = 2_147_483_647;
  * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. Without `highest`
  * it is one that a timer can wait; `Infinity` takes any.
  */
-export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): (text: string) => number {
-  return (text) => {
+export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): FlagParser<number> {
+  return takes({ type: 'duration' }, (text) => {
     const match = /^(\d{1,9})(ms|[smhdw])$/.exec(text);
     const value = match ? Number(match[1]) * (UNITS[match[2] as string] as number) : Number.NaN;
     if (value >= lowest && value <= highest) return value;
@@ -51,7 +65,7 @@ export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): 
     throw new UsageError(
       `${flag}: invalid value '${text}': must be a length of time such as 15s, 2m or 1h, ${range}`,
     );
-  };
+  });
 }
 
 /** A length of time in the largest unit that keeps it whole: `90s`, `2m`, `1h`. */

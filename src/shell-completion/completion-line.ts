@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
+import { type Kind, kindOfArgument, kindOfOption } from '../help/value-kinds.ts';
 import type { Program } from '../program.ts';
-import { type Kind, kindOfArgument, kindOfOption } from './completion-values.ts';
 
 /** A command line as far as it is typed. */
 export interface Line {

@@ -55,6 +55,15 @@ describe('a topic', () => {
       callsIn((text.match(/^ {2}hooktrail .*$/gm) ?? []).join('\n')),
     );
     expect(calls.length).toBeGreaterThan(1);
-    for (const words of calls) expect(await commandFor(words)).toMatch(/^hooktrail events/);
+    for (const words of calls)
+      expect([words, await commandFor(words)]).toEqual([
+        words,
+        expect.stringMatching(`^hooktrail ${words[0]}`),
+      ]);
+  });
+
+  test('for agents has fewer than 1,500 words', async () => {
+    const page = await topics.find(({ name }) => name === 'agents')?.text();
+    expect(page?.split(/\s+/).length).toBeLessThan(1_500);
   });
 });

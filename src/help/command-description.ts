@@ -1,0 +1,111 @@
+import type { EventEmitter } from 'node:events';
+import type { Command, Option } from 'commander';
+import { ExitCode } from '../errors.ts';
+import type { FlagType } from '../settings/flag-values.ts';
+import { settingNames } from '../settings/setting-names.ts';
+import { version } from '../version.ts';
+import { exitCodeMeanings } from './exit-codes.ts';
+import { kindOfArgument, kindOfOption } from './value-kinds.ts';
+
+/** The command tree as data, from the declarations that help, completion and the manual come from. */
+export function describeProgram(root: Command) {
+  const codes = Object.entries(ExitCode) as [keyof typeof ExitCode, number][];
+  return {
+    name: root.name(),
+    version,
+    description: root.description(),
+    globalOptions: optionsOf(root),
+    commands: leavesOf(root).map((command) => ({
+      command: pathOf(command),
+      description: command.description(),
+      usage: `${pathOf(command)} ${command.usage()}`,
+      arguments: command.registeredArguments.map((argument) => {
+        const kind = kindOfArgument(pathOf(command).replace(/^\S+ /, ''), argument);
+        return {
+          name: argument.name(),
+          description: argument.description,
+          required: argument.required,
+          repeatable: argument.variadic,
+          ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
+        };
+      }),
+      options: optionsOf(command),
+      ...notesAndExamples(command),
+    })),
+    exitCodes: codes.map(([name, code]) => ({ code, meaning: exitCodeMeanings[name] })),
+  };
+}
+
+/** Every command that can be run, without the help of each group. */
+export function leavesOf(command: Command): Command[] {
+  if (command.commands.length === 0) return [command];
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => child.name() !== 'help' || command.parent === null)
+    .flatMap(leavesOf);
+}
+
+/** What `--help` prints after the options: explanations and examples. */
+export function notesOf(command: Command): string {
+  let notes = '';
+  const write = (text: string) => {
+    notes += text;
+  };
+  // Commander emits help's parts; its types leave out that a command is an emitter.
+  (command as unknown as EventEmitter).emit('afterHelp', { command, error: false, write });
+  return notes;
+}
+
+function notesAndExamples(command: Command) {
+  const [notes = '', examples = ''] = notesOf(command).split(/^Examples?:\n/m);
+  return {
+    notes: notes.trim(),
+    examples: examples
+      .replaceAll(/ \\\n\s*/g, ' ')
+      .split(/^ {2}(?:\$|PS>) /m)
+      .slice(1)
+      .map((example) => example.trim()),
+  };
+}
+
+function optionsOf(command: Command) {
+  return command.options.map((option) => {
+    const { long, short, flags, description, hidden } = option;
+    const placeholder = /<([^>]+)>/.exec(flags)?.[1];
+    const setting = Object.values(settingNames).find(({ flag }) => flag === long);
+    const variable = setting?.variable ?? /\[(\w+)\]$/.exec(description)?.[1];
+    const kind = kindOfOption(option);
+    const preset = defaultOf(option);
+    return {
+      flag: long,
+      ...(short ? { short } : {}),
+      ...(placeholder ? { value: placeholder } : {}),
+      description,
+      ...typeOf(option),
+      repeatable: option.variadic || /repeatable/.test(description),
+      ...(preset === undefined ? {} : { default: preset }),
+      ...(variable ? { variable } : {}),
+      ...(setting ? { setting: setting.key } : {}),
+      ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
+      ...(hidden ? { synonym: true } : {}),
+    };
+  });
+}
+
+function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'> & { type: string } {
+  if (!required && !optional) return { type: 'boolean' };
+  const { takes } = (parseArg ?? {}) as { readonly takes?: FlagType };
+  return takes ?? { type: 'string' };
+}
+
+/** As the declaration gives it: many defaults depend on more than the flag, and are told in its description. */
+function defaultOf({ defaultValue, description }: Option): unknown {
+  if (defaultValue !== undefined) return defaultValue;
+  const told = /\(default: ([^)]+)\)/.exec(description) ?? /(\S+) \(the default\)/.exec(description);
+  return /^\d+$/.test(told?.[1] ?? '') ? Number(told?.[1]) : told?.[1];
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}

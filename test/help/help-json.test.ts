@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { describeAll } from '../../build/manual-page.ts';
+import { ExitCode } from '../../src/errors.ts';
+import { run } from '../support/command.ts';
+import { callsIn, commandFor } from '../support/command-lines.ts';
+import { createHome } from '../support/home.ts';
+
+interface Told {
+  readonly globalOptions: readonly { flag: string }[];
+  readonly commands: readonly {
+    command: string;
+    arguments: readonly object[];
+    options: readonly { flag: string }[];
+    notes: string;
+    examples: readonly string[];
+  }[];
+  readonly exitCodes: readonly { code: number; meaning: string }[];
+}
+
+let told: Told;
+beforeAll(async () => {
+  await using home = await createHome();
+  const { code, stdout, stderr } = await run(['help', '--json'], { env: home.env });
+  expect([code, stderr]).toEqual([0, '']);
+  told = JSON.parse(stdout);
+});
+
+const optionOf = (command: string, flag: string) =>
+  told.commands.find((one) => one.command === command)?.options.find((one) => one.flag === flag);
+
+describe('help --json', () => {
+  test('tells every command with every flag that it takes', async () => {
+    const { program, commands } = await describeAll();
+    const pathOf = (command: Command): string =>
+      command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+    const flagsOf = (options: readonly { long?: string | undefined }[]) => options.map(({ long }) => long);
+    expect(told.commands.map(({ command, options }) => [command, options.map(({ flag }) => flag)])).toEqual(
+      commands.map(({ command }) => [pathOf(command), flagsOf(command.options)]),
+    );
+    expect(told.globalOptions.map(({ flag }) => flag)).toEqual(flagsOf(program.root.options));
+  });
+
+  test('tells the type, the default, the variable, the setting and the values of a flag', () => {
+    expect(optionOf('hooktrail events search', '--page-size')).toEqual({
+      flag: '--page-size',
+      value: 'number',
+      description: 'events per request, 1 to 500 (default: 500)',
+      type: 'integer',
+      minimum: 1,
+      maximum: 500,
+      repeatable: false,
+      default: 500,
+    });
+    expect(optionOf('hooktrail events search', '--base-url')).toMatchObject({
+      type: 'string',
+      variable: 'HOOKTRAIL_BASE_URL',
+      setting: 'base-url',
+    });
+    expect(optionOf('hooktrail events search', '--status')).toMatchObject({
+      repeatable: true,
+      allowedValues: ['SUCCESS', 'FAILED'],
+    });
+    expect(optionOf('hooktrail events watch', '--interval')).toMatchObject({
+      type: 'duration',
+      default: '15s',
+    });
+    expect(optionOf('hooktrail login', '--timeout')).toMatchObject({ type: 'integer', default: 300 });
+    expect(optionOf('hooktrail events search', '--after')).toMatchObject({ synonym: true });
+    expect(told.globalOptions).toContainEqual(
+      expect.objectContaining({ flag: '--profile', variable: 'HOOKTRAIL_PROFILE' }),
+    );
+  });
+
+  test('tells arguments with their values', () => {
+    const completion = told.commands.find(({ command }) => command === 'hooktrail completion');
+    expect(completion?.arguments).toMatchObject([
+      { name: 'shell', allowedValues: ['bash', 'zsh', 'fish', 'powershell'] },
+    ]);
+  });
+
+  test('has examples that the command tree takes, of that command', async () => {
+    for (const { command, examples } of told.commands) {
+      expect(examples.length).toBeGreaterThan(1);
+      for (const words of examples.flatMap(callsIn)) {
+        expect([words, await commandFor(words)]).toEqual([
+          words,
+          expect.stringContaining(command.split(' ').at(-1) as string),
+        ]);
+      }
+    }
+  });
+
+  test('tells every exit code', () => {
+    expect(told.exitCodes.map(({ code }) => code)).toEqual(Object.values(ExitCode));
+    for (const { meaning } of told.exitCodes) expect(meaning).toMatch(/\w/);
+  });
+});
