@@ -62,7 +62,7 @@ async function* readWindow(
   const { baseUrl, query, concurrency, signal, limit = Number.POSITIVE_INFINITY } = options;
   const size = Math.min(options.pageSize, limit);
   const at = searchUrl(baseUrl, query, { start: 1, count: size });
-  const first = await fetchPage(at);
+  const first = await fetchPage(at, signal);
   const pin = query.before || !hold ? undefined : pinOf(first);
   const held: Query = pin ? { ...query, before: pin } : query;
 
@@ -183,7 +183,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
     else return 'read';
     guard(at);
     const speculative = !page.next && reading.lastTotal === undefined;
-    const answer = await plan.fetchPage(at);
+    const answer = await plan.fetchPage(at, plan.signal);
     ({ page } = answer);
     // Nobody promised that there is more, or that offsets are understood.
     if (speculative && reading.repeats(page)) return 'read';

@@ -1,8 +1,16 @@
-import type { Command } from 'commander';
+import path from 'node:path';
+import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { ClosedPipeError } from '../../errors.ts';
+import type { Context } from '../../context.ts';
+import { ClosedPipeError, ServiceError, UsageError } from '../../errors.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
+import type { FollowerState } from '../../events/watch/watch-follower.ts';
+import type { Service } from '../../http/service.ts';
+import type { Instant } from '../../items/instant.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import type { FormatOptions } from '../../output/item-writer.ts';
+import { flagWords, shellWord } from '../../settings/command-words.ts';
 import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -11,6 +19,9 @@ interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly interval?: number;
   readonly overlap?: number;
   readonly limit?: number;
+  readonly count?: number;
+  readonly timeout?: number;
+  readonly state?: string;
   readonly concurrency?: number;
 }
 
@@ -30,7 +41,18 @@ export function declare(command: Command, action: Action): void {
       `how far each poll reaches back, for events that appear late (default: ${durationText(OVERLAP)})`,
       duration('--overlap', 0),
     )
-    .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
+    .option('--count <number>', 'end after this many events', wholeNumber('--count', 1))
+    .addOption(
+      new Option('-n, --limit <number>', 'the same as --count')
+        .argParser(wholeNumber('--limit', 1))
+        .hideHelp(),
+    )
+    .option(
+      '--timeout <time>',
+      'with --count: exit with 1 when they did not come within this time',
+      duration('--timeout', 1000),
+    )
+    .option('--state <file>', 'keep the place in this file: each event is printed once across restarts')
     .option(
       '--concurrency <number>',
       `pages asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
@@ -41,54 +63,165 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Prints events created from now on by the service's clock, or after --after, each
-once, oldest first; ends at --before where it is given. An event that appears,
-or turns FAILED under --failed, longer after its creation than --overlap is not
+Prints events created from now on by the service's clock, or after --since, each
+once, oldest first; ends at --until where it is given. An event that appears, or
+turns FAILED under --failed, longer after its creation than --overlap is not
 seen: give a longer one where the service keeps trying for longer. An outage is
 told once on standard error, and what was missed is caught up. --json closes its
-array when the watch ends; --jq runs on each event. Ctrl+C says how to go on.
+array when the watch ends; --jq runs on each event.
+
+With --state the same command goes on where it stopped, also after a crash: none
+is lost, and only what was printed in its very last moment can come again.
+Without it Ctrl+C prints a command that resumes.
 
 Examples:
   $ hooktrail events watch --failed
   $ hooktrail events watch --failed --overlap 1h --ndjson |
       while read -r event; do notify "$event"; done
-  $ hooktrail events watch --type document.signed --since 1h --fields eventId`,
+  $ hooktrail events watch --failed --ndjson --state place.json >> log.ndjson
+  $ hooktrail events watch --type document.signed --count 1 --timeout 5m`,
     )
     .action(action(run));
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
+  const { flags, context } = call;
   const filters = eventFilters(flags, context.clock.now());
   const asked = formatOptions(flags, 'events');
   const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
+  const limit = wanted(flags);
+  const { state: file } = flags;
+  if (file === undefined) return follow(call, filters, format, limit);
+  const [{ withLock, LockedError }, { refusePlanted }] = await Promise.all([
+    import('../../lock/lock.ts'),
+    import('../../files/planted.ts'),
+  ]);
+  refusePlanted(file, '--state', context.machine);
+  let entered = false;
+  try {
+    const work = () => {
+      entered = true;
+      return follow(call, filters, format, limit);
+    };
+    await withLock(`watch ${path.resolve(file)}`, context, work, { patience: 0 });
+  } catch (error) {
+    if (entered || !(error instanceof LockedError)) throw error;
+    throw new UsageError(`--state: another watch uses ${file}`, {
+      details: error.holder ? [`process ${error.holder}`] : [],
+      next: 'end it, or name another file',
+      cause: error,
+    });
+  }
+}
+
+/** How many events to print. Throws `UsageError` where the flags contradict each other. */
+function wanted({ count, limit, timeout }: Flags): number {
+  if (count !== undefined && limit !== undefined)
+    throw new UsageError('--count and --limit mean the same: give one of them');
+  const number = count ?? limit;
+  if (timeout !== undefined && number === undefined) {
+    throw new UsageError('--timeout needs --count: the number of events to wait for', {
+      next: 'add --count 1 to wait for one event',
+    });
+  }
+  return number ?? Number.POSITIVE_INFINITY;
+}
+
+async function follow(
+  call: Call<Flags>,
+  filters: EventFilters,
+  format: FormatOptions,
+  limit: number,
+): Promise<void> {
+  const { flags, context, reporter } = call;
   const { withService } = await import('../../sign-in/connect.ts');
-  const { startFollowing } = await import('../../events/watch/watch-run.ts');
-  const { runWatch } = await import('../../events/watch/watch-run.ts');
+  const { startFollowing, runWatch } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/create-item-writer.ts');
-  const { resumeCommand } = await import('../../events/watch/watch-resume.ts');
-  const { interval = INTERVAL, overlap = OVERLAP, limit = Number.POSITIVE_INFINITY } = flags;
+  const { interval = INTERVAL, overlap = OVERLAP, concurrency = CONCURRENCY } = flags;
+  const { clock } = context;
   await withService(call, async (service) => {
+    const saving = flags.state === undefined ? undefined : await stateOf(flags.state, service, filters);
+    const deadline = startDeadline(flags.timeout, context);
+    const { signal } = deadline;
     const sampled = format.format === 'table' && context.stdout.isTerminal;
-    const options = { overlap, concurrency: flags.concurrency ?? CONCURRENCY, sampled };
-    const { follower, sample } = await startFollowing(service, filters, options, context);
-    const writer = await createItemWriter(sampled ? { ...format, sample } : format, context, reporter);
-    reporter.notice(
-      `watching events created after ${follower.resumeAt.text}, every ${durationText(interval)}`,
-    );
+    const following = { overlap, concurrency, sampled, state: saving?.state, clock, signal };
+    let printed = 0;
     try {
-      await runWatch({ follower, writer, interval, limit, context, reporter });
-    } catch (error) {
-      await writer.abort();
-      if (!(context.signal.reason instanceof ClosedPipeError)) {
-        const typed = { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
-        reporter.notice(`to go on: ${resumeCommand(typed, follower.resumeAt)}`);
+      const { follower, sample } = await startFollowing(service, filters, following);
+      await saving?.save(follower.state);
+      const writer = await createItemWriter(sampled ? { ...format, sample } : format, context, reporter);
+      const from = saving?.state ? 'where it stopped' : `events created after ${follower.resumeAt.text}`;
+      reporter.notice(`watching ${saving?.state ? 'from ' : ''}${from}, every ${durationText(interval)}`);
+      const save = async () => saving?.save(follower.state);
+      const onPrinted = (events: number) => {
+        printed += events;
+      };
+      try {
+        await runWatch({ follower, writer, interval, limit, clock, signal, reporter, save, onPrinted });
+      } catch (error) {
+        await writer.abort();
+        if (!deadline.passed && !(context.signal.reason instanceof ClosedPipeError))
+          tellHowToResume(call, filters, follower.resumeAt);
+        throw error;
       }
-      throw error;
+      await writer.end();
+    } catch (error) {
+      if (!deadline.passed || context.signal.aborted) throw error;
+      throw new ServiceError(
+        `${printed} of ${limit} events came within ${durationText(flags.timeout as number)}`,
+      );
+    } finally {
+      deadline.stop();
     }
-    await writer.end();
   });
 }
+
+async function stateOf(file: string, service: Service, filters: EventFilters) {
+  const { readWatchState, watchIdentity, writeWatchState } = await import(
+    '../../events/watch/watch-state.ts'
+  );
+  const identity = watchIdentity(service.baseUrl, filters);
+  const state = await readWatchState(file, identity);
+  return { state, save: (reached: FollowerState) => writeWatchState(file, identity, reached) };
+}
+
+/** Aborts `signal` when the time is over, or when the program is to end. */
+function startDeadline(timeout: number | undefined, { clock, signal }: Context) {
+  const over = new AbortController();
+  const stopped = new AbortController();
+  if (timeout !== undefined)
+    clock.sleep(timeout, stopped.signal).then(
+      () => over.abort(),
+      () => undefined,
+    );
+  return {
+    signal: AbortSignal.any([signal, over.signal]),
+    get passed() {
+      return over.signal.aborted;
+    },
+    stop: () => stopped.abort(),
+  };
+}
+
+function tellHowToResume({ flags, reporter }: Call<Flags>, filters: EventFilters, at: Instant): void {
+  if (flags.state !== undefined) {
+    reporter.notice('to resume: run the same command again');
+    return;
+  }
+  const typed = { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
+  const words = ['events', 'watch', '--since', at.text, ...filters.words('since')];
+  reporter.notice(
+    `to resume: ${['hooktrail', ...words, ...flagWords(typed, KEPT).map(shellWord)].join(' ')}`,
+  );
+  reporter.notice('events created since then may come again; --state FILE prints each once');
+}
+
+/** Flags that a resumed run is given again, beside the filters. */
+const KEPT = [
+  ...['interval', 'overlap', 'concurrency'],
+  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'fields', 'jq'],
+  ...['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
+];
 
 function spelled(milliseconds: number | undefined): string | undefined {
   return milliseconds === undefined ? undefined : durationText(milliseconds);

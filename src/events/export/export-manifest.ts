@@ -66,8 +66,9 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   }
   const manifest = parsed(text);
   if (manifest?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
-  if (manifest.version !== 1) throw foreign(file, 'was written by a newer version of hooktrail');
-  if (!isSound(manifest)) throw foreign(file, 'is damaged');
+  if (typeof manifest.version === 'number' && manifest.version > 1)
+    throw foreign(file, 'was written by a newer version of hooktrail');
+  if (manifest.version !== 1 || !isSound(manifest)) throw foreign(file, 'is damaged');
   return manifest;
 }
 
@@ -101,25 +102,65 @@ function restored({ before, ...rest }: SavedQuery, after: string | null): Query 
   return { ...rest, after: after === null ? undefined : time(after), before: time(before) };
 }
 
-function parsed(text: string): Manifest | undefined {
+function parsed(text: string): Partial<Manifest> | undefined {
   try {
-    return JSON.parse(text) as Manifest;
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === 'object' ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isSound({ queries, parts, filters, pin, service }: Manifest): boolean {
+/** Whether all of a manifest is what `writeManifest` writes: what is damaged elsewhere must not read as something else. */
+function isSound(manifest: Partial<Manifest>): manifest is Manifest {
+  const { queries, parts, filters, pin, service, gzip, startedAt, finishedAt, events } = manifest;
   return (
-    Array.isArray(queries) &&
-    Array.isArray(parts) &&
-    typeof filters === 'object' &&
-    filters !== null &&
-    typeof pin === 'string' &&
+    isTime(pin) &&
     typeof service === 'string' &&
-    // A name that led out of the directory would let a manifest have other files overwritten.
-    parts.every((part) => isPartName(part.file) && queries[part.query] !== undefined)
+    typeof gzip === 'boolean' &&
+    typeof startedAt === 'string' &&
+    (finishedAt === null || typeof finishedAt === 'string') &&
+    isNumber(events) &&
+    isRecord(filters) &&
+    Object.values(filters).every((value) => [value].flat().every((one) => typeof one === 'string')) &&
+    Array.isArray(queries) &&
+    queries.every((query) => isRecord(query) && isSoundQuery(query as SavedQuery)) &&
+    Array.isArray(parts) &&
+    parts.every((part) => isRecord(part) && isSoundPart(part as Part, queries.length))
   );
+}
+
+function isSoundQuery({ before, after, ...rest }: SavedQuery): boolean {
+  const isText = (value: unknown) => value === undefined || typeof value === 'string';
+  return isTime(before) && (after === undefined || isTime(after)) && Object.values(rest).every(isText);
+}
+
+function isSoundPart(part: Part, queries: number): boolean {
+  const { file, query, after, before, sha256 } = part;
+  return (
+    // A name that led out of the directory would let a manifest have other files overwritten.
+    typeof file === 'string' &&
+    isPartName(file) &&
+    Number.isSafeInteger(query) &&
+    query >= 0 &&
+    query < queries &&
+    (after === null || isTime(after)) &&
+    isTime(before) &&
+    (sha256 === null || typeof sha256 === 'string') &&
+    [part.events, part.counted, part.ofAnyStatus, part.bytes].every(isNumber)
+  );
+}
+
+function isRecord(value: unknown): value is object {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && parseInstant(value) !== undefined;
+}
+
+function isNumber(value: unknown): boolean {
+  return value === null || (Number.isSafeInteger(value) && (value as number) >= 0);
 }
 
 function foreign(file: string, why: string): UsageError {

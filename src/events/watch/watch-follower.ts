@@ -1,6 +1,8 @@
+import { createdOnReader } from '../../items/created-on.ts';
 import { compareInstants, type Instant, instantAt, milliseconds } from '../../items/instant.ts';
-import type { Query } from '../event-query.ts';
-import { type Polled, type PollParts, poll } from './watch-poll.ts';
+import { PAGE_SIZE, type Query } from '../event-query.ts';
+import type { FetchPage } from '../fetch-page.ts';
+import { readPages } from '../read-pages.ts';
 
 export interface Watch {
   /** One for each combination of repeated flags; their times are replaced. */
@@ -14,10 +16,23 @@ export interface Watch {
   readonly most: number;
 }
 
-type Parts = Omit<PollParts, 'onItem'> & { readonly now: () => number };
-interface Found {
-  readonly key: number;
-  readonly item: WatchedItem;
+/** How far a watch has come, for another run to go on from. */
+export interface FollowerState {
+  /** Events created later than this are watched. */
+  readonly start: Instant;
+  /** What was created before this has been handed on, but for late ones; milliseconds since the epoch. */
+  readonly watermark: number;
+  /** The keys of events that a poll may meet again, each with a time that it was created before. */
+  readonly printed: readonly (readonly [key: number, createdBefore: number])[];
+}
+
+interface Parts {
+  readonly fetchPage: FetchPage;
+  readonly baseUrl: URL;
+  readonly concurrency: () => number;
+  readonly signal: AbortSignal;
+  /** This machine's time, for a service that does not tell its own. */
+  readonly now: () => number;
 }
 
 /** The service's `Date` has no fraction: its clock may be this much further. */
@@ -27,27 +42,32 @@ const SHORTEST_SLICE = 2000;
 
 /**
  * Follows events by polling. All times are the service's; each poll begins at the one before, less the
- * overlap, so that whatever happened meanwhile (an outage, a laptop asleep) is caught up, and remembers what was handed on.
+ * overlap, so that whatever happened meanwhile (an outage, a laptop asleep) is caught up. Events that were printed are
+ * remembered for as long as a poll can meet them again.
  */
 export class Follower {
   readonly #watch: Watch;
   readonly #parts: Parts;
-  readonly #memory = new WatchMemory();
+  readonly #memory: WatchMemory;
   /** What was created before this has been handed on, but for late ones. */
   #watermark: number;
-  #newest: Instant | undefined;
 
-  constructor(watch: Watch, parts: Parts) {
+  constructor(watch: Watch, parts: Parts, state?: FollowerState) {
     this.#watch = watch;
     this.#parts = parts;
-    this.#watermark = milliseconds(watch.start);
+    this.#watermark = state?.watermark ?? milliseconds(watch.start);
+    this.#memory = new WatchMemory(state?.printed);
   }
 
-  /** From where another run misses nothing that was created later, and repeats nothing that was handed on. */
-  get resumeAt(): Instant {
+  get state(): FollowerState {
     const { start } = this.#watch;
-    const reached = later(start, instantAt(this.#watermark) ?? start);
-    return this.#newest ? later(this.#newest, reached) : reached;
+    return { start, watermark: this.#watermark, printed: this.#memory.entries };
+  }
+
+  /** From where a run without this one's memory misses nothing; what was printed since then comes again. */
+  get resumeAt(): Instant {
+    const { start, overlap } = this.#watch;
+    return later(start, instantAt(this.#watermark - overlap) ?? start);
   }
 
   /** Whether the service's clock has passed `before`. */
@@ -61,24 +81,25 @@ export class Follower {
   }
 
   /**
-   * One poll, in as many slices as it takes: new events, oldest first. When the service fails halfway, what it answered
-   * comes out and the error after it; the next poll begins at the same time.
+   * One poll, in as many slices as it takes: events that were not printed, oldest first. What is printed of them is to be
+   * told to `remember` before the next are asked for. When the service fails halfway, what it answered comes out and the
+   * error after it; the next poll begins at the same time.
    */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     const { overlap } = this.#watch;
-    let after = this.#lowest();
+    let after = this.resumeAt;
     this.#memory.forget(milliseconds(after));
     let sliceEnd: number | undefined;
     let most = this.#watch.most;
     for (;;) {
       const from = milliseconds(after);
       const before = sliceEnd === undefined ? this.#watch.before : instantAt(sliceEnd);
-      const found: Found[] = [];
+      const found: WatchedItem[] = [];
       let polled: Polled;
       try {
         polled = await this.#read(after, before, most, found);
       } catch (error) {
-        if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.POSITIVE_INFINITY);
+        if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.MAX_SAFE_INTEGER);
         throw error;
       }
       const now = polled.serviceTime ?? this.#parts.now();
@@ -88,9 +109,7 @@ export class Follower {
         else sliceEnd = from + Math.floor(length / 2);
         continue;
       }
-      const fresh = this.#unseen(found, sliceEnd ?? now + DATE_GRAIN);
-      yield fresh;
-      this.#note(fresh, now);
+      yield this.#unseen(found, sliceEnd ?? now + DATE_GRAIN);
       this.#watermark = Math.max(this.#watermark, sliceEnd ?? now);
       if (sliceEnd === undefined) return;
       this.#memory.forget(sliceEnd - 1 - overlap);
@@ -102,29 +121,63 @@ export class Follower {
     }
   }
 
-  #lowest(): Instant {
-    const { start, overlap } = this.#watch;
-    return later(start, instantAt(this.#watermark - overlap) ?? start);
+  /** These were printed: no later poll hands them on. */
+  remember(items: readonly WatchedItem[]): void {
+    for (const { key, createdBefore } of items) this.#memory.add(key, createdBefore);
   }
 
-  #read(after: Instant, before: Instant | undefined, most: number, found: Found[]): Promise<Polled> {
-    const onItem = (key: number, item: WatchedItem) => void found.push({ key, item });
-    return poll({ queries: this.#watch.queries, after, before, most }, { ...this.#parts, onItem });
-  }
-
-  #unseen(found: readonly Found[], createdBefore: number): WatchedItem[] {
-    return oldestFirst(
-      found.filter(({ key }) => this.#memory.add(key, createdBefore)).map(({ item }) => item),
-    );
-  }
-
-  /** The newest that was handed on; one from the future would make a resumed run skip what comes before it. */
-  #note(items: readonly WatchedItem[], now: number): void {
-    for (const { createdOn } of items) {
-      if (!createdOn || milliseconds(createdOn) > now + 2 * DATE_GRAIN) continue;
-      this.#newest = this.#newest ? later(this.#newest, createdOn) : createdOn;
+  /** Reads all events of a span of time, unless there are more than `most`. */
+  async #read(
+    after: Instant,
+    before: Instant | undefined,
+    most: number,
+    found: WatchedItem[],
+  ): Promise<Polled> {
+    const { baseUrl, concurrency, signal, fetchPage: send } = this.#parts;
+    const createdOn = createdOnReader();
+    let serviceTime: number | undefined;
+    for (const query of this.#watch.queries) {
+      let answeredAt: number | undefined;
+      const fetchPage: FetchPage = async (url, ending) => {
+        const answer = await send(url, ending);
+        answeredAt ??= answer.serviceTime;
+        return answer;
+      };
+      const bounded = { ...query, after, before };
+      const options = { baseUrl, query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
+      for await (const { items, total } of readPages(fetchPage, options)) {
+        // What was created before the earliest answer has been seen by all of them.
+        if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
+        if (found.length + Math.max(items.count, total ?? 0) > most) return { complete: false, serviceTime };
+        const { bytes, spans, keys, count } = items;
+        for (let index = 0; index < count; index++) {
+          const [start, end] = [spans[2 * index] as number, spans[2 * index + 1] as number];
+          const key = keys[index] as number;
+          found.push({ key, bytes, start, end, createdOn: createdOn(bytes, start), createdBefore: 0 });
+        }
+      }
     }
+    return { complete: true, serviceTime };
   }
+
+  /** Those that were not printed, each once, oldest first. `latest`: what was read was created before this. */
+  #unseen(found: readonly WatchedItem[], latest: number): WatchedItem[] {
+    const fresh = new Map<number, WatchedItem>();
+    for (const item of found) {
+      const createdBefore = item.createdOn ? milliseconds(item.createdOn) + 1 : latest;
+      // Kept for longer where a later poll can meet it again.
+      if (this.#memory.has(item.key)) this.#memory.add(item.key, createdBefore);
+      else fresh.set(item.key, { ...item, createdBefore });
+    }
+    return oldestFirst([...fresh.values()]);
+  }
+}
+
+interface Polled {
+  /** False where there are more than was asked for. */
+  readonly complete: boolean;
+  /** The service's time when it began to answer, in milliseconds; undefined where it tells none. */
+  readonly serviceTime: number | undefined;
 }
 
 function later(a: Instant, b: Instant): Instant {
@@ -135,14 +188,24 @@ function later(a: Instant, b: Instant): Instant {
  * Which events were printed, for as long as a later poll can meet them again. Each key is kept with a time that the event
  * was created before (the service's clock, milliseconds); once all polls begin after that time the key is of no use.
  */
-export class WatchMemory {
-  readonly #createdBefore = new Map<number, number>();
+class WatchMemory {
+  readonly #createdBefore: Map<number, number>;
 
-  /** Takes note of an event; true where it was unknown. */
-  add(key: number, createdBefore: number): boolean {
+  constructor(entries: FollowerState['printed'] = []) {
+    this.#createdBefore = new Map(entries);
+  }
+
+  get entries(): FollowerState['printed'] {
+    return [...this.#createdBefore];
+  }
+
+  has(key: number): boolean {
+    return this.#createdBefore.has(key);
+  }
+
+  add(key: number, createdBefore: number): void {
     const known = this.#createdBefore.get(key);
     if (known === undefined || known < createdBefore) this.#createdBefore.set(key, createdBefore);
-    return known === undefined;
   }
 
   /** Drops what no poll from this time on can meet. */
@@ -159,11 +222,14 @@ export class WatchMemory {
 
 /** One event's own bytes. */
 export interface WatchedItem {
+  readonly key: number;
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
   /** Undefined where the item does not tell it. */
   readonly createdOn: Instant | undefined;
+  /** A time by the service's clock that it was surely created before, in milliseconds. */
+  readonly createdBefore: number;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts';
+import type { Clock } from '../../context.ts';
 import { ServiceError, UnreachableError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
 import { compareInstants, type Instant, instantAt } from '../../items/instant.ts';
@@ -10,7 +10,7 @@ import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { pageFetcher } from '../fetch-page.ts';
-import { Follower } from './watch-follower.ts';
+import { Follower, type FollowerState } from './watch-follower.ts';
 
 export interface WatchRun {
   readonly follower: Follower;
@@ -18,7 +18,11 @@ export interface WatchRun {
   /** Milliseconds between the end of a poll and the next. */
   readonly interval: number;
   readonly limit: number;
-  readonly context: Pick<Context, 'clock' | 'signal'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called after each batch and each poll, when what was printed is to be remembered. */
+  readonly save: () => Promise<void>;
+  readonly onPrinted: (events: number) => void;
   readonly reporter: Reporter;
 }
 
@@ -29,23 +33,27 @@ const SLEPT = 30_000;
 
 /** Prints new events until `limit` are printed, the watch ends or the signal aborts. Outages are told and outlived. */
 export async function runWatch(run: WatchRun): Promise<void> {
-  const { follower, interval, limit, context, reporter } = run;
+  const { follower, interval, limit, signal, reporter } = run;
   let printed = 0;
   let trouble = false;
   while (printed < limit) {
     try {
       for await (const items of reading(follower.poll())) {
-        const { length } = items.slice(0, limit - printed);
-        const texts = items.slice(0, length).map(({ bytes, start, end }) => bytes.subarray(start, end));
-        if (length > 0) await run.writer.write(pageOf(texts));
-        printed += length;
+        const due = items.slice(0, limit - printed);
+        if (due.length === 0) continue;
+        await run.writer.write(pageOf(due.map(({ bytes, start, end }) => bytes.subarray(start, end))));
+        printed += due.length;
+        follower.remember(due);
+        run.onPrinted(due.length);
+        await run.save();
         if (printed >= limit) return;
       }
+      await run.save();
       if (trouble) reporter.notice('the service answers again; everything since was caught up');
       trouble = false;
     } catch (error) {
       if (!(error instanceof Outage)) throw error;
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!trouble) {
         const { message } = error.reason;
         reporter.warning(`${message}; watching on, trying again every ${durationText(interval)}`);
@@ -53,7 +61,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
       trouble = true;
     }
     if (follower.ended) return;
-    await wait(interval, context, reporter);
+    await wait(interval, run);
   }
 }
 
@@ -81,11 +89,7 @@ async function* reading<Items>(polls: AsyncGenerator<Items>): AsyncGenerator<Ite
   }
 }
 
-async function wait(
-  interval: number,
-  { clock, signal }: WatchRun['context'],
-  reporter: Reporter,
-): Promise<void> {
+async function wait(interval: number, { clock, signal, reporter }: WatchRun): Promise<void> {
   const due = clock.now() + interval;
   for (let rest = interval; rest > 0 && clock.now() < due; rest -= NAP) {
     const before = clock.now();
@@ -106,6 +110,10 @@ interface Following {
   readonly concurrency: number;
   /** Whether a sample of earlier events is wanted. */
   readonly sampled: boolean;
+  /** How far an earlier run came. */
+  readonly state: FollowerState | undefined;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -115,8 +123,7 @@ interface Following {
 export async function startFollowing(
   service: Service,
   filters: EventFilters,
-  { overlap, concurrency, sampled }: Following,
-  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  { overlap, concurrency, sampled, state, clock, signal }: Following,
 ): Promise<{ follower: Follower; sample: ItemPage }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, clock, onRetry);
@@ -130,12 +137,13 @@ export async function startFollowing(
   const now = serviceTime ?? clock.now();
   const queries = filters.queries(now);
   const { after, before } = queries[0] as Query;
-  const start = after ?? (instantAt(now) as Instant);
-  if (before && compareInstants(start, before) >= 0)
-    throw new UsageError(`--before: ${before.text} has passed: the service's time is ${start.text}`);
+  const start = state?.start ?? after ?? (instantAt(now) as Instant);
+  if (!state && before && compareInstants(start, before) >= 0)
+    throw new UsageError(`--until: ${before.text} has passed: the service's time is ${start.text}`);
   const follower = new Follower(
     { queries, start, before, overlap, most: MOST },
     { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },
+    state,
   );
   return { follower, sample: page.items };
 }

@@ -1,9 +1,13 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
-import { type Running, run, start } from '../../support/program.ts';
+import { clock } from '../../support/clock.ts';
+import { run, start } from '../../support/command.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
+type Running = ReturnType<typeof start>;
 const watch = (searching: Started, ...args: string[]): Running =>
   start(['events', 'watch', '--interval', '1s', ...args], { env: searching.env });
 const started = (program: Running) => program.printed('stderr', /watching events created after \S+Z, every/);
@@ -18,32 +22,111 @@ const inOrder = (searching: Started, ...ids: string[]) =>
     .toReversed()
     .filter((id) => ids.includes(id));
 /** Time enough for events to be created a second later than others, as `Date` tells them apart. */
-const second = () => new Promise((resolve) => setTimeout(resolve, 1100));
+const second = () => clock.advance(1100);
 
 describe('events watch', () => {
   test('prints events created from now on, each once, oldest first, and says how to go on', async () => {
     await using searching = await startSearching({ events: 50 });
     const { control } = searching.sandbox;
-    await second();
+    second();
     const program = watch(searching, '--ndjson', '--failed');
     await started(program);
     const a = control.addEvent({ publishStatus: 'FAILED' }).eventId;
     control.addEvent({ publishStatus: 'SUCCESS' });
     const b = control.addEvent({ publishStatus: 'FAILED' }).eventId;
     await program.printed('stdout', new RegExp(b));
-    await second();
+    second();
     const c = control.addEvent({ publishStatus: 'FAILED' }).eventId;
     await program.printed('stdout', new RegExp(c));
     const { code, stdout, stderr } = await stopped(program);
     expect(idsOf(stdout)).toEqual([...inOrder(searching, a, b), c]);
     expect(code).toBe(130);
     const [, rest] =
-      stderr.match(/\nto go on: hooktrail (events watch --since \S+Z --failed --interval 1s --ndjson)\n$/) ??
-      [];
+      stderr.match(
+        /\nto resume: hooktrail (events watch --since \S+Z --status FAILED --interval 1s --ndjson)\nevents created since then may come again; --state FILE prints each once\n$/,
+      ) ?? [];
     const d = control.addEvent({ publishStatus: 'FAILED' }).eventId;
-    const resumed = await run([...(rest as string).split(' '), '--limit', '1'], { env: searching.env });
-    expect(idsOf(resumed.stdout)).toEqual([d]);
+    const resumed = await run([...(rest as string).split(' '), '--count', '4'], { env: searching.env });
+    expect(idsOf(resumed.stdout)).toEqual([...inOrder(searching, a, b), c, d]);
     expect(resumed.code).toBe(0);
+  });
+
+  test('--state prints each event once over restarts, and what came while nobody watched', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const state = path.join(searching.env['HOME'] as string, 'watch.json');
+    const program = watch(searching, '--ndjson', '--state', state);
+    await started(program);
+    const a = control.addEvent().eventId;
+    await program.printed('stdout', new RegExp(a));
+    const first = await stopped(program);
+    expect(first.stderr).toMatch(/\nto resume: run the same command again\n$/);
+    second();
+    const [b, c, d] = [0, 1, 2].map(() => {
+      second();
+      return control.addEvent().eventId;
+    });
+    const later = ['--ndjson', '--state', state];
+    // What --count leaves is printed by the next.
+    const next = await watch(searching, ...later, '--count', '1').finished;
+    expect({ code: next.code, ids: idsOf(next.stdout) }).toEqual({ code: 0, ids: [b] });
+    expect(next.stderr).toBe('watching from where it stopped, every 1s\n');
+    const last = await watch(searching, ...later, '--count', '2').finished;
+    expect(idsOf(last.stdout)).toEqual([c, d]);
+  });
+
+  test('--state refuses what is no state, is damaged or belongs to another watch, and names it', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const state = path.join(searching.env['HOME'] as string, 'watch.json');
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await run(['events', 'watch', '--state', state, ...args], {
+        env: searching.env,
+      });
+      return { code, stderr };
+    };
+    for (const text of ['', 'null', '{"format":"hooktrail-watch"}', '[1']) {
+      await writeFile(state, text);
+      expect(await refused()).toEqual({
+        code: 2,
+        stderr:
+          `error: --state: ${state} is not the state of a watch, or is damaged\n` +
+          'next: name another file, or remove this one to begin anew\n',
+      });
+    }
+    await rm(state);
+    const program = watch(searching, '--ndjson', '--state', state);
+    await started(program);
+    expect((await refused()).stderr).toMatch(new RegExp(`^error: --state: another watch uses ${state}\n`));
+    await stopped(program);
+    const { baseUrl } = searching.sandbox.settings;
+    expect(await refused('--failed')).toEqual({
+      code: 2,
+      stderr:
+        `error: --state: ${state} belongs to another watch\n` +
+        `  there: ${baseUrl}\n  here: ${baseUrl} --status FAILED\n` +
+        'next: name another file, or give the same filters\n',
+    });
+  });
+
+  test('--count with --timeout ends with 0 when the events came, and with 1 when they did not', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const waiting = ['--ndjson', '--count', '2', '--timeout', '10m'];
+    const program = watch(searching, ...waiting);
+    await started(program);
+    const ids = [control.addEvent().eventId, control.addEvent().eventId];
+    expect(idsOf((await program.finished).stdout)).toEqual(inOrder(searching, ...ids));
+    second();
+    const vain = watch(searching, ...waiting);
+    await started(vain);
+    second();
+    const { eventId } = control.addEvent();
+    await vain.printed('stdout', new RegExp(eventId));
+    await clock.asleep(600_000);
+    clock.advance(600_000);
+    const { code, stdout, stderr } = await vain.finished;
+    expect({ code, ids: idsOf(stdout) }).toEqual({ code: 1, ids: [eventId] });
+    expect(stderr).toMatch(/^watching .*\nerror: 1 of 2 events came within 10m\n$/);
   });
 
   test('sees events that appear late, and failures that were no failures at first', async () => {
@@ -68,7 +151,7 @@ describe('events watch', () => {
     const late = control.addEvent({ publishStatus: 'FAILED', eventType: 'x', createdOn: ago(60) }).eventId;
     await program.printed('stdout', new RegExp(late));
     const flips = control.addEvent({ publishStatus: 'SUCCESS', eventType: 'document.signed' }).eventId;
-    await second();
+    second();
     control.setStatus(flips, 'FAILED');
     await program.printed('stdout', new RegExp(flips));
     const { stdout } = await stopped(program);
@@ -174,7 +257,7 @@ describe('events watch', () => {
           .map((line) => line.trim()),
       ).toEqual(lines.map((line) => line.trim()));
       expect(code).toBe(0);
-      await second();
+      second();
     }
   });
 
@@ -195,7 +278,7 @@ describe('events watch', () => {
     searching.sandbox.control.revokeAccessTokens();
     const { code, stderr } = await program.finished;
     expect(code).toBe(4);
-    expect(stderr).toMatch(/\nto go on: hooktrail events watch --since .*\nerror: /);
+    expect(stderr).toMatch(/\nto resume: hooktrail events watch --since .*\n.*\nerror: /);
   });
 
   test('a failing jq program is no outage either', async () => {
@@ -221,7 +304,9 @@ describe('events watch', () => {
     [['--overlap', 'soon'], "--overlap: invalid value 'soon'"],
     [['--limit', '0'], "--limit: invalid value '0': must be a whole number of at least 1"],
     [['--concurrency', '17'], "--concurrency: invalid value '17'"],
-    [['--before', '2020-01-01'], '--before: 2020-01-01 has passed'],
+    [['--timeout', '5m'], '--timeout needs --count'],
+    [['--count', '1', '--limit', '1'], '--count and --limit mean the same'],
+    [['--before', '2020-01-01'], '--until: 2020-01-01 has passed'],
   ])('%j is a usage error', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
     const { code, stdout, stderr } = await run(['events', 'watch', ...args], { env: searching.env });

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/errors.ts';
 import type { FetchPage } from '../../../src/events/fetch-page.ts';
 import { readPage } from '../../../src/events/page.ts';
-import { Follower } from '../../../src/events/watch/watch-follower.ts';
-import { resumeCommand } from '../../../src/events/watch/watch-resume.ts';
+import { Follower, type FollowerState } from '../../../src/events/watch/watch-follower.ts';
 import { type Instant, instantAt } from '../../../src/items/instant.ts';
 
 const signal = new AbortController().signal;
@@ -46,15 +45,15 @@ class FakeService {
   };
 }
 
-function following(service: FakeService, overlap: number, most = 20_000, start = START) {
+function following(service: FakeService, overlap: number, most = 20_000, state?: FollowerState) {
   const parts = {
     fetchPage: service.fetchPage,
     baseUrl: new URL('http://service'),
     concurrency: () => 4,
     signal,
   };
-  const watch = { queries: [{}], start: instant(start), before: undefined, overlap, most };
-  const follower = new Follower(watch, { ...parts, now: () => 0 });
+  const watch = { queries: [{}], start: instant(START), before: undefined, overlap, most };
+  const follower = new Follower(watch, { ...parts, now: () => 0 }, state);
   const printed: Stored[] = [];
   const poll = async () => {
     const batches: number[][] = [];
@@ -65,6 +64,7 @@ function following(service: FakeService, overlap: number, most = 20_000, start =
         );
         for (const { eventId, createdOn } of batch)
           printed.push({ id: Number(eventId), createdOn: Date.parse(createdOn) });
+        follower.remember(items);
         batches.push(batch.map(({ createdOn }) => Date.parse(createdOn)));
       }
     } catch (error) {
@@ -142,32 +142,67 @@ describe('following', () => {
     expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, id) => id));
   });
 
-  test('goes on from the newest it handed on, and from no event of the future', async () => {
+  test('a resumed run goes back by the overlap, so that what came late is not lost', async () => {
     const service = new FakeService();
     const { follower, poll } = following(service, 5000);
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:00Z');
     service.now = START + 10_700;
     service.events.push({ id: 1, createdOn: START + 10_600 });
     await poll();
-    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:10.600Z');
+    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:05Z');
     service.events.push({ id: 2, createdOn: START + 3_600_000 });
     service.now = START + 20_000;
     await poll();
-    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:20Z');
+    expect(follower.resumeAt.text).toBe('2026-11-01T00:00:15Z');
   });
-});
 
-test('the command line to go on with keeps filters and format, and quotes what a shell would read', () => {
-  const flags = {
-    type: ['a b', "it's"],
-    failed: true,
-    ndjson: true,
-    interval: '1m',
-    limit: 5,
-    after: '2h',
-    quiet: true,
-  };
-  expect(resumeCommand(flags, instant(START))).toBe(
-    `hooktrail events watch --since 2026-11-01T00:00:00Z --failed --type 'a b' --type 'it'\\''s' --interval 1m --ndjson`,
-  );
+  test('with its state kept, each event is handed on once over any restarts', async () => {
+    const OVERLAP = 60_000;
+    const step = fc.record({
+      pause: fc.constantFrom(0, 1000, 15_000, 59_999, 3_600_000),
+      late: fc.array(fc.integer({ min: 0, max: OVERLAP - 1000 }), { maxLength: 6 }),
+      restarts: fc.boolean(),
+      /** How much is printed of the first batch before the run is killed; all of every batch when undefined. */
+      killedAfter: fc.option(fc.nat(3), { nil: undefined }),
+      future: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
+        const service = new FakeService();
+        let run = following(service, OVERLAP, 3);
+        const printed: number[] = [];
+        let id = 0;
+        for (const { pause, late, restarts, killedAfter, future } of [
+          ...steps,
+          { pause: 0, late: [], restarts: true, killedAfter: undefined, future: false },
+        ]) {
+          service.now += pause;
+          for (const age of late)
+            service.events.push({ id: id++, createdOn: Math.max(START + 1, service.now - age) });
+          if (future) service.events.push({ id: id++, createdOn: service.now + 86_400_000 });
+          if (killedAfter !== undefined) {
+            for await (const items of run.follower.poll()) {
+              const some = items.slice(0, killedAfter);
+              run.follower.remember(some);
+              printed.push(
+                ...some.map(({ bytes, start, end }) =>
+                  Number(JSON.parse(bytes.toString('utf8', start, end)).eventId),
+                ),
+              );
+              break;
+            }
+          } else {
+            await run.poll();
+            printed.push(...run.printed.splice(0).map((event) => event.id));
+          }
+          if (restarts || killedAfter !== undefined) {
+            const saved = JSON.parse(JSON.stringify(run.follower.state)) as FollowerState;
+            run = following(service, OVERLAP, 3, saved);
+          }
+        }
+        expect(printed.sort((a, b) => a - b)).toEqual(service.events.map((event) => event.id));
+      }),
+      { numRuns: 200 },
+    );
+  });
 });

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { UsageError } from '../../errors.ts';
+import { replaceFile } from '../../files/replace-file.ts';
+import { type Instant, parseInstant } from '../../items/instant.ts';
+import type { EventFilters } from '../event-filters.ts';
+import type { FollowerState } from './watch-follower.ts';
+
+/** Which watch a state belongs to: another one would miss what this one has printed. */
+export interface WatchIdentity {
+  /** The event service's base URL. */
+  readonly service: string;
+  readonly filters: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/** The filters decide what a watch prints; where it begins it learns from its state. */
+export function watchIdentity(baseUrl: URL, filters: EventFilters): WatchIdentity {
+  const { after: _, ...others } = filters.typed();
+  return { service: baseUrl.href, filters: others };
+}
+
+interface Saved extends WatchIdentity {
+  readonly format: 'hooktrail-watch';
+  readonly version: 1;
+  readonly start: string;
+  readonly watermark: number;
+  readonly printed: readonly (readonly [key: number, createdBefore: number])[];
+}
+
+/**
+ * The state in a file; undefined where there is no file. Throws `UsageError` where the file is none of ours, is damaged, or
+ * belongs to another watch.
+ */
+export async function readWatchState(
+  file: string,
+  identity: WatchIdentity,
+): Promise<FollowerState | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new UsageError(`--state: ${file} cannot be read: ${message}`, { cause: error });
+  }
+  const saved = parsed(text);
+  if (!saved) {
+    throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
+      next: 'name another file, or remove this one to begin anew',
+    });
+  }
+  const [there, here] = [saved, identity].map(({ service, filters }) => JSON.stringify({ service, filters }));
+  if (there !== here) {
+    throw new UsageError(`--state: ${file} belongs to another watch`, {
+      details: [`there: ${words(saved)}`, `here: ${words(identity)}`],
+      next: 'name another file, or give the same filters',
+    });
+  }
+  return { start: parseInstant(saved.start) as Instant, watermark: saved.watermark, printed: saved.printed };
+}
+
+/** Throws `UsageError` where the file cannot be written. */
+export async function writeWatchState(
+  file: string,
+  { service, filters }: WatchIdentity,
+  { start, watermark, printed }: FollowerState,
+): Promise<void> {
+  const saved: Saved = {
+    format: 'hooktrail-watch',
+    version: 1,
+    service,
+    filters,
+    start: start.text,
+    watermark,
+    printed,
+  };
+  try {
+    await replaceFile(file, `${JSON.stringify(saved)}\n`);
+  } catch (error) {
+    throw new UsageError(`--state: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function parsed(text: string): Saved | undefined {
+  try {
+    const saved = JSON.parse(text) as Saved;
+    const isSound =
+      saved.format === 'hooktrail-watch' &&
+      saved.version === 1 &&
+      Number.isFinite(saved.watermark) &&
+      parseInstant(saved.start) !== undefined &&
+      Array.isArray(saved.printed) &&
+      saved.printed.every((pair) => pair.length === 2 && pair.every(Number.isFinite));
+    return isSound ? saved : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function words({ service, filters }: WatchIdentity): string {
+  const flags = Object.entries(filters).flatMap(([name, value]) =>
+    [value].flat().map((one) => `--${name} ${one}`),
+  );
+  return [service, ...flags].join(' ');
+}

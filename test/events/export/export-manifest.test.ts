@@ -1,0 +1,101 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../../src/errors.ts';
+import {
+  heldQuery,
+  type Manifest,
+  partQuery,
+  readManifest,
+  writeManifest,
+} from '../../../src/events/export/export-manifest.ts';
+
+const MANIFEST: Manifest = {
+  format: 'hooktrail-export',
+  version: 1,
+  hooktrail: '0.1.0',
+  service: 'https://events.example.com/',
+  filters: { after: '7d', type: ['a.b'] },
+  gzip: false,
+  pin: '2026-11-20T12:00:01Z',
+  queries: [{ after: '2026-11-13T12:00:00Z', before: '2026-11-20T12:00:01Z', eventType: 'a.b' }],
+  startedAt: '2026-11-20T12:00:00.000Z',
+  finishedAt: null,
+  events: null,
+  parts: [
+    {
+      file: 'part-000001.ndjson',
+      query: 0,
+      after: null,
+      before: '2026-11-20T12:00:01Z',
+      events: 3,
+      counted: null,
+      ofAnyStatus: null,
+      bytes: null,
+      sha256: null,
+    },
+  ],
+};
+
+const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
+
+describe('the manifest of an export', () => {
+  test('comes back as it was written', async () => {
+    const directory = await folder();
+    expect(await readManifest(directory)).toBeUndefined();
+    await writeManifest(directory, MANIFEST);
+    expect(await readManifest(directory)).toEqual(MANIFEST);
+  });
+
+  test('that is damaged anywhere is an error that names it, and reads as no other export', async () => {
+    const directory = await folder();
+    const file = path.join(directory, 'manifest.json');
+    const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, '../../x', undefined];
+    const tried: string[] = [];
+    for (const at of placesIn(MANIFEST)) {
+      for (const value of damage) {
+        const manifest = structuredClone(MANIFEST) as unknown as Record<string, unknown>;
+        let holder = manifest;
+        for (const step of at.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
+        holder[at.at(-1) as string] = value;
+        await writeFile(file, JSON.stringify(manifest));
+        try {
+          const read = (await readManifest(directory)) as Manifest;
+          // What is taken can be worked with.
+          for (const part of read.parts) partQuery(read, part);
+          for (const index of read.queries.keys()) heldQuery(read, index);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UsageError);
+          expect((error as Error).message).toContain(`${file} `);
+          tried.push(at.join('.'));
+        }
+      }
+    }
+    expect(tried.length).toBeGreaterThan(100);
+  });
+
+  test.each([
+    '',
+    'null',
+    '7',
+    '[]',
+    '{"format":"hooktrail-export"',
+    '{"format":"hooktrail-export","version":1}',
+  ])('that is %j is an error that names it', async (text) => {
+    const directory = await folder();
+    const file = path.join(directory, 'manifest.json');
+    await writeFile(file, text);
+    await expect(readManifest(directory)).rejects.toThrow(file);
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+});
+
+/** The path of every member, at any depth. */
+function placesIn(value: unknown, path: readonly string[] = []): string[][] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, member]) => [
+    [...path, name],
+    ...placesIn(member, [...path, name]),
+  ]);
+}
