@@ -33,8 +33,8 @@ describe('filters', () => {
     [{ type: ['a,,b'] }, "--type: an event type is missing in 'a,,b'"],
     [{ status: ['ok'] }, "--status: invalid value 'ok': must be SUCCESS or FAILED"],
     [{ id: [`${ID} ${OTHER}`] }, 'holds 2 GUIDs'],
-    [{ since: 'soon' }, "--since: 'soon' is not a time"],
-    [{ before: '999999999w' }, "--before: '999999999w' is not a time"],
+    [{ since: 'soon' }, "--since: invalid value 'soon': must be a time"],
+    [{ before: '999999999w' }, "--before: invalid value '999999999w': must be a time"],
   ])('%j are a usage error', (flags, message) => {
     expect(() => eventFilters(flags, NOW)).toThrow(message);
   });

@@ -102,7 +102,7 @@ describe('events count', () => {
   test.each([
     [['--concurrency', '17'], "--concurrency: invalid value '17': must be a whole number from 1 to 16"],
     [['--output', 'csv'], "--output: invalid value 'csv': must be table or json"],
-    [['--after', 'never'], "--after: 'never' is not a time"],
+    [['--after', 'never'], "--after: invalid value 'never': must be a time"],
     [['--dry-run', '--curl'], '--dry-run and --curl contradict each other: give one'],
     [['--jq', '.['], "--jq: '.[' is not a jq program"],
   ])('%j is a usage error', async (args, message) => {

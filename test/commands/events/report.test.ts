@@ -161,7 +161,7 @@ describe('a usage error', () => {
       [['x.html', '--buckets', '0'], "error: --buckets: invalid value '0'"],
       [['x.html', '--concurrency', '17'], "error: --concurrency: invalid value '17'"],
       [['x.html', '--status', 'SUCCESS'], 'error: --status: a report is about failed deliveries'],
-      [['x.html', '--after', 'x'], "error: --after: 'x' is not a time"],
+      [['x.html', '--after', 'x'], "error: --after: invalid value 'x': must be a time"],
       [[], "error: missing required argument 'file'"],
     ];
     for (const [args, text] of cases) {

@@ -95,9 +95,9 @@ describe('the filters of events search', () => {
 
 describe('wrong values of events search', () => {
   test.each([
-    [['--after', 'soon'], "--after: 'soon' is not a time"],
-    [['--since', '2026-02-30'], "--since: '2026-02-30' is not a time"],
-    [['--before', '2026-11-01T25:00:00Z'], "--before: '2026-11-01T25:00:00Z' is not a time"],
+    [['--after', 'soon'], "--after: invalid value 'soon': must be a time"],
+    [['--since', '2026-02-30'], "--since: invalid value '2026-02-30': must be a time"],
+    [['--before', '2026-11-01T25:00:00Z'], "--before: invalid value '2026-11-01T25:00:00Z': must be a time"],
     [['--until', ''], "--until: '' is not a time"],
     [['--after', '1h', '--since', '1h'], '--since and --after mean the same: give one of them'],
     [

@@ -164,7 +164,7 @@ describe('the command line', () => {
       ['--after', '1h', '--forward-to', 'ftp://127.0.0.1/'],
       "--forward-to: invalid value 'ftp://127.0.0.1/': must be an https: URL (http: only for loopback hosts)",
     ],
-    ['--after', ['--after', 'x', '--dry-run'], "--after: 'x' is not a time"],
+    ['--after', ['--after', 'x', '--dry-run'], "--after: invalid value 'x': must be a time"],
     [
       '--status',
       ['--after', '1h', '--dry-run', '--status', 'BAD'],
