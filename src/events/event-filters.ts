@@ -141,7 +141,9 @@ function instantOf({ flag, text, time }: GivenTime, now: number): Instant {
 }
 
 export function notATime(flag: string, text: string): UsageError {
-  return new UsageError(`${flag}: invalid value '${text}': must be a time`, { details: [`accepted: ${ACCEPTED_TIMES}`] });
+  return new UsageError(`${flag}: invalid value '${text}': must be a time`, {
+    details: [`accepted: ${ACCEPTED_TIMES}`],
+  });
 }
 
 function combined<Field extends keyof Query>(

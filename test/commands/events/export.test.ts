@@ -235,7 +235,10 @@ describe('a directory', () => {
       ['--after', 'x'],
     ] as const) {
       const { code, stderr } = await exporting.export(flag, value);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${flag}: invalid value '${value}'`)]);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`error: ${flag}: invalid value '${value}'`),
+      ]);
     }
     await expect(stat(exporting.directory)).rejects.toThrow('ENOENT');
   });

@@ -98,7 +98,7 @@ describe('wrong values of events search', () => {
     [['--after', 'soon'], "--after: invalid value 'soon': must be a time"],
     [['--since', '2026-02-30'], "--since: invalid value '2026-02-30': must be a time"],
     [['--before', '2026-11-01T25:00:00Z'], "--before: invalid value '2026-11-01T25:00:00Z': must be a time"],
-    [['--until', ''], "--until: '' is not a time"],
+    [['--until', ''], "--until: invalid value '': must be a time"],
     [['--after', '1h', '--since', '1h'], '--since and --after mean the same: give one of them'],
     [
       ['--after', '2026-11-02', '--before', '2026-11-01'],
