@@ -33,11 +33,7 @@ export function startProgress(
   let redraw = () => {};
   let stopped = false;
   const show = async () => {
-    const [{ default: ora }, { cutTo }, { progressText }] = await Promise.all([
-      import('ora'),
-      import('./cell-width.ts'),
-      import('./progress.ts'),
-    ]);
+    const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./cell-width.ts')]);
     if (stopped) return;
     const text = () => {
       const line = progressText(label, state, (clock.now() - startedAt) / 1000);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
-import { idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
+import { getAll, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -57,7 +57,6 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     reporter.notice('reading event ids from the terminal, one per line');
 
   const missing = await withService(call, async (service) => {
-    const { getAll } = await import('../../events/get/get-events.ts');
     const { createItemWriter } = await import('../../output/create-item-writer.ts');
     const writer =
       ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)
