@@ -8,6 +8,7 @@ export interface HandedOver {
   readonly body: Uint8Array;
   readonly contentType?: string | undefined;
   readonly apiToken?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The handler's answer: its status, or why there is none. */
@@ -16,6 +17,7 @@ export interface HandlerAnswer {
   readonly failure?: string;
   /** Its `Retry-After`. */
   readonly retryAfter?: string | undefined;
+  readonly headers?: Readonly<Record<string, unknown>>;
 }
 
 export interface Handler {
@@ -38,14 +40,15 @@ export function createHandler(
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   transport.prepare();
   return {
-    async hand({ body, contentType, apiToken }) {
+    async hand({ body, contentType, apiToken, headers: others }) {
       const headers = {
+        ...others,
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
         ...(apiToken === undefined ? {} : { 'api-token': apiToken }),
       };
       try {
         const sent = await transport.send({ method: 'POST', url, headers, body, dropBody: true });
-        return { status: sent.status, retryAfter: sent.headers['retry-after'] };
+        return { status: sent.status, retryAfter: sent.headers['retry-after'], headers: sent.headers };
       } catch (error) {
         if (error instanceof TransportError) return { failure: error.message };
         throw error;

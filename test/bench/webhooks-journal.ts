@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { IdSet } from '../../src/webhooks/journal/id-set.ts';
-import { HEADER, Kind, keyRecord } from '../../src/webhooks/journal/record.ts';
+import { IdSet } from '../../src/webhooks/id-set.ts';
+import { HEADER, journalRecord, Kind } from '../../src/webhooks/journal-records.ts';
 import { median } from './measure.ts';
 import { printTable } from './table.ts';
 import { journalFolder, residentMiB, startListen } from './webhook-processes.ts';
@@ -63,7 +63,7 @@ function* content(ids: number): Generator<Buffer> {
   for (let at = 0; at < ids; at += 10_000) {
     const records: Buffer[] = [];
     for (let index = at; index < Math.min(ids, at + 10_000); index++) {
-      records.push(keyRecord(Kind.done, randomFillSync(key), seconds));
+      records.push(journalRecord(Kind.done, randomFillSync(key), seconds));
     }
     yield Buffer.concat(records);
   }

@@ -4,9 +4,8 @@ import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { type EventKey, eventKey } from '../../src/webhooks/event-key.ts';
-import type { Journal } from '../../src/webhooks/journal/journal.ts';
-import { type OpenedJournal, openJournal } from '../../src/webhooks/journal/open.ts';
-import { HEADER, joinedRecord, Kind, keyRecord } from '../../src/webhooks/journal/record.ts';
+import { type Journal, openJournal } from '../../src/webhooks/journal.ts';
+import { HEADER, journalRecord, Kind } from '../../src/webhooks/journal-records.ts';
 import { createContext } from './context.ts';
 
 /** A folder for a journal, new for each test; what a test leaves open is closed behind it. */
@@ -30,15 +29,15 @@ export function useJournalFolder() {
     get file() {
       return file;
     },
-    async openAs(at: string, changes: Partial<Context> = {}, keep?: number): Promise<OpenedJournal> {
-      const result = await openJournal(at, { keep }, { ...createContext(), ...changes });
-      opened.push(result.journal);
-      return result;
+    /** Waits for no other process that has the journal. */
+    async openAs(at: string, changes: Partial<Context> = {}, keep?: number): Promise<Journal> {
+      const journal = await openJournal(at, { keep, patience: 0 }, { ...createContext(), ...changes });
+      opened.push(journal);
+      return journal;
     },
     async open(keep?: number, now?: () => number): Promise<Journal> {
       const { clock } = createContext();
-      const { journal } = await place.openAs(file, now ? { clock: { ...clock, now } } : {}, keep);
-      return journal;
+      return await place.openAs(file, now ? { clock: { ...clock, now } } : {}, keep);
     },
     async close(journal: Journal): Promise<void> {
       opened.splice(opened.indexOf(journal), 1);
@@ -59,10 +58,8 @@ export function held(journal: Journal, count: number): number[] {
 
 /** What a process that had handed over the events 1 to `count` would leave when it was killed. */
 export function left(count: number): Buffer {
-  // A number that no process has.
-  const holder = { pid: 2 ** 30, hostname: os.hostname(), nonce: 'x' };
   const done = Array.from({ length: count }, (_, index) =>
-    keyRecord(Kind.done, key(index + 1), 1_700_000_000),
+    journalRecord(Kind.done, key(index + 1), 1_700_000_000),
   );
-  return Buffer.concat([HEADER, joinedRecord({ number: 7, holder }), ...done]);
+  return Buffer.concat([HEADER, journalRecord(Kind.opened, Buffer.alloc(16), 1_700_000_000), ...done]);
 }

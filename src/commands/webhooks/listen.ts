@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { type Action, type Call, untilStopped } from '../../command.ts';
+import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { duration, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import {
   byteSize,
@@ -22,24 +23,26 @@ interface Flags extends ForwardFlags, SettingFlags {
   readonly maxBody?: number;
   readonly saveToken?: true;
   readonly requestTimeout?: number;
+  readonly health?: string;
+  /** True where the flag stands without a window. */
+  readonly recover?: number | true;
+  readonly recoverInterval?: number;
 }
 
 const PORT = 8977;
 const HOST = '127.0.0.1';
 const MAX_BODY = 10 * 1024 * 1024;
 const REQUEST_TIMEOUT = 30;
-/** Milliseconds that deliveries under way get when the program is stopped, and then to be answered that it ends. */
-const GRACE = 10_000;
-const FAREWELL = 1_000;
-/** Who stops the program is told what it waits for when that takes longer than this. */
-const PATIENCE = 1_000;
+const WINDOW = 3_600_000;
+const INTERVAL = 300_000;
+const MINUTE = 60_000;
 
 export function declare(command: Command, action: Action): void {
   command
     .option('--port <number>', `the port to listen on (default: ${PORT})`, wholeNumber('--port', 0, 65_535))
     .option('--host <address>', `the address to listen on (default: ${HOST})`, hostFlag)
-    .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag)
-    .option('--forward-to <url>', 'hand each event to this handler', handlerUrl('--forward-to'))
+    .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag('--path'))
+    .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
       '--journal <file>',
       'remembers what was accepted (default: one a profile, beside the settings)',
@@ -58,17 +61,31 @@ export function declare(command: Command, action: Action): void {
       `seconds a sender has for a whole delivery (default: ${REQUEST_TIMEOUT})`,
       wholeNumber('--request-timeout', 1, 3_600),
     )
+    .option(
+      '--recover [window]',
+      'also fetch by search what was not delivered, at the start and again and again (default window: 1h)',
+      duration('--recover', MINUTE, Number.POSITIVE_INFINITY),
+    )
+    .option(
+      '--recover-interval <time>',
+      'time between two such searches (default: 5m)',
+      duration('--recover-interval', 1000),
+    )
+    .option('--health <path>', 'answer GET of this path with counts as JSON', pathFlag('--health'));
+  addConnectionFlags(command)
     .addHelpText(
       'after',
       `
-Prints each accepted delivery as one line of JSON. A sender hears 200 only when
-the handler has answered 2xx and the journal holds the eventId on disk, 502
-otherwise; an eventId that is known is answered 200 and not handed on. The
-expected Api-Token comes from HOOKTRAIL_API_TOKEN, from where --save-token put
-it, or from a hidden prompt.
+Prints each accepted delivery as one line of JSON; on a terminal, a line about
+it. A sender hears 200 only when the handler has answered 2xx, the journal
+holds the eventId on disk and the line is written, 502 otherwise; an eventId
+that is known is answered 200 and not forwarded. The expected Api-Token comes
+from HOOKTRAIL_API_TOKEN, from where --save-token put it, or from a hidden
+prompt.
 
 Examples:
   $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks listen --recover --forward-to http://127.0.0.1:3000/hooks
   $ hooktrail webhooks listen --save-token | jq .eventType
   $ hooktrail webhooks listen --host 0.0.0.0 --port 8080 --path /in --keep 30d`,
     )
@@ -77,74 +94,62 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
+  const { path = '/', health } = flags;
+  if (health === path) {
+    throw new UsageError(
+      `--health: invalid value '${health}': must be another path than that of the deliveries`,
+    );
+  }
+  if (flags.recoverInterval !== undefined && flags.recover === undefined) {
+    throw new UsageError('--recover-interval has no effect without --recover');
+  }
   const { loadSettings } = await import('../../settings/settings.ts');
   const { requireApiToken, saveApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
-  const { defaultJournal } = await import('../../webhooks/journal/default.ts');
+  const { defaultJournal } = await import('../../webhooks/journal-file.ts');
+  const { listen } = await import('../../webhooks/listening.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const place = tokenPlace(settings);
   const token = await requireApiToken(place, context, flags.saveToken);
   if (flags.saveToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
   }
-  await listen(call, token, flags.journal ?? (await defaultJournal(settings.profile, context)));
+  const options = {
+    host: flags.host ?? HOST,
+    port: flags.port ?? PORT,
+    path,
+    token,
+    forwardTo: flags.forwardTo,
+    forwardTimeout: forwardTimeoutOf(flags),
+    journal: flags.journal ?? defaultJournal(settings.profile, context),
+    keep: flags.keep,
+    maxBody: flags.maxBody ?? MAX_BODY,
+    requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
+    health,
+  };
+  if (flags.recover === undefined) return listen({ ...options, recovery: undefined }, context, reporter);
+  const window = flags.recover === true ? WINDOW : flags.recover;
+  const interval = flags.recoverInterval ?? INTERVAL;
+  const { withService } = await import('../../sign-in/connect.ts');
+  const { foundEvents } = await import('../../webhooks/found-events.ts');
+  const { EventFilters } = await import('../../events/event-filters.ts');
+  await withService(call, async (service) => {
+    const find = (from: number, until: number) => {
+      const filters = new EventFilters({
+        after: ago(from),
+        ...(until === 0 ? {} : { before: ago(until) }),
+      });
+      return foundEvents({ service, filters, context, progress: SILENT, onDoubt: reporter.trace });
+    };
+    await listen({ ...options, recovery: { window, interval, find } }, context, reporter);
+  });
 }
 
-async function listen({ flags, context, reporter }: Call<Flags>, token: string, file: string): Promise<void> {
-  const { KeptJournal } = await import('../../webhooks/journal/kept-journal.ts');
-  const { LineWriter } = await import('../../webhooks/listen/line-writer.ts');
-  const { ProblemLog } = await import('../../webhooks/listen/problem-log.ts');
-  const { createAcceptance } = await import('../../webhooks/listen/acceptance.ts');
-  const { createHandler } = await import('../../webhooks/forward.ts');
-  const { startReceiver } = await import('../../webhooks/listen/receiver.ts');
-  const { kept: journal, opened } = await KeptJournal.open(file, flags.keep, context);
-  const { forwardTo, host = HOST, port = PORT, path = '/' } = flags;
-  const timeout = forwardTimeoutOf(flags);
-  const handler = forwardTo && createHandler(forwardTo, timeout, context);
-  const lines = new LineWriter(context.stdout);
-  const problems = new ProblemLog(reporter);
-  const accept = createAcceptance({ journal, handler, lines, onProblem: (text) => problems.report(text) });
-  let slow: NodeJS.Timeout | undefined;
-  let giveUp: NodeJS.Timeout | undefined;
-  try {
-    if (opened.damaged > 0) {
-      reporter.warning(`${opened.damaged} bytes of ${file} belong to no record and are passed over`);
-    }
-    const receiver = await startReceiver({
-      host,
-      port,
-      path,
-      token,
-      maxBody: flags.maxBody ?? MAX_BODY,
-      requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
-      accept,
-      onRefusal: ({ status, message }) => problems.report(`refused with ${status}: ${message}`),
-      ...(reporter.verbose ? { onAnswer: (answer) => reporter.trace(Object.values(answer).join(' ')) } : {}),
-    }).catch((error) => {
-      throw unusableAddress(error, port, host);
-    });
-    const shown = host.includes(':') ? `[${host}]` : host;
-    const known = opened.journal.size;
-    reporter.notice(
-      `listening on http://${shown}:${receiver.port}${path}; ${known} known ${known === 1 ? 'id' : 'ids'} in ${opened.journal.path}; stop with Ctrl-C`,
-    );
-    try {
-      await Promise.race([untilStopped(context.signal), journal.failed]);
-    } finally {
-      slow = setTimeout(() => {
-        if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
-      }, PATIENCE);
-      // A handler that still says nothing then has not taken what it was given.
-      giveUp = setTimeout(() => void handler?.close(), GRACE);
-      await receiver.stop(GRACE + FAREWELL);
-    }
-  } finally {
-    await journal.close();
-    clearTimeout(slow);
-    clearTimeout(giveUp);
-    problems.close();
-    await handler?.close();
-    await lines.flushed().catch(() => undefined);
-  }
+const SILENT = { update: () => {} };
+
+/** A time so many milliseconds ago, for a search. */
+function ago(milliseconds: number) {
+  const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
+  return { flag: '--recover', text: durationText(milliseconds), time };
 }
 
 /** An empty one would be every address that the machine has. */
@@ -157,22 +162,10 @@ function hostFlag(text: string): string {
   );
 }
 
-function pathFlag(text: string): string {
-  if (/^\/[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(text)) return text;
-  throw new UsageError(`--path: invalid value '${text}': must be a path such as /events, without a query`);
-}
-
-function unusableAddress(error: NodeJS.ErrnoException, port: number, host: string): unknown {
-  const { code, message } = error;
-  if (code === 'EADDRINUSE')
-    return new UsageError(`--port: ${port} is taken`, { next: 'choose another port' });
-  if (code === 'EACCES') return new UsageError(`--port: ${port} is not this user's to listen on`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new UsageError(`--host: '${host}' is no address of this machine`, { details: [message] });
-  }
-  return error;
-}
-
-function waiting(count: number): string {
-  return `waiting up to ${GRACE / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} under way`;
+/** A parser for a flag that names a path of the listener. */
+function pathFlag(flag: string): (text: string) => string {
+  return (text) => {
+    if (/^\/[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(text)) return text;
+    throw new UsageError(`${flag}: invalid value '${text}': must be a path such as /events, without a query`);
+  };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
@@ -69,7 +70,12 @@ test.skipIf(process.platform === 'win32')(
     await chmod(journal, 0o444);
     // Root may write anything: the program has to be somebody else.
     const isRoot = process.getuid?.() === 0;
-    if (isRoot) await chown(home.folder, 65_534, 65_534);
+    if (isRoot) {
+      await chown(home.folder, 65_534, 65_534);
+      // The folders above belong to root alone.
+      for (let above = path.dirname(home.folder); above.startsWith(os.tmpdir()); above = path.dirname(above))
+        await chmod(above, 0o711);
+    }
     const program = spawn(
       process.execPath,
       [inject('program'), 'webhooks', 'listen', '--port', '0', '--journal', journal],

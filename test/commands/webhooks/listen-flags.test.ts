@@ -46,7 +46,7 @@ const usage: [string, string[], string][] = [
     "--host: invalid value '': must be a name or an address of this machine, such as 127.0.0.1",
   ],
   ['--journal', ['--journal', ''], "--journal: invalid value '': must be the name of a file"],
-  ['--host', ['--host', '203.0.113.77'], "--host: '203.0.113.77' is no address of this machine"],
+  ['--host', ['--host', '203.0.113.77'], "--host: '203.0.113.77' is not an address of this machine"],
 ];
 test.each(usage)('a bad %s is named', async (_name, flags, message) => {
   await using home = await createHome();

@@ -45,8 +45,12 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     terminal.type(`${API_TOKEN}\r`);
     const [, port] = await terminal.shows(/listening on http:\/\/127\.0\.0\.1:(\d+)\//);
     expect((await post(Number(port), '{"eventId":"a"}')).status).toBe(200);
-    await terminal.shows(/\{"eventId":"a"\}/);
+    // A line about the delivery, in colour.
+    await terminal.shows(
+      /m12:00:\d\d\x1b\[22m {2}- {31} {2}a {7} {2}\x1b\[32maccepted\x1b\[39m {2}\x1b\[2m\d+ ms\x1b\[22m\r\n/,
+    );
     terminal.type('\x03');
+    await terminal.shows(/1 accepted, 0 duplicates, 0 failed, 0 rejected/);
     expect(await terminal.finished).toBe(130);
     expect(terminal.screen).not.toContain(API_TOKEN);
   });

@@ -8,23 +8,22 @@ import { run, start } from '../../support/program.ts';
 import { startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
-test('hands over what the journal misses, each event as the search shows it', async () => {
+test('forwards what the journal misses, oldest first, each event as the search shows it', async () => {
   await using recovering = await startRecovering();
-  const { handler, searching, journal } = recovering;
-  const first = await recovering.recover('--failed');
+  const { handler, searching } = recovering;
+  const first = await recovering.recover('--failed', '--new-journal', '--concurrency', '1');
   const failed = idsOf((await searching.search('--failed', '--ndjson')).stdout);
   expect(failed.length).toBeGreaterThan(0);
   expect(first).toEqual({
     code: 0,
     stdout: '',
-    stderr:
-      `warning: there is no journal ${journal}: every event found counts as missed\n` +
-      `${failed.length} handed over; 0 in the journal already; 0 left\n`,
+    stderr: `${failed.length} forwarded; 0 in the journal already; 0 left\n`,
   });
+  expect(handler.received.map(({ body }) => JSON.parse(body.toString()).eventId)).toEqual(failed.reverse());
   const all = (await searching.search('--ndjson')).stdout.split('\n').filter(Boolean);
   const second = await recovering.recover();
   expect(second.stderr).toBe(
-    `${60 - failed.length} handed over; ${failed.length} in the journal already; 0 left\n`,
+    `${60 - failed.length} forwarded; ${failed.length} in the journal already; 0 left\n`,
   );
   expect(handler.received.map(({ body }) => body.toString()).sort()).toEqual(all.sort());
   for (const { headers, url } of handler.received) {
@@ -35,41 +34,43 @@ test('hands over what the journal misses, each event as the search shows it', as
   expect(third).toEqual({
     code: 0,
     stdout: '[]\n',
-    stderr: '0 handed over; 60 in the journal already; 0 left\n',
+    stderr: '0 forwarded; 60 in the journal already; 0 left\n',
   });
   expect(handler.received).toHaveLength(60);
 });
 
-test('--dry-run lists what it would hand over, and touches nothing', async () => {
+test('--dry-run lists what it would forward, oldest first, and touches nothing', async () => {
   await using recovering = await startRecovering();
   const { handler, searching, journal } = recovering;
-  await recovering.recover('--failed');
+  await recovering.recover('--failed', '--new-journal');
   const before = await readFile(journal);
   const done = handler.received.length;
   const listed = await recovering.recover('--dry-run', '--ndjson');
   const all = idsOf((await searching.search('--ndjson')).stdout);
-  expect(idsOf(listed.stdout)).toEqual(all.filter((id) => !handler.taken.has(id)));
-  expect(listed.stderr).toBe(`${60 - done} to hand over; ${done} in the journal already\n`);
+  expect(idsOf(listed.stdout)).toEqual(all.reverse().filter((id) => !handler.taken.has(id)));
+  expect(listed.stderr).toBe(`${60 - done} to forward; ${done} in the journal already\n`);
   expect(listed.code).toBe(0);
   expect(handler.received).toHaveLength(done);
   expect(await readFile(journal)).toEqual(before);
   const fresh = `${journal}.new`;
-  const nothing = await recovering.recover('--dry-run', '--journal', fresh, '--json', '--fields', 'eventId');
+  const nothing = await recovering.recover(
+    ...['--dry-run', '--new-journal', '--journal', fresh, '--json', '--fields', 'eventId'],
+  );
   expect(JSON.parse(nothing.stdout)).toHaveLength(60);
   expect(existsSync(fresh)).toBe(false);
 });
 
-test('what the handler does not take is listed, and handed over next time', async () => {
+test('what the handler does not take is listed, and forwarded next time', async () => {
   await using recovering = await startRecovering();
   const { handler, searching } = recovering;
   const ids = searching.sandbox.control.store.newestIds(60);
   const bad = new Set([ids[3], ids[40]]);
   handler.answer = ({ body }) => (bad.has(JSON.parse(body.toString()).eventId) ? 422 : 200);
-  const first = await recovering.recover('--ndjson');
+  const first = await recovering.recover('--new-journal', '--ndjson');
   expect(new Set(idsOf(first.stdout))).toEqual(bad);
-  expect(first.stderr.split('\n').slice(1)).toEqual([
-    '58 handed over; 0 in the journal already; 2 left',
-    'error: 2 events were not handed over',
+  expect(first.stderr.split('\n')).toEqual([
+    '58 forwarded; 0 in the journal already; 2 left',
+    'error: 2 events were not recovered',
     '  2: the handler answered 422',
     'next: the same command again tries those that are left',
     '',
@@ -81,7 +82,7 @@ test('what the handler does not take is listed, and handed over next time', asyn
   expect(second).toEqual({
     code: 0,
     stdout: '',
-    stderr: '2 handed over; 58 in the journal already; 0 left\n',
+    stderr: '2 forwarded; 58 in the journal already; 0 left\n',
   });
 });
 
@@ -90,7 +91,7 @@ test('a handler that is overloaded for a while gets every event in the end, once
   const { handler } = recovering;
   let answers = 0;
   handler.answer = () => (++answers % 3 === 0 || (answers > 20 && answers < 30) ? 503 : 200);
-  const { code } = await recovering.recover('--concurrency', '8', '--quiet');
+  const { code } = await recovering.recover('--new-journal', '--concurrency', '8', '--quiet');
   expect(code).toBe(0);
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
 });
@@ -98,36 +99,36 @@ test('a handler that is overloaded for a while gets every event in the end, once
 test('a handler that is not there is given up, and everything is left', async () => {
   await using recovering = await startRecovering({ events: 5 });
   await recovering.handler[Symbol.asyncDispose]();
-  const { code, stdout, stderr } = await recovering.recover('--retry-for', '1s', '--ndjson');
+  const { code, stdout, stderr } = await recovering.recover('--new-journal', '--retry-for', '1s', '--ndjson');
   expect(code).toBe(1);
   expect(idsOf(stdout)).toHaveLength(5);
   expect(stderr).toMatch(/the handler did not answer: .* does not accept connections \(ECONNREFUSED\)\n/);
-  expect(stderr).toContain('0 handed over; 0 in the journal already; 5 left\n');
+  expect(stderr).toContain('0 forwarded; 0 in the journal already; 5 left\n');
 });
 
-test('an event without an eventId is never handed over: nobody could tell a second time from the first', async () => {
+test('an event without an eventId is never forwarded: nobody could tell a second time from the first', async () => {
   await using recovering = await startRecovering({ events: 3 });
   const { control } = recovering.searching.sandbox;
   control.addEvent({ json: '{"eventId":7,"n":1}' });
   control.addEvent({ json: '{"n":2}' });
-  const { code, stdout, stderr } = await recovering.recover('--ndjson');
+  const { code, stdout, stderr } = await recovering.recover('--new-journal', '--ndjson');
   expect(stdout.split('\n').sort()).toEqual(['', '{"eventId":7,"n":1}', '{"n":2}']);
   expect(stderr).toContain("  2: without an 'eventId' it cannot be told whether the handler has it\n");
   expect(code).toBe(1);
   expect(recovering.handler.received).toHaveLength(3);
 });
 
-test('a search that breaks off is an error, and what was found before is handed over', async () => {
+test('a search that breaks off is an error, and what was found before is forwarded', async () => {
   await using recovering = await startRecovering({ events: 1200 });
   const { control } = recovering.searching.sandbox;
   const refusal = { kind: 'status', status: 400, body: '{"code":"event.invalid"}' } as const;
   control.fault('events', { kind: 'pass' }, refusal, refusal);
-  const { code, stderr } = await recovering.recover();
+  const { code, stderr } = await recovering.recover('--new-journal');
   expect(code).toBe(1);
-  expect(stderr).toContain('500 handed over; 0 in the journal already; 0 left\n');
+  expect(stderr).toContain('500 forwarded; 0 in the journal already; 0 left\n');
   expect(stderr).toContain('error: the search failed: the service answered 400 Bad Request\n');
   control.clearFaults();
-  expect((await recovering.recover()).stderr).toBe('700 handed over; 500 in the journal already; 0 left\n');
+  expect((await recovering.recover()).stderr).toBe('700 forwarded; 500 in the journal already; 0 left\n');
 });
 
 test('on SIGINT what is under way is finished and journaled', async () => {
@@ -138,25 +139,25 @@ test('on SIGINT what is under way is finished and journaled', async () => {
     new Promise((resolve) => {
       answer = resolve;
     });
-  const program = start(recovering.args('--concurrency', '1'), { env });
+  const program = start(recovering.args('--new-journal', '--concurrency', '1'), { env });
   await expect.poll(() => handler.received.length, { timeout: 10_000 }).toBe(1);
   program.kill('SIGINT');
   await setTimeout(200);
   answer(200);
   const { code, stderr } = await program.finished;
   expect(code).toBe(130);
-  expect(stderr).toContain('1 handed over; 0 in the journal already; 0 left\n');
+  expect(stderr).toContain('1 forwarded; 0 in the journal already; 0 left\n');
   handler.answer = () => 200;
-  expect((await recovering.recover()).stderr).toBe('59 handed over; 1 in the journal already; 0 left\n');
+  expect((await recovering.recover()).stderr).toBe('59 forwarded; 1 in the journal already; 0 left\n');
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
 });
 
 describe('the command line', () => {
   const usage: [string, string[], string][] = [
     [
-      'no --after',
+      'no --since',
       ['--forward-to', 'http://127.0.0.1:1/'],
-      '--after is missing: the time from which events are recovered',
+      '--since is missing: the time from which events are recovered',
     ],
     ['no --forward-to', ['--after', '1h'], '--forward-to is missing: the handler that gets the events'],
     [
@@ -184,6 +185,11 @@ describe('the command line', () => {
       '--forward-timeout',
       ['--after', '1h', '--dry-run', '--forward-timeout', '-1'],
       "--forward-timeout: invalid value '-1': must be a whole number from 1 to 3600",
+    ],
+    [
+      'a --journal that is not there',
+      ['--after', '1h', '--dry-run', '--journal', '/nowhere/events.journal'],
+      '--journal: there is no journal /nowhere/events.journal',
     ],
     [
       'no journal',

@@ -79,12 +79,13 @@ test('listen, stop, miss events, see them FAILED, recover: each event reaches th
       '--forward-to',
       handler.url,
     ];
-    const shown = await run([...recovery, '--dry-run', '--failed', '--ndjson'], { env });
-    expect(idsOf(shown.stdout)).toEqual(expect.arrayContaining(missed));
+    const shown = idsOf((await run([...recovery, '--dry-run', '--ndjson'], { env })).stdout);
+    // The service tries some of them again meanwhile.
+    expect(missed.filter((id) => !shown.includes(id) && !handler.taken.has(id))).toEqual([]);
     const { code, stderr } = await run(recovery, { env });
     expect([code, stderr]).toEqual([
       0,
-      expect.stringMatching(/^\d+ handed over; \d+ in the journal already; 0 left\n$/),
+      expect.stringMatching(/^\d+ forwarded; \d+ in the journal already; 0 left\n$/),
     ]);
     for (const id of missed) expect(handler.taken.get(id)).toBe(1);
 

@@ -5,7 +5,7 @@ import { type Running, start } from '../../support/program.ts';
 import { startRecovering } from '../../support/recovering.ts';
 
 test.each(['the listener', 'a recovery'])(
-  'two recoveries and a listener on one journal hand each event over once, where %s came first',
+  'two recoveries and a listener on one journal forward each event once, where %s came first',
   { timeout: 120_000 },
   async (order) => {
     const events = 400;
@@ -16,7 +16,7 @@ test.each(['the listener', 'a recovery'])(
       await setTimeout(Math.random() * 15);
       return Math.random() < 0.1 ? 503 : 200;
     };
-    const recover = () => start(recovering.args('--concurrency', '4'), { env });
+    const recover = () => start(recovering.args('--new-journal', '--concurrency', '4'), { env });
     const listen = () =>
       start(['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url], {
         env,
@@ -42,7 +42,7 @@ test.each(['the listener', 'a recovery'])(
     const results = await Promise.all(recoveries.map(({ finished }) => finished));
     expect(results.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(
       results.map(() =>
-        expect.stringMatching(/^0 (warning: .*\n)?\d+ handed over; \d+ in the journal already; 0 left\n$/),
+        expect.stringMatching(/^0 (warning: .*\n)?\d+ forwarded; \d+ in the journal already; 0 left\n$/),
       ),
     );
     expect([...handler.taken.values()]).toEqual(Array(events).fill(1));
@@ -66,15 +66,15 @@ test('a listener that is killed is taken over from: what it had under way is rec
   const sent = post(Number(port), JSON.stringify({ eventId })).catch(() => undefined);
   await expect.poll(() => handler.received.length).toBe(1);
   handler.answer = () => 200;
-  const recovery = start(recovering.args(), { env });
-  // All others are handed over; this one waits for the listener, until that is dead.
+  const recovery = start(recovering.args('--new-journal'), { env });
+  // All others are forwarded; this one waits for the listener, until that is dead.
   await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBe(19);
   await setTimeout(300);
   expect(handler.taken.has(eventId)).toBe(false);
   listener.kill('SIGKILL');
   expect(await recovery.finished).toMatchObject({
     code: 0,
-    stderr: '20 handed over; 0 in the journal already; 0 left\n',
+    stderr: '20 forwarded; 0 in the journal already; 0 left\n',
   });
   expect(handler.taken.get(eventId)).toBe(1);
   await sent;

@@ -1,13 +1,13 @@
-import type { Clock } from '../../context.ts';
-import { retryAfter } from '../../http/retry.ts';
-import { answerText, type HandedOver, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';
+import type { Clock } from '../context.ts';
+import { retryAfter } from '../http/retry.ts';
+import { answerText, type HandlerAnswer, isTaken } from './forward.ts';
 
 export interface HandOverOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Milliseconds that a handler which takes nothing at all is tried again. */
   readonly retryFor: number;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onWait: (reason: string, delay: number) => void;
 }
 
@@ -17,17 +17,16 @@ export type Reason = string | undefined;
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
-/** How often an event may fail while others are taken. */
+/** How often an event may fail while others are taken before it is given up. */
 const OWN_FAILURES = 8;
 
 /**
  * Hands events to a handler that may be overloaded or down: answers of 5xx, 408, 425 and 429, and none at all, are tried
  * again, waiting twice as long each time. While the handler takes nothing, no further event is begun before a wait is over;
  * once it has taken nothing for `retryFor`, it is given up for good. An event that fails again and again while others are
- * taken is given up alone. Any other answer is final.
+ * taken is given up by itself. Any other answer is final.
  */
 export class HandOver {
-  readonly #handler: Handler;
   readonly #options: HandOverOptions;
   /** When the handler began to take nothing; undefined while it works. */
   #failingSince: number | undefined;
@@ -36,13 +35,15 @@ export class HandOver {
   #quietUntil = 0;
   #givenUp = false;
 
-  constructor(handler: Handler, options: HandOverOptions) {
-    this.#handler = handler;
+  constructor(options: HandOverOptions) {
     this.#options = options;
   }
 
-  /** Rejects with the signal's reason when it aborts before or between tries. */
-  async hand(event: HandedOver): Promise<Reason> {
+  /**
+   * Makes attempts to hand one event over until the handler took it or is given up. Rejects with the signal's reason when
+   * that aborts before or between attempts, and with what an attempt throws.
+   */
+  async hand(attempt: () => Promise<HandlerAnswer>): Promise<Reason> {
     const { clock, signal } = this.#options;
     for (let wait = this.#quietUntil - clock.now(); wait > 0; wait = this.#quietUntil - clock.now()) {
       await clock.sleep(wait, signal);
@@ -52,14 +53,14 @@ export class HandOver {
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
       if (this.#givenUp) return 'the handler was given up before';
-      const answer = await this.#handler.hand(event);
+      const answer = await attempt();
       if (isTaken(answer)) {
         this.#taken++;
         this.#failingSince = undefined;
         this.#quietUntil = 0;
         return undefined;
       }
-      // Others were taken since the last try: it is this event that fails, and nobody else has to wait.
+      // Others were taken since the last attempt: it is this event that fails, and no other has to wait.
       const isAlone = this.#taken > before;
       before = this.#taken;
       if (isAlone) own++;

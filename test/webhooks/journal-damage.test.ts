@@ -1,8 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { openJournal } from '../../../src/webhooks/journal/open.ts';
-import { createContext } from '../../support/context.ts';
-import { held, key, left, take, useJournalFolder } from '../../support/journal.ts';
+import { held, key, left, take, useJournalFolder } from '../support/journal.ts';
 
 const place = useJournalFolder();
 
@@ -58,9 +56,9 @@ describe('a file that a killed process left', () => {
   });
 
   async function reopened(): Promise<{ damaged: number; count: number }> {
-    const { journal, damaged } = await openJournal(place.file, {}, createContext());
-    const count = journal.size;
-    await journal.close();
+    const journal = await place.open();
+    const { damaged, size: count } = journal;
+    await place.close(journal);
     return { damaged, count };
   }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { HandlerAnswer } from '../../../src/webhooks/forward.ts';
-import { HandOver } from '../../../src/webhooks/recover/hand-over.ts';
+import type { HandlerAnswer } from '../../src/webhooks/forward.ts';
+import { HandOver } from '../../src/webhooks/hand-over.ts';
 
 /** A handler that answers by the event's name, and a clock that only sleeping moves. */
 function handingOver(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {
@@ -8,14 +8,6 @@ function handingOver(answer: (name: string, now: number) => HandlerAnswer, retry
   const tries: string[] = [];
   const waits: string[] = [];
   const abort = new AbortController();
-  const handler = {
-    hand: async ({ body }: { body: Uint8Array }) => {
-      const name = Buffer.from(body).toString();
-      tries.push(name);
-      return answer(name, now);
-    },
-    close: async () => {},
-  };
   const clock = {
     now: () => now,
     sleep: async (milliseconds: number, signal?: AbortSignal) => {
@@ -26,8 +18,12 @@ function handingOver(answer: (name: string, now: number) => HandlerAnswer, retry
     },
   };
   const onWait = (reason: string) => waits.push(reason);
-  const handOver = new HandOver(handler, { clock, signal: abort.signal, retryFor, onWait });
-  const hand = (name: string) => handOver.hand({ body: Buffer.from(name) });
+  const handOver = new HandOver({ clock, signal: abort.signal, retryFor, onWait });
+  const hand = (name: string) =>
+    handOver.hand(async () => {
+      tries.push(name);
+      return answer(name, now);
+    });
   return { hand, tries, waits, abort, now: () => now };
 }
 

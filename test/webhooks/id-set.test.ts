@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { eventKey } from '../../../src/webhooks/event-key.ts';
-import { IdSet } from '../../../src/webhooks/journal/id-set.ts';
+import { eventKey } from '../../src/webhooks/event-key.ts';
+import { IdSet } from '../../src/webhooks/id-set.ts';
 
 test('holds what was added and nothing else, as a Set of strings does', () => {
   // Few bytes differ, so that ids meet in the same slots and adding twice happens.

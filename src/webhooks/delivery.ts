@@ -1,27 +1,30 @@
 import { isUtf8 } from 'node:buffer';
-import { compacted } from '../../events/page.ts';
-import { JsonScanner, JsonSyntaxError } from '../../items/json-scanner.ts';
-import { type EventKey, eventKey } from '../event-key.ts';
+import { compacted } from '../events/page.ts';
+import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { type EventKey, eventKey } from './event-key.ts';
 
 /** A delivery that came with the right token, and whose body is what the service description says (parts 2 and 6). */
 export interface Delivery {
   readonly eventId: string;
   readonly key: EventKey;
-  /** As it came, to be handed on byte for byte. */
+  /** As it came, to be forwarded byte for byte. */
   readonly body: Buffer;
   readonly contentType: string | undefined;
   readonly apiToken: string;
   /** The body without white space between tokens: one line. */
   line(): Buffer;
+  /** Its `eventType`; `-` where there is none that is text. */
+  type(): string;
 }
 
-/** Why a body is none. */
+/** The body is not that of a delivery; the message says why, for the sender. */
 export class BodyError extends Error {}
 
 const OBJECT_OPEN = 0x7b;
 const QUOTE = 0x22;
 
-/** Reads a delivery's body, which may hold anything beside its `eventId`. Throws `BodyError` in words for the sender. */
+/** Reads a delivery's body, which may hold anything beside its `eventId`. Throws `BodyError`. */
 export function readDelivery(
   body: Buffer,
   headers: { readonly contentType: string | undefined; readonly apiToken: string },
@@ -56,5 +59,18 @@ export function readDelivery(
       if (!spaced) return body.subarray(start, end);
       return compacted({ bytes: body, spans: Uint32Array.of(start, end), count: 1 }).bytes;
     },
+    type: () => {
+      const { eventType } = JSON.parse(body.toString('utf8', start, end)) as { eventType?: unknown };
+      return typeof eventType === 'string' ? eventType : '-';
+    },
   };
+}
+
+const LONGEST_ID = 100;
+
+/** An `eventId` for a message: on one line whatever it holds, and cut where it is longer than any sensible one. */
+export function shownId(eventId: string): string {
+  if (eventId.length <= LONGEST_ID) return terminalSafeLine(eventId);
+  const start = terminalSafeLine(eventId.slice(0, LONGEST_ID));
+  return `${start}… (${eventId.length.toLocaleString('en-US')} characters)`;
 }

@@ -1,9 +1,9 @@
 import { appendFile, copyFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { knownIds } from '../../../src/webhooks/journal/known-ids.ts';
-import { HEADER } from '../../../src/webhooks/journal/record.ts';
-import { key, take, useJournalFolder } from '../../support/journal.ts';
+import { readIds } from '../../src/webhooks/journal-content.ts';
+import { HEADER } from '../../src/webhooks/journal-records.ts';
+import { key, take, useJournalFolder } from '../support/journal.ts';
 
 const place = useJournalFolder();
 
@@ -41,7 +41,7 @@ describe('another program', () => {
       exitCode: 2,
       message: `--journal: ${place.file} is not a journal of this version of hooktrail`,
     });
-    await expect(knownIds(place.file)).rejects.toMatchObject({ exitCode: 2 });
+    await expect(readIds(place.file)).rejects.toMatchObject({ exitCode: 2 });
     expect(await readFile(place.file, 'utf8')).toBe('hooktrail-journal-2\n...');
     expect(await readdir(place.folder)).toEqual(['events.journal']);
   });

@@ -1,0 +1,165 @@
+import type { Clock, Output } from '../context.ts';
+import type { Palette } from '../terminal/palette.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import type { Delivery } from './delivery.ts';
+import { answerText, type HandlerAnswer } from './forward.ts';
+
+/** How a delivery, or an event that was recovered, ended. */
+export interface Ended {
+  readonly delivery: Delivery;
+  readonly outcome: 'accepted' | 'duplicate' | 'refused';
+  /** What the handler said, where it was asked. */
+  readonly answer?: HandlerAnswer | undefined;
+  readonly ms: number;
+}
+
+/** What has happened since the start; `--health` shows it. */
+export interface DeliveryCounts {
+  accepted: number;
+  duplicates: number;
+  /** Deliveries that the handler did not take, or that could not be journaled: the service tries them again. */
+  failed: number;
+  /** Requests that were turned away: a wrong token, no JSON, no `eventId`. */
+  rejected: number;
+  /** Events of the accepted ones that a search found, because their delivery never came. */
+  recovered: number;
+}
+
+const NEWLINE = Buffer.from('\n');
+
+/**
+ * Prints accepted deliveries on standard output, those of one moment with a single write: each as one line of JSON, or on
+ * a terminal as a line about it.
+ */
+export class DeliveryLog {
+  readonly counts: DeliveryCounts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
+  readonly #stdout: Output;
+  readonly #clock: Clock;
+  readonly #palette: Palette;
+  #waiting: Buffer[] = [];
+  /** Of the lines that wait; undefined while there are none. */
+  #batch: Promise<void> | undefined;
+  #latest: Promise<void> = Promise.resolve();
+
+  constructor(stdout: Output, clock: Clock, palette: Palette) {
+    this.#stdout = stdout;
+    this.#clock = clock;
+    this.#palette = palette;
+  }
+
+  /** Resolves when standard output has taken the whole line. Nothing is printed on a terminal, where `ended` tells. */
+  async print(delivery: Delivery): Promise<void> {
+    if (!this.#stdout.isTerminal) await this.#write(delivery.line());
+  }
+
+  /** Counts a delivery, and on a terminal shows it. */
+  ended(ended: Ended): void {
+    if (ended.outcome === 'accepted') this.counts.accepted++;
+    else if (ended.outcome === 'duplicate') this.counts.duplicates++;
+    else this.counts.failed++;
+    if (!this.#stdout.isTerminal) return;
+    const line = liveLine(ended, this.#clock.now(), this.#palette);
+    this.#write(Buffer.from(line)).catch(() => undefined);
+  }
+
+  /** Resolves when everything was printed. */
+  async flushed(): Promise<void> {
+    await this.#latest;
+  }
+
+  #write(line: Buffer): Promise<void> {
+    this.#waiting.push(line, NEWLINE);
+    this.#batch ??= this.#after(this.#latest);
+    return this.#batch;
+  }
+
+  #after(earlier: Promise<void>): Promise<void> {
+    this.#latest = earlier.then(async () => {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      const lines = Buffer.concat(this.#waiting);
+      this.#waiting = [];
+      this.#batch = undefined;
+      await this.#stdout.write(lines);
+    });
+    return this.#latest;
+  }
+}
+
+/** `12:00:01  order.created  0f8fad5b  200  12 ms`, with the time in UTC. */
+function liveLine({ delivery, outcome, answer, ms }: Ended, now: number, palette: Palette): string {
+  const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
+  const said = outcome === 'duplicate' ? 'duplicate' : answer === undefined ? outcome : shortAnswer(answer);
+  const time = new Date(now).toISOString().slice(11, 19);
+  const type = terminalSafeLine(delivery.type()).slice(0, TYPE_WIDTH).padEnd(TYPE_WIDTH);
+  const id = terminalSafeLine(delivery.eventId.slice(0, 8)).padEnd(8);
+  return `${palette.dim(time)}  ${type}  ${id}  ${paint(said)}  ${palette.dim(`${Math.round(ms)} ms`)}`;
+}
+
+const TYPE_WIDTH = 32;
+
+function shortAnswer(answer: HandlerAnswer): string {
+  return answer.status === undefined ? answerText(answer) : String(answer.status);
+}
+
+/** `12 accepted, 3 duplicates, 1 failed, 2 rejected; 4 of the accepted were recovered`. */
+export function summaryText({ accepted, duplicates, failed, rejected, recovered }: DeliveryCounts): string {
+  const parts = [
+    `${accepted} accepted`,
+    `${duplicates} ${duplicates === 1 ? 'duplicate' : 'duplicates'}`,
+    `${failed} failed`,
+    `${rejected} rejected`,
+  ];
+  const also =
+    recovered === 0 ? '' : `; ${recovered} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
+  return parts.join(', ') + also;
+}
+
+const INTERVAL = 1_000;
+
+/** Warnings that may come a thousand a second: one a second is printed, the latest, with how many there were besides. */
+export class ProblemLog {
+  readonly #reporter: Pick<Reporter, 'warning'>;
+  /** The latest that was not printed. */
+  #latest = '';
+  #left = 0;
+  /** Runs while nothing is printed. */
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(reporter: Pick<Reporter, 'warning'>) {
+    this.#reporter = reporter;
+  }
+
+  report(text: string): void {
+    if (this.#timer) {
+      this.#latest = text;
+      this.#left++;
+    } else {
+      this.#print(text);
+    }
+  }
+
+  /** Prints what is left. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#printLatest();
+    clearTimeout(this.#timer);
+  }
+
+  #print(text: string): void {
+    this.#reporter.warning(text);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#printLatest();
+    }, INTERVAL);
+    this.#timer.unref();
+  }
+
+  #printLatest(): void {
+    if (this.#left === 0) return;
+    const more = this.#left === 1 ? '' : ` (and ${this.#left - 1} more since the last warning)`;
+    this.#left = 0;
+    this.#print(`${this.#latest}${more}`);
+  }
+}

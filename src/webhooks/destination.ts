@@ -1,0 +1,147 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { LockedError } from '../lock/lock.ts';
+import type { EventKey } from './event-key.ts';
+import { createHandler, type HandedOver, type Handler, type HandlerAnswer } from './forward.ts';
+import type { HandOver } from './hand-over.ts';
+import { type Journal, type Outcome, openJournal } from './journal.ts';
+import { JournalError, realJournalPath } from './journal-file.ts';
+import { findListener, handToListener, type ListenerAddress } from './listener-address.ts';
+
+export interface DestinationOptions {
+  /** The journal's file. */
+  readonly journal: string;
+  readonly forwardTo: URL;
+  readonly forwardTimeout: number;
+  readonly handOver: HandOver;
+}
+
+export interface Forwarded {
+  readonly outcome: Outcome;
+  /** Why the handler did not take the event. */
+  readonly reason?: string | undefined;
+}
+
+type Way = { readonly journal: Journal } | { readonly client: Handler; readonly listener: ListenerAddress };
+
+const PATIENCE = 60_000;
+const ASK_AGAIN = 200;
+const NO_EVENT: HandedOver = { body: Buffer.alloc(0) };
+
+/**
+ * Where events go that have to reach the handler once: through the journal to the handler, or, while a listener has the
+ * journal, to that listener, which treats them as it does any delivery. When the listener ends, the rest goes through the
+ * journal.
+ */
+export class Destination {
+  readonly #options: DestinationOptions;
+  readonly #context: Context;
+  readonly #handler: Handler;
+  #way: Promise<Way> | undefined;
+
+  constructor(options: DestinationOptions, context: Context) {
+    this.#options = options;
+    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, context);
+    this.#context = context;
+  }
+
+  /** Forwards an event unless that was done before. Rejects when the journal cannot be had or used. */
+  async forward(key: EventKey, event: HandedOver): Promise<Forwarded> {
+    for (;;) {
+      this.#way ??= this.#find();
+      const current = this.#way;
+      const way = await current;
+      const result =
+        'journal' in way
+          ? await this.#throughJournal(way.journal, key, event)
+          : await this.#throughListener(way, event);
+      if (result) return result;
+      if (this.#way === current) this.#way = undefined;
+    }
+  }
+
+  /** Ends every attempt that is under way. */
+  async abandon(): Promise<void> {
+    await this.#handler.close();
+    const way = await this.#way?.catch(() => undefined);
+    if (way && 'client' in way) await way.client.close();
+  }
+
+  async close(): Promise<void> {
+    await this.abandon();
+    const way = await this.#way?.catch(() => undefined);
+    if (way && 'journal' in way) await way.journal.close();
+  }
+
+  async #throughJournal(journal: Journal, key: EventKey, event: HandedOver): Promise<Forwarded> {
+    let reason: string | undefined;
+    const outcome = await journal.once(key, async () => {
+      reason = await this.#options.handOver.hand(() => this.#handler.hand(event));
+      return reason === undefined;
+    });
+    return { outcome, reason };
+  }
+
+  /** Undefined when the listener is no longer there. */
+  async #throughListener(
+    { client, listener }: Extract<Way, { client: Handler }>,
+    event: HandedOver,
+  ): Promise<Forwarded | undefined> {
+    let outcome: Outcome | undefined;
+    const reason = await this.#options.handOver.hand(async (): Promise<HandlerAnswer> => {
+      const answer = await handToListener(client, listener, event);
+      outcome = answer?.outcome === 'ready' ? undefined : answer?.outcome;
+      return outcome === 'refused' ? (answer?.answer ?? REFUSED) : { status: 200 };
+    });
+    if (outcome) return { outcome, reason };
+    await client.close();
+    return undefined;
+  }
+
+  /** Opens the journal, or finds the listener that has it. Throws `JournalError` when neither succeeds in a minute. */
+  async #find(): Promise<Way> {
+    const { journal: file } = this.#options;
+    const { clock, machine, signal } = this.#context;
+    const deadline = clock.now() + PATIENCE;
+    for (;;) {
+      let holder: string | undefined;
+      try {
+        return { journal: await openJournal(file, { patience: 0 }, this.#context) };
+      } catch (error) {
+        if (!(error instanceof LockedError)) throw error;
+        holder = error.holder;
+      }
+      const listener = findListener(realJournalPath(file), machine);
+      const way = listener && (await this.#reach(listener));
+      if (way) return way;
+      if (clock.now() >= deadline) {
+        const name = holder === undefined ? '' : ` (${holder})`;
+        throw new JournalError(`another hooktrail process${name} has the journal ${file}`, {
+          next: 'run the command again when that process has ended',
+        });
+      }
+      await clock.sleep(ASK_AGAIN, signal);
+    }
+  }
+
+  async #reach(listener: ListenerAddress): Promise<Way | undefined> {
+    const { forwardTo, forwardTimeout, journal } = this.#options;
+    // Without the environment: a proxy of the world outside has no business between two processes of one machine.
+    const client = createHandler(new URL(listener.url), forwardTimeout, { environment: {} });
+    if (!(await handToListener(client, listener, NO_EVENT))) {
+      await client.close();
+      return undefined;
+    }
+    if (listener.forwardTo === forwardTo.href) return { client, listener };
+    await client.close();
+    const goesTo =
+      listener.forwardTo === null ? 'forwards to no handler' : `forwards to ${listener.forwardTo}`;
+    throw new UsageError(
+      `--forward-to: a running \`webhooks listen\` has the journal ${journal} and ${goesTo}, not to ${forwardTo.href}`,
+      { next: 'name the same handler, stop the listener, or name another journal' },
+    );
+  }
+}
+
+/** Of an event that the listener could not journal. */
+const REFUSED: HandlerAnswer = { failure: 'the listener could not accept the event' };

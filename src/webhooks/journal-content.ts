@@ -1,0 +1,178 @@
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { syncFolder } from '../files/replace-file.ts';
+import { IdSet } from './id-set.ts';
+import { JournalError, JournalFile, journalExists, unusableJournal } from './journal-file.ts';
+import {
+  HEADER,
+  journalRecord,
+  Kind,
+  LONGEST_RECORD,
+  RECORD_BYTES,
+  scanRecords,
+  secondsAt,
+} from './journal-records.ts';
+
+/** Below this nothing is gained by writing the file anew. */
+const WORTH_REWRITING = 64 * 1024;
+
+/** The ids in a journal as it is now, without a trace of the look; none where there is no journal. */
+export async function readIds(file: string): Promise<IdSet> {
+  if (!journalExists(file)) return new IdSet();
+  const handle = await open(file, 'r');
+  try {
+    const ids = new IdSet(Math.floor((await handle.stat()).size / RECORD_BYTES));
+    const stream = handle.createReadStream({
+      start: HEADER.length,
+      highWaterMark: 1 << 20,
+      autoClose: false,
+    });
+    await readRecords(stream, (bytes, at) => ids.add(bytes, at + 1));
+    return ids;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A journal's file, open, and what it says. */
+export interface JournalContent {
+  readonly file: JournalFile;
+  readonly ids: IdSet;
+  /** Bytes that belonged to no record. */
+  readonly damaged: number;
+}
+
+/**
+ * Opens the file of a journal, makes it where it is missing, mends a torn end, and writes it anew where a quarter of it is of
+ * no more use. `keep`: milliseconds after which ids are forgotten. The caller holds the journal's lock.
+ */
+export async function openContent(
+  real: string,
+  keep: number | undefined,
+  { clock, machine }: Pick<Context, 'clock' | 'machine'>,
+): Promise<JournalContent> {
+  const now = secondsOf(clock.now());
+  const oldest = keep === undefined ? 0 : secondsOf(clock.now() - keep);
+  let file = JournalFile.open(real, machine.platform);
+  try {
+    let loaded = await load(file, oldest);
+    const waste = loaded.waste + loaded.damaged;
+    if (waste > WORTH_REWRITING && waste > file.size / 4 && (await isRewritten(file, oldest))) {
+      file.close();
+      file = JournalFile.open(real, machine.platform);
+      loaded = { ...(await load(file, oldest)), damaged: loaded.damaged };
+    }
+    // Whoever held the journal before sees that its time is over.
+    await file.append(journalRecord(Kind.opened, Buffer.alloc(16), now));
+    // A crash may have left records that are read from memory and not on the disk yet.
+    await file.sync();
+    return { file, ids: loaded.ids, damaged: loaded.damaged };
+  } catch (error) {
+    file.close();
+    // A disk that is full from the start.
+    throw error instanceof JournalError ? unusableJournal(real, error.cause ?? error) : error;
+  }
+}
+
+interface Loaded {
+  readonly ids: IdSet;
+  /** Bytes of records that are of no more use. */
+  readonly waste: number;
+  readonly damaged: number;
+}
+
+/** Reads the ids, cuts a torn end off, and gives a new file its header. `oldest`: seconds; ids journaled before are left out. */
+async function load(file: JournalFile, oldest: number): Promise<Loaded> {
+  if (file.size < HEADER.length) {
+    // New, or created by a process that did not get any further.
+    file.cut(0);
+    await file.append(HEADER);
+    await syncFolder(path.dirname(file.path));
+  }
+  const ids = new IdSet(Math.floor(file.size / RECORD_BYTES));
+  const { end, damaged } = await readRecords(file.pieces(HEADER.length), (bytes, at) => {
+    if (secondsAt(bytes, at) >= oldest) ids.add(bytes, at + 1);
+  });
+  const waste = end - damaged - ids.size * RECORD_BYTES;
+  if (file.size > HEADER.length + end) file.cut(HEADER.length + end);
+  return { ids, waste, damaged };
+}
+
+/** Visits the `done` records of a file's content behind its header. Offsets count from there. */
+async function readRecords(
+  pieces: AsyncIterable<Buffer>,
+  visit: (bytes: Buffer, at: number) => void,
+): Promise<{ end: number; damaged: number }> {
+  let end = 0;
+  let damaged = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  /** Bytes since the last record that can never become one: they are not looked at again. */
+  let hopeless = 0;
+  for await (const piece of pieces) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const scanned = scanRecords(bytes, (at) => visit(bytes, at));
+    if (scanned.end > 0) {
+      end += hopeless + scanned.end;
+      damaged += hopeless + scanned.skipped;
+      hopeless = 0;
+    }
+    rest = bytes.subarray(scanned.end);
+    if (rest.length > LONGEST_RECORD) {
+      hopeless += rest.length - LONGEST_RECORD;
+      rest = rest.subarray(-LONGEST_RECORD);
+    }
+  }
+  return { end, damaged };
+}
+
+/**
+ * Writes the journal anew with one record an id, without those journaled before `oldest`: a temporary file, fsync, rename,
+ * so that a crash leaves the old one or the new one. False where there is no room for that: the old one is used as it is.
+ */
+async function isRewritten(file: JournalFile, oldest: number): Promise<boolean> {
+  const temporary = `${file.path}.compacting`;
+  try {
+    // Left by a process that was killed here.
+    await rm(temporary, { force: true });
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(HEADER);
+      const seen = new IdSet();
+      let kept: Buffer[] = [];
+      const flush = async () => {
+        await handle.writeFile(Buffer.concat(kept));
+        kept = [];
+      };
+      const pieces = async function* () {
+        for await (const piece of file.pieces(HEADER.length)) {
+          await flush();
+          yield piece;
+        }
+      };
+      await readRecords(pieces(), (bytes, at) => {
+        if (secondsAt(bytes, at) < oldest || !seen.add(bytes, at + 1)) return;
+        kept.push(bytes.subarray(at, at + RECORD_BYTES));
+      });
+      await flush();
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file.path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    if (isOfSystem(error)) return false;
+    throw error;
+  }
+  await syncFolder(path.dirname(file.path));
+  return true;
+}
+
+export function secondsOf(milliseconds: number): number {
+  return Math.max(0, Math.floor(milliseconds / 1000));
+}
+
+export function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}

@@ -1,0 +1,253 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import { makeFolder } from '../files/folders.ts';
+import { refusePlanted } from '../files/planted.ts';
+import { type TakenLock, takeLock, UnusableLockError } from '../lock/lock.ts';
+import type { EventKey } from './event-key.ts';
+import type { IdSet } from './id-set.ts';
+import { isOfSystem, type JournalContent, openContent, secondsOf } from './journal-content.ts';
+import {
+  JournalError,
+  type JournalFile,
+  journalExists,
+  realJournalPath,
+  unusableJournal,
+} from './journal-file.ts';
+import { journalRecord, Kind } from './journal-records.ts';
+
+type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
+
+/** `accepted`: handed over now. `duplicate`: handed over before. `refused`: the handler did not take it. */
+export type Outcome = 'accepted' | 'duplicate' | 'refused';
+
+export interface JournalOptions {
+  /** Milliseconds after which ids are forgotten; never when absent. */
+  readonly keep?: number | undefined;
+  /** Milliseconds to wait for another process that has the journal; 60 s when absent. */
+  readonly patience?: number | undefined;
+}
+
+/** How often the file and the age of ids are looked at while nothing is delivered. */
+const WATCH = 500;
+
+interface Waiting {
+  readonly record: Buffer;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Which events the handler has, on disk. A journal has one writer: who opens it holds the project's lock beside the file
+ * until it closes it. An id counts as known only when its record is on the disk, so what was acknowledged survives a crash
+ * and a loss of power. A process that lost the lock, because it was suspended and taken for dead, notices that the file
+ * grew before it hands over or acknowledges anything more.
+ */
+export class Journal {
+  /** Bytes that belonged to no record when the journal was opened. */
+  readonly damaged: number;
+  /** Rejects with a `JournalError` when the journal can no longer be trusted; never resolves. */
+  readonly failed: Promise<never>;
+  readonly #context: Surroundings;
+  readonly #keep: number | undefined;
+  readonly #lock: TakenLock;
+  #file: JournalFile;
+  #ids: IdSet;
+  /** When ids were last forgotten. */
+  #forgotAt: number;
+  /** Deliveries under way; a second copy waits for the first one's outcome. */
+  readonly #running = new Map<string, Promise<Outcome>>();
+  /** Records that the next write takes: what comes in while one is written shares the next trip to the disk. */
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+  #failure: JournalError | undefined;
+  #fail: (error: JournalError) => void = () => {};
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(
+    { file, ids, damaged }: JournalContent,
+    lock: TakenLock,
+    keep: number | undefined,
+    context: Surroundings,
+  ) {
+    this.#file = file;
+    this.#ids = ids;
+    this.damaged = damaged;
+    this.#lock = lock;
+    this.#keep = keep;
+    this.#context = context;
+    this.#forgotAt = context.clock.now();
+    this.failed = new Promise((_resolve, reject) => {
+      this.#fail = reject;
+    });
+    this.failed.catch(() => undefined);
+    lock.lost.addEventListener('abort', () => this.#end(this.#lost()), { once: true });
+    this.#timer = setInterval(() => void this.#watch(), WATCH);
+    this.#timer.unref();
+  }
+
+  get path(): string {
+    return this.#file.path;
+  }
+
+  /** Ids that are known. */
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  has(key: EventKey): boolean {
+    return this.#ids.has(key);
+  }
+
+  /**
+   * Hands an event over by `hand`, unless it has been before, and journals it. Ends with `accepted` or `duplicate` only when
+   * the id is on the disk. `hand` returns whether the handler took the event; what it throws is thrown. Throws
+   * `JournalError` when the event could not be journaled.
+   */
+  async once(key: EventKey, hand: () => Promise<boolean>): Promise<Outcome> {
+    const text = key.toString('latin1');
+    const first = this.#running.get(text);
+    if (first) {
+      const outcome = await first;
+      return outcome === 'accepted' ? 'duplicate' : outcome;
+    }
+    const running = this.#once(key, hand);
+    this.#running.set(text, running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(text);
+    }
+  }
+
+  /** Waits for what is under way, closes the file and gives the journal to the next process. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.allSettled(this.#running.values());
+    await this.#writing;
+    this.#file.close();
+    await this.#lock.release();
+  }
+
+  /** Forgets what is older than asked, if that was not done for half of that time. Deliveries wait meanwhile. */
+  async forget(): Promise<void> {
+    const now = this.#context.clock.now();
+    if (this.#keep === undefined || now - this.#forgotAt < this.#keep / 2) return;
+    this.#forgotAt = now;
+    await this.#writing;
+    this.#writing = this.#rewrite();
+    await this.#writing;
+  }
+
+  async #once(key: EventKey, hand: () => Promise<boolean>): Promise<Outcome> {
+    this.#check(() => this.#file.checkSize());
+    if (this.#ids.has(key)) return 'duplicate';
+    if (!(await hand())) return 'refused';
+    const record = journalRecord(Kind.done, key, secondsOf(this.#context.clock.now()));
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ record, resolve, reject });
+      this.#writing ??= this.#write();
+    });
+    return 'accepted';
+  }
+
+  async #write(): Promise<void> {
+    // Records of one turn of the event loop belong together.
+    await setImmediate();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      try {
+        if (this.#failure) throw this.#failure;
+        await this.#file.append(Buffer.concat(group.map(({ record }) => record)));
+        for (const { record } of group) this.#ids.add(record, 1);
+        for (const { resolve } of group) resolve();
+      } catch (error) {
+        if (error instanceof JournalError && error.isFatal) this.#end(error);
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  async #rewrite(): Promise<void> {
+    try {
+      const { path: file } = this.#file;
+      this.#file.check();
+      this.#file.close();
+      const { file: renewed, ids } = await openContent(file, this.#keep, this.#context);
+      this.#file = renewed;
+      this.#ids = ids;
+    } catch (error) {
+      this.#end(error);
+    }
+    this.#writing = this.#waiting.length > 0 ? this.#write() : undefined;
+  }
+
+  async #watch(): Promise<void> {
+    if (this.#failure || this.#writing) return;
+    try {
+      this.#check(() => this.#file.check());
+      await this.forget();
+    } catch (error) {
+      this.#end(error);
+    }
+  }
+
+  #check(look: () => void): void {
+    if (this.#failure) throw this.#failure;
+    // The size is in motion while a record is written; the write looks at it in the end.
+    if (this.#writing) return;
+    try {
+      look();
+    } catch (error) {
+      this.#end(error);
+      throw error;
+    }
+  }
+
+  #lost(): JournalError {
+    return new JournalError(`another hooktrail process took the journal ${this.path} over`, {
+      next: 'start again; this happens to a process that was suspended for long',
+    });
+  }
+
+  #end(error: unknown): void {
+    this.#failure ??=
+      error instanceof JournalError
+        ? error
+        : new JournalError(`the journal ${this.path} failed: ${(error as Error).message}`, { cause: error });
+    this.#fail(this.#failure);
+  }
+}
+
+/**
+ * Opens a journal, makes it where it is missing, mends a torn end, and writes the file anew where a quarter of it is of no
+ * more use. Throws `UsageError` that names the flag when the file cannot be used, `LockedError` when another process keeps
+ * it.
+ */
+export async function openJournal(
+  file: string,
+  { keep, patience }: JournalOptions,
+  context: Surroundings,
+): Promise<Journal> {
+  const real = realJournalPath(file);
+  const folder = `${real}.lock`;
+  refusePlanted(file, '--journal', context.machine);
+  refusePlanted(folder, '--journal', context.machine);
+  const place = { folder, subject: `the journal ${real}`, ...(patience === undefined ? {} : { patience }) };
+  try {
+    journalExists(real);
+    makeFolder(folder);
+    const lock = await takeLock('journal', context, place);
+    try {
+      return new Journal(await openContent(real, keep, context), lock, keep, context);
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  } catch (error) {
+    // A folder that may not be written, a disk that is full.
+    if (error instanceof UnusableLockError) throw unusableJournal(real, error.cause ?? error);
+    throw isOfSystem(error) ? unusableJournal(real, error) : error;
+  }
+}

@@ -1,0 +1,107 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import fs from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { Machine } from '../context.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import type { HandedOver, Handler, HandlerAnswer } from './forward.ts';
+import type { Outcome } from './journal.ts';
+
+/**
+ * How `recover` finds the listener that has a journal, and how the two know each other: a file beside the journal that only
+ * its user can read holds the address and a secret. Each request of `recover` proves that it knows the secret, and each
+ * answer proves that it comes from that listener, not from a program that took the port after it.
+ */
+export interface ListenerAddress {
+  readonly url: string;
+  /** The handler's URL; null where the listener only prints lines. */
+  readonly forwardTo: string | null;
+  readonly secret: string;
+}
+
+/** What became of an event that was handed to the listener; `ready` answers a request without one. */
+export interface ListenerAnswer {
+  readonly outcome: Outcome | 'ready';
+  /** The handler's own words where it refused. */
+  readonly answer?: HandlerAnswer | undefined;
+}
+
+const QUESTION = 'hooktrail-recovery';
+const ANSWER = 'hooktrail-answer';
+const fileOf = (journal: string) => `${journal}.listener`;
+
+/** Writes the address down; returns the secret and a function that takes the address back. */
+export async function announceListener(
+  journal: string,
+  address: Omit<ListenerAddress, 'secret'>,
+): Promise<{ readonly secret: string; withdraw(): Promise<void> }> {
+  const secret = randomBytes(32).toString('base64url');
+  await replaceFile(fileOf(journal), `${JSON.stringify({ ...address, secret })}\n`);
+  return { secret, withdraw: () => rm(fileOf(journal), { force: true }) };
+}
+
+/** The address that was written down last, of a listener that may be gone; undefined where there is none to be trusted. */
+export function findListener(
+  journal: string,
+  { platform, userId }: Pick<Machine, 'platform' | 'userId'>,
+): ListenerAddress | undefined {
+  let fd: number;
+  try {
+    fd = fs.openSync(fileOf(journal), fs.constants.O_RDONLY | (fs.constants.O_NOFOLLOW ?? 0));
+  } catch {
+    return undefined;
+  }
+  try {
+    const { uid, mode } = fs.fstatSync(fd);
+    // Anybody may write such a file into a folder like /tmp, to be sent the events.
+    if (platform !== 'win32' && (uid !== userId || (mode & 0o077) !== 0)) return undefined;
+    const found = JSON.parse(fs.readFileSync(fd, 'utf8')) as Partial<ListenerAddress>;
+    const { url, forwardTo = null, secret } = found;
+    return typeof url === 'string' && URL.canParse(url) && typeof secret === 'string'
+      ? { url, forwardTo, secret }
+      : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** The listener's side: which requests come from `recover`, and the headers that prove an answer. */
+export function recoveryDoor(secret: string) {
+  return {
+    /** The nonce of a request that proves itself; undefined for any other. */
+    admitted(headers: Readonly<Record<string, unknown>>): string | undefined {
+      const question = headers[QUESTION];
+      if (typeof question !== 'string') return undefined;
+      const [nonce = '', proof = ''] = question.split('.');
+      return isEqual(proof, proofOf(secret, `question ${nonce}`)) ? nonce : undefined;
+    },
+    seal(nonce: string, answer: ListenerAnswer): Record<string, string> {
+      const text = Buffer.from(JSON.stringify(answer)).toString('base64url');
+      return { [ANSWER]: `${text}.${proofOf(secret, `answer ${nonce} ${text}`)}` };
+    },
+  };
+}
+export type RecoveryDoor = ReturnType<typeof recoveryDoor>;
+
+/** The side of `recover`: hands an event to the listener; undefined where no answer of that listener came. */
+export async function handToListener(
+  client: Handler,
+  { secret }: ListenerAddress,
+  event: HandedOver,
+): Promise<ListenerAnswer | undefined> {
+  const nonce = randomBytes(16).toString('base64url');
+  const headers = { [QUESTION]: `${nonce}.${proofOf(secret, `question ${nonce}`)}` };
+  const answer = await client.hand({ ...event, headers });
+  const [text = '', proof = ''] = String(answer.headers?.[ANSWER] ?? '').split('.');
+  if (!isEqual(proof, proofOf(secret, `answer ${nonce} ${text}`))) return undefined;
+  return JSON.parse(Buffer.from(text, 'base64url').toString()) as ListenerAnswer;
+}
+
+function proofOf(secret: string, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url');
+}
+
+function isEqual(given: string, right: string): boolean {
+  return given.length === right.length && timingSafeEqual(Buffer.from(given), Buffer.from(right));
+}

@@ -1,0 +1,264 @@
+import { untilStopped } from '../command.ts';
+import type { Clock, Context } from '../context.ts';
+import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
+import { durationText } from '../settings/flag-values.ts';
+import { paletteOf } from '../terminal/palette.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { type Delivery, readDelivery, shownId } from './delivery.ts';
+import { DeliveryLog, ProblemLog, summaryText } from './delivery-log.ts';
+import { answerText, createHandler, type HandlerAnswer, isTaken } from './forward.ts';
+import { type FoundEvent, oldestFirst } from './found-events.ts';
+import { type Journal, openJournal } from './journal.ts';
+import { announceListener, recoveryDoor } from './listener-address.ts';
+import { type Accepted, type Receiver, type Refused, startReceiver } from './receiver.ts';
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** The expected `Api-Token`. */
+  readonly token: string;
+  /** Undefined where the printed line is all that is asked for. */
+  readonly forwardTo: URL | undefined;
+  /** Milliseconds without progress until the handler counts as failed. */
+  readonly forwardTimeout: number;
+  readonly journal: string;
+  /** Milliseconds after which ids are forgotten. */
+  readonly keep: number | undefined;
+  /** Bytes. */
+  readonly maxBody: number;
+  /** Milliseconds a sender has for a whole delivery. */
+  readonly requestTimeout: number;
+  /** The path that tells how it goes. */
+  readonly health: string | undefined;
+  readonly recovery: PeriodicRecovery | undefined;
+}
+
+/** Catching up by search, at the start and then again and again. */
+export interface PeriodicRecovery {
+  /** Milliseconds that a search looks back. */
+  readonly window: number;
+  /** Milliseconds between the end of one search and the next. */
+  readonly interval: number;
+  /** The events created between two times, in milliseconds ago by the service's clock, in any order. */
+  find(from: number, until: number): AsyncIterable<FoundEvent>;
+}
+
+/** Milliseconds that deliveries under way get when the program is stopped, and then to be answered that it ends. */
+const GRACE = 10_000;
+const FAREWELL = 1_000;
+/** A stop that takes longer than this says what it waits for. */
+const PATIENCE = 1_000;
+
+/** Receives deliveries until the context's signal aborts; then rejects with its reason. */
+export async function listen(options: ListenOptions, context: Context, reporter: Reporter): Promise<void> {
+  const { host, port, path, forwardTo, recovery } = options;
+  const { stdout, clock, signal } = context;
+  const journal = await openListenersJournal(options, context, reporter);
+  const handler = forwardTo && createHandler(forwardTo, options.forwardTimeout, context);
+  const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor));
+  const problems = new ProblemLog(reporter);
+  const accept = acceptance({ journal, handler, log, onProblem: (text) => problems.report(text) });
+  const startedAt = clock.now();
+  const ended = new AbortController();
+  let withdraw: (() => Promise<void>) | undefined;
+  let slow: NodeJS.Timeout | undefined;
+  let giveUp: NodeJS.Timeout | undefined;
+  try {
+    const receiver: Receiver = await startReceiver({
+      ...options,
+      accept,
+      onRejected: ({ status, message }) => {
+        log.counts.rejected++;
+        problems.report(`refused with ${status}: ${message}`);
+      },
+      health: options.health === undefined ? undefined : { path: options.health, report: () => report() },
+      ...(reporter.verbose ? { onAnswer: (answer) => reporter.trace(Object.values(answer).join(' ')) } : {}),
+    }).catch((error) => {
+      throw unusableAddress(error, port, host);
+    });
+    const report = () => ({
+      since: new Date(startedAt).toISOString(),
+      ...log.counts,
+      underWay: receiver.underWay,
+      known: journal.size,
+    });
+    const announced = await announceListener(journal.path, {
+      url: receiver.url,
+      forwardTo: forwardTo?.href ?? null,
+    });
+    withdraw = announced.withdraw;
+    receiver.admit(recoveryDoor(announced.secret));
+    const shown = host.includes(':') ? `[${host}]` : host;
+    const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
+    reporter.notice(`listening on http://${shown}:${receiver.port}${path}; ${known}; stop with Ctrl-C`);
+    const parts = { token: options.token, journal, accept, clock, signal: ended.signal, reporter };
+    try {
+      await Promise.race([
+        untilStopped(signal),
+        journal.failed,
+        ...(recovery ? [keepRecovering(recovery, parts)] : []),
+      ]);
+    } finally {
+      ended.abort();
+      slow = setTimeout(() => {
+        if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
+      }, PATIENCE);
+      // A handler that still says nothing then has not taken what it was given.
+      giveUp = setTimeout(() => void handler?.close(), GRACE);
+      await withdraw();
+      await receiver.stop(GRACE + FAREWELL);
+    }
+  } finally {
+    await journal.close();
+    clearTimeout(slow);
+    clearTimeout(giveUp);
+    problems.close();
+    await handler?.close();
+    await log.flushed().catch(() => undefined);
+    if (stdout.isTerminal) reporter.notice(summaryText(log.counts));
+  }
+}
+
+async function openListenersJournal(
+  { journal: file, keep }: ListenOptions,
+  context: Context,
+  reporter: Reporter,
+): Promise<Journal> {
+  const patience = setTimeout(() => {
+    reporter.notice(`waiting for another hooktrail process that has the journal ${file}`);
+  }, PATIENCE);
+  try {
+    const journal = await openJournal(file, { keep }, context);
+    if (journal.damaged > 0) {
+      reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are passed over`);
+    }
+    return journal;
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+type Accept = (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
+
+interface AcceptanceParts {
+  readonly journal: Pick<Journal, 'once'>;
+  readonly handler: { hand(delivery: Delivery): Promise<HandlerAnswer> } | undefined;
+  readonly log: DeliveryLog;
+  /** Told of each delivery that was not accepted. */
+  readonly onProblem: (text: string) => void;
+}
+
+/**
+ * Takes deliveries: the sender hears 200 only when the event was handed over, its id is on disk and its line is written;
+ * 502 otherwise, so that it is sent again. To hand an event over is to forward it, or without a handler to print its line.
+ */
+function acceptance({ journal, handler, log, onProblem }: AcceptanceParts): Accept {
+  return async (delivery, isRecovered) => {
+    const began = performance.now();
+    let answer: HandlerAnswer | undefined;
+    const hand = async () => {
+      if (!handler) {
+        await log.print(delivery);
+        return true;
+      }
+      answer = await handler.hand(delivery);
+      if (isTaken(answer)) return true;
+      onProblem(`${shownId(delivery.eventId)}: ${answerText(answer)}`);
+      return false;
+    };
+    const end = (outcome: 'accepted' | 'duplicate' | 'refused') => {
+      log.ended({ delivery, outcome, answer, ms: performance.now() - began });
+    };
+    try {
+      const outcome = await journal.once(delivery.key, hand);
+      if (handler && outcome === 'accepted') await log.print(delivery);
+      end(outcome);
+      if (isRecovered && outcome === 'accepted') log.counts.recovered++;
+      if (outcome !== 'refused') return { status: 200, outcome };
+      const message = 'the handler did not take the delivery';
+      return { status: 502, code: 'handler.failed', message, answer };
+    } catch (error) {
+      // The end of the program is no problem of the delivery.
+      const isEnd = error instanceof ClosedPipeError || error instanceof InterruptedError;
+      if (!isEnd) onProblem(`${shownId(delivery.eventId)}: ${(error as Error).message}`);
+      end('refused');
+      return { status: 502, code: 'delivery.not_accepted', message: 'the delivery could not be accepted' };
+    }
+  };
+}
+
+interface RecoveryParts {
+  readonly token: string;
+  readonly journal: Journal;
+  readonly accept: Accept;
+  readonly clock: Clock;
+  /** Aborts when the listener ends. */
+  readonly signal: AbortSignal;
+  readonly reporter: Reporter;
+}
+
+/** The delivery of an event this young may be on its way still: it is looked for once more the next time. */
+const SETTLED = 10_000;
+/** Events handed over at once. */
+const CONCURRENCY = 4;
+
+/** Catches up at the start, then after each interval; never resolves. Rejects when there is no sign-in to search with. */
+async function keepRecovering(recovery: PeriodicRecovery, parts: RecoveryParts): Promise<never> {
+  const { clock, signal, reporter } = parts;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const found = recovery.find(recovery.window, isFirst ? 0 : SETTLED);
+      const { recovered, left } = await recoverOnce(found, parts);
+      const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
+      const window = durationText(recovery.window);
+      if (isFirst) reporter.notice(`recovered ${events} of the last ${window}`);
+      else if (recovered > 0) {
+        reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
+      }
+      if (left > 0) reporter.warning(`${left} found events were not accepted; they are tried again`);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
+      const again = durationText(recovery.interval);
+      reporter.warning(`events could not be recovered, again in ${again}: ${(error as Error).message}`);
+    }
+    await clock.sleep(recovery.interval, signal);
+  }
+}
+
+async function recoverOnce(
+  found: AsyncIterable<FoundEvent>,
+  { token, journal, accept, signal }: RecoveryParts,
+): Promise<{ recovered: number; left: number }> {
+  const missing: FoundEvent[] = [];
+  for await (const event of found) if (event.key && !journal.has(event.key)) missing.push(event);
+  const waiting = oldestFirst(missing).values();
+  const result = { recovered: 0, left: 0 };
+  const work = async () => {
+    for (const { body } of waiting) {
+      signal.throwIfAborted();
+      const headers = { contentType: 'application/json', apiToken: token };
+      const answer = await accept(readDelivery(body, headers), true);
+      if (!('outcome' in answer)) result.left++;
+      else if (answer.outcome === 'accepted') result.recovered++;
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return result;
+}
+
+function unusableAddress(error: NodeJS.ErrnoException, port: number, host: string): unknown {
+  const { code, message } = error;
+  if (code === 'EADDRINUSE')
+    return new UsageError(`--port: ${port} is taken`, { next: 'choose another port' });
+  if (code === 'EACCES') return new UsageError(`--port: ${port} is not this user's to listen on`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new UsageError(`--host: '${host}' is not an address of this machine`, { details: [message] });
+  }
+  return error;
+}
+
+function waiting(count: number): string {
+  return `waiting up to ${GRACE / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} under way`;
+}

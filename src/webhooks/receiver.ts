@@ -1,0 +1,301 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { BodyError, type Delivery, readDelivery } from './delivery.ts';
+import type { HandlerAnswer } from './forward.ts';
+import type { ListenerAnswer, RecoveryDoor } from './listener-address.ts';
+import { type Refusal, refusals, refusalText, refuse } from './refusal.ts';
+
+export interface ReceiverOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** The expected `Api-Token`. */
+  readonly token: string;
+  /** Bytes a body may have. */
+  readonly maxBody: number;
+  /** Milliseconds a sender has for a whole request. */
+  readonly requestTimeout: number;
+  /** Takes a delivery; the result is what the sender hears. Must not throw. */
+  readonly accept: (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
+  /** Told of each request at the right path that `accept` did not get to see. */
+  readonly onRejected: (refusal: Refusal) => void;
+  /** Told of each answer. */
+  readonly onAnswer?: (answer: { method: string; path: string; status: number; ms: number }) => void;
+  /** GET of this path is answered with the report as JSON. */
+  readonly health?: { readonly path: string; report(): object } | undefined;
+}
+
+export interface Accepted {
+  readonly status: 200;
+  readonly outcome: 'accepted' | 'duplicate';
+}
+
+export interface Refused extends Refusal {
+  /** What the handler said, where it was asked. */
+  readonly answer?: HandlerAnswer | undefined;
+}
+
+export interface Receiver {
+  readonly port: number;
+  /** An address under which processes of this machine reach it. */
+  readonly url: string;
+  /** Requests that wait for their answer. */
+  readonly underWay: number;
+  /** Lets `recover` hand events in, once it can find the listener. */
+  admit(door: RecoveryDoor): void;
+  /** Takes no more deliveries, gives those under way `grace` milliseconds, and frees the port. */
+  stop(grace: number): Promise<void>;
+  /** Ends every connection at once. */
+  destroy(): void;
+}
+
+/** Milliseconds for a request's headers, and for a connection to send its first. */
+const HEADERS_TIMEOUT = 10_000;
+/** Senders keep connections for their next delivery. */
+const KEEP_ALIVE = 60_000;
+const CHECK_CONNECTIONS = 1_000;
+const JSON_TYPE = 'application/json';
+const ACCEPTED = { accepted: '{"outcome":"accepted"}', duplicate: '{"outcome":"duplicate"}' } as const;
+
+/** Listens for deliveries. Rejects with the system's error when the port or the host cannot be had. */
+export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+  const { maxBody, requestTimeout, health } = options;
+  const server = createServer({
+    headersTimeout: Math.min(HEADERS_TIMEOUT, requestTimeout),
+    requestTimeout,
+    keepAliveTimeout: KEEP_ALIVE,
+    connectionsCheckingInterval: Math.min(CHECK_CONNECTIONS, requestTimeout),
+  });
+  const connections = new Connections(server);
+  const isExpected = tokenCheck(options.token);
+  let door: RecoveryDoor | undefined;
+  let stopping = false;
+
+  const objection = (request: IncomingMessage, isRecovery: boolean): Refusal | undefined => {
+    const { url = '', headers } = request;
+    if (stopping) return refusals.stopping;
+    if (pathOf(url) !== options.path) return refusals.notFound;
+    if (request.method !== 'POST') return refusals.method;
+    if (!isRecovery && !isExpected(headers['api-token'] as string | undefined)) return refusals.token;
+    if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
+    return !isRecovery && Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
+  };
+
+  const handle = (request: IncomingMessage, response: ServerResponse, waits = false): void => {
+    connections.begin(response);
+    if (options.onAnswer) observe(request, response, options.onAnswer);
+    if (health && pathOf(request.url ?? '') === health.path && isRead(request)) {
+      request.resume();
+      send(response, 200, JSON.stringify(health.report()));
+      return;
+    }
+    const nonce = door?.admitted(request.headers);
+    const refusal = objection(request, nonce !== undefined);
+    if (refusal) {
+      turnAway(request, response, refusal);
+      return;
+    }
+    if (waits) response.writeContinue();
+    // An event that a search found is as large as it is.
+    readBody(request, nonce === undefined ? maxBody : Number.POSITIVE_INFINITY, (body) => {
+      if (body === undefined) turnAway(request, response, refusals.tooLarge);
+      else take(request, response, body, nonce).catch(() => response.destroy());
+    });
+  };
+
+  const turnAway = (request: IncomingMessage, response: ServerResponse, refusal: Refusal): void => {
+    // A request for another path is not from a sender of deliveries.
+    if (refusal !== refusals.notFound) options.onRejected(refusal);
+    refuse(request, response, refusal);
+  };
+
+  const take = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer,
+    nonce: string | undefined,
+  ): Promise<void> => {
+    const proven = (answer: ListenerAnswer) => (nonce === undefined ? {} : door?.seal(nonce, answer));
+    if (nonce !== undefined && body.length === 0)
+      return send(response, 200, '', proven({ outcome: 'ready' }));
+    let answer: Accepted | Refused;
+    try {
+      const contentType = request.headers['content-type'];
+      const delivery = readDelivery(body, { contentType, apiToken: options.token });
+      answer = await options.accept(delivery, nonce !== undefined);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      answer = { status: 400, code: 'body.invalid', message: error.message };
+      options.onRejected(answer);
+    }
+    if ('outcome' in answer) {
+      send(response, 200, ACCEPTED[answer.outcome], proven({ outcome: answer.outcome }));
+    } else {
+      send(
+        response,
+        answer.status,
+        refusalText(answer),
+        proven({ outcome: 'refused', answer: wordsOf(answer) }),
+      );
+    }
+  };
+
+  const send = (response: ServerResponse, status: number, text: string, more: object = {}): void => {
+    const headers = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text), ...more };
+    response.writeHead(status, stopping ? { ...headers, Connection: 'close' } : headers);
+    response.end(text);
+  };
+
+  server.on('request', (request, response) => handle(request, response));
+  // RFC 9110 section 10.1.1: a sender that asks first is spared sending a body that is refused.
+  server.on('checkContinue', (request, response) => handle(request, response, true));
+  await listen(server, options);
+  const { port, address, family } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://${reachable(address, family)}:${port}${options.path}`,
+    get underWay() {
+      return connections.underWay;
+    },
+    admit: (opened) => {
+      door = opened;
+    },
+    stop: async (grace) => {
+      stopping = true;
+      await connections.stop(grace);
+    },
+    destroy: () => server.closeAllConnections(),
+  };
+}
+
+/** What the handler said, without its headers. */
+function wordsOf({ answer }: Refused): HandlerAnswer | undefined {
+  if (!answer) return undefined;
+  const { headers: _, ...words } = answer;
+  return words;
+}
+
+/** An address to connect to: those that mean "every address of this machine" become the loopback one. */
+function reachable(address: string, family: string): string {
+  if (family !== 'IPv6') return address === '0.0.0.0' ? '127.0.0.1' : address;
+  return address === '::' ? '[::1]' : `[${address}]`;
+}
+
+function listen(server: Server, { port, host }: ReceiverOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog: 4096 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** The path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
+function pathOf(target: string): string {
+  if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function observe(
+  request: IncomingMessage,
+  response: ServerResponse,
+  report: NonNullable<ReceiverOptions['onAnswer']>,
+): void {
+  const began = performance.now();
+  response.once('finish', () => {
+    const { method = '', url = '' } = request;
+    report({ method, path: url, status: response.statusCode, ms: Math.round(performance.now() - began) });
+  });
+}
+
+/**
+ * Compares an `Api-Token` header with the expected one (service description, part 5). Hashes are compared, so that the time
+ * tells neither how much of the token is right nor how long it is.
+ */
+function tokenCheck(expected: string): (given: string | undefined) => boolean {
+  const digest = (token: string) => hash('sha256', token, 'buffer');
+  const right = digest(expected);
+  return (given) => given !== undefined && timingSafeEqual(digest(given), right);
+}
+
+/** A chunk costs a hundred bytes beside its own: this many are put together at a time. */
+const MANY = 1024;
+
+/**
+ * Calls `done` with the whole body, or with nothing when it has more than `limit` bytes; never when the sender goes away
+ * before its end.
+ */
+function readBody(request: IncomingMessage, limit: number, done: (body: Buffer | undefined) => void): void {
+  const whole: Buffer[] = [];
+  let chunks: Buffer[] = [];
+  let length = 0;
+  const onData = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > limit) {
+      request.off('data', onData).off('end', onEnd);
+      done(undefined);
+      return;
+    }
+    chunks.push(chunk);
+    if (chunks.length < MANY) return;
+    whole.push(Buffer.concat(chunks));
+    chunks = [];
+  };
+  const onEnd = () => {
+    const [only] = chunks;
+    if (only && chunks.length === 1 && whole.length === 0) done(only);
+    else done(Buffer.concat([...whole, ...chunks], length));
+  };
+  request.on('data', onData).once('end', onEnd);
+}
+
+/** Milliseconds that a sender in mid-body gets when the server stops: it sends the delivery again. */
+const HALF_SENT = 1_000;
+
+/** The connections of a server, told apart by whether they carry a request: Node tells only which have never sent one. */
+class Connections {
+  readonly #server: Server;
+  readonly #open = new Set<Socket>();
+  readonly #underWay = new Set<ServerResponse>();
+
+  constructor(server: Server) {
+    this.#server = server;
+    server.on('connection', (socket) => {
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
+    });
+  }
+
+  /** Requests that wait for their answer. */
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** Takes note of a request until its answer is out. */
+  begin(response: ServerResponse): void {
+    this.#underWay.add(response);
+    response.once('close', () => this.#underWay.delete(response));
+  }
+
+  /** Takes no more connections, gives whole requests under way `grace` milliseconds, and frees the port. */
+  async stop(grace: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const busy = new Set(Array.from(this.#underWay, ({ req }) => req.socket));
+    for (const socket of this.#open) if (!busy.has(socket)) socket.destroy();
+    const timers = [
+      setTimeout(() => {
+        for (const { req } of this.#underWay) if (!req.complete) req.destroy();
+      }, HALF_SENT),
+      setTimeout(() => this.#server.closeAllConnections(), grace),
+    ];
+    await closed;
+    for (const timer of timers) clearTimeout(timer);
+  }
+}

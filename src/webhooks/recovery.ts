@@ -1,0 +1,233 @@
+import type { Context } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import { waitText } from '../http/retry.ts';
+import type { Service } from '../http/service.ts';
+import { pageOf } from '../items/item-texts.ts';
+import type { ItemWriter } from '../items/items.ts';
+import { createItemWriter } from '../output/create-item-writer.ts';
+import type { FormatOptions } from '../output/item-writer.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { shownId } from './delivery.ts';
+import { Destination } from './destination.ts';
+import { type FoundEvent, foundEvents, oldestFirst } from './found-events.ts';
+import { HandOver } from './hand-over.ts';
+import { readIds } from './journal-content.ts';
+import { JournalError } from './journal-file.ts';
+
+/** A search for the events that a journal lacks. */
+export interface MissingOptions {
+  readonly filters: EventFilters;
+  readonly format: FormatOptions;
+  readonly journal: string;
+}
+
+export interface RecoverOptions extends MissingOptions {
+  readonly forwardTo: URL;
+  /** Milliseconds without progress until an attempt counts as failed. */
+  readonly forwardTimeout: number;
+  readonly concurrency: number;
+  /** Milliseconds that a handler which takes nothing is tried again. */
+  readonly retryFor: number;
+}
+
+/** Milliseconds that what is under way gets after a signal. */
+const GRACE = 10_000;
+const PROGRESS_INTERVAL = 200;
+
+/** Prints the events that the journal lacks; touches neither journal nor handler. */
+export async function listMissing(
+  options: MissingOptions,
+  service: Service,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const { missing, known, failure } = await findMissing(options, service, context, reporter);
+  const left = new LeftEvents(await createItemWriter(options.format, context, reporter), options.format);
+  for (const event of missing) left.add(event);
+  await left.end();
+  if (failure) throw failure.error;
+  reporter.notice(`${left.count} to forward; ${known} in the journal already`);
+}
+
+/**
+ * Forwards the events that the journal lacks, oldest first, prints those that stay behind, and sums up. Throws
+ * `ServiceError` where any do.
+ */
+export async function recoverMissing(
+  options: RecoverOptions,
+  service: Service,
+  apiToken: string | undefined,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const { format, concurrency, retryFor } = options;
+  const { clock, signal } = context;
+  const found = await findMissing(options, service, context, reporter);
+  const progress = startProgress(context, reporter, 'recovering');
+  const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
+  const handOver = new HandOver({ clock, signal, retryFor, onWait });
+  const destination = new Destination({ ...options, handOver }, context);
+  const left = new LeftEvents(await createItemWriter(format, context, reporter), format);
+  const result = { forwarded: 0, known: found.known };
+  const reasons = new Map<string, number>();
+  const stay = (event: FoundEvent, reason: string) => {
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    reporter.trace(
+      `${event.eventId === undefined ? 'an event without an eventId' : shownId(event.eventId)}: ${reason}`,
+    );
+    left.add(event);
+  };
+  const recover = async (event: FoundEvent) => {
+    const { key, body } = event;
+    if (key === undefined)
+      return stay(event, "without an 'eventId' it cannot be told whether the handler has it");
+    try {
+      const { outcome, reason } = await destination.forward(key, {
+        body,
+        contentType: 'application/json',
+        apiToken,
+      });
+      if (outcome === 'accepted') result.forwarded++;
+      else if (outcome === 'duplicate') result.known++;
+      else stay(event, reason ?? 'the handler did not take it');
+    } catch (error) {
+      if (!(error instanceof JournalError) || error.isFatal) throw error;
+      stay(event, error.message);
+    }
+  };
+  const tick = setInterval(() => {
+    const { forwarded, known } = result;
+    progress.update({ events: forwarded + known + left.count, note: `${forwarded} forwarded` });
+  }, PROGRESS_INTERVAL);
+  const onAbort = () => setTimeout(() => void destination.abandon(), GRACE).unref();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await inParallel(found.missing, concurrency, recover);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    clearInterval(tick);
+    progress.stop();
+    await left.end().catch(() => undefined);
+    await destination.close();
+    reporter.notice(
+      `${result.forwarded} forwarded; ${result.known} in the journal already; ${left.count} left`,
+    );
+  }
+  if (found.failure) throw found.failure.error;
+  if (left.count > 0) throw stayedBehind('recovered', reasons, left.count);
+}
+
+interface Missing {
+  /** In order of creation. */
+  readonly missing: readonly FoundEvent[];
+  /** How many the journal holds. */
+  readonly known: number;
+  /** Why the search broke off; what it found before is worth something. */
+  readonly failure: { readonly error: unknown } | undefined;
+}
+
+async function findMissing(
+  { filters, journal }: MissingOptions,
+  service: Service,
+  context: Context,
+  reporter: Reporter,
+): Promise<Missing> {
+  const ids = await readIds(journal);
+  const onDoubt = (doubt: string) => reporter.warning(doubt);
+  const progress = startProgress(context, reporter, 'comparing');
+  const missing: FoundEvent[] = [];
+  let known = 0;
+  let failure: Missing['failure'];
+  try {
+    for await (const event of foundEvents({ service, filters, context, progress, onDoubt })) {
+      if (event.key && ids.has(event.key)) known++;
+      else missing.push(event);
+      progress.update({ events: known + missing.length, note: '' });
+    }
+  } catch (error) {
+    context.signal.throwIfAborted();
+    failure = { error };
+  } finally {
+    progress.stop();
+  }
+  return { missing: oldestFirst(missing), known, failure };
+}
+
+/** Does the work for each event, so many at a time, begun in order. After a failure nothing more is begun. */
+export async function inParallel(
+  events: Iterable<FoundEvent>,
+  concurrency: number,
+  work: (event: FoundEvent) => Promise<void>,
+): Promise<void> {
+  const waiting = events[Symbol.iterator]();
+  let failure: { error: unknown } | undefined;
+  const worker = async () => {
+    while (!failure) {
+      const { done, value } = waiting.next();
+      if (done) return;
+      await work(value).catch((error) => {
+        failure ??= { error };
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  if (failure) throw failure.error;
+}
+
+const SHOWN_REASONS = 5;
+
+/** The error for events that the handler did not take, with how many there were by reason. */
+export function stayedBehind(
+  done: 'recovered' | 'replayed',
+  reasons: ReadonlyMap<string, number>,
+  count: number,
+): ServiceError {
+  const sorted = [...reasons].sort(([, one], [, other]) => other - one);
+  const details = sorted.slice(0, SHOWN_REASONS).map(([reason, number]) => `${number}: ${reason}`);
+  if (sorted.length > SHOWN_REASONS)
+    details.push(`${sorted.length - SHOWN_REASONS} more reasons (--verbose shows each)`);
+  return new ServiceError(`${count} ${count === 1 ? 'event was' : 'events were'} not ${done}`, {
+    details,
+    ...(done === 'recovered' ? { next: 'the same command again tries those that are left' } : {}),
+  });
+}
+
+const PAGE = 200;
+
+/** Prints events that are added one by one, in pages, in the order they come. */
+export class LeftEvents {
+  readonly #writer: ItemWriter;
+  /** Nothing left is good news, which a table would have no words for. */
+  readonly #saysNothing: boolean;
+  #waiting: FoundEvent[] = [];
+  #written: Promise<void> = Promise.resolve();
+  count = 0;
+
+  constructor(writer: ItemWriter, { format }: Pick<FormatOptions, 'format'>) {
+    this.#writer = writer;
+    this.#saysNothing = format === 'table';
+  }
+
+  add(event: FoundEvent): void {
+    this.count++;
+    this.#waiting.push(event);
+    if (this.#waiting.length >= PAGE) this.#print();
+  }
+
+  async end(): Promise<void> {
+    this.#print();
+    await this.#written;
+    if (this.count > 0 || !this.#saysNothing) await this.#writer.end();
+  }
+
+  #print(): void {
+    const page = this.#waiting;
+    this.#waiting = [];
+    if (page.length === 0) return;
+    this.#written = this.#written.then(() => this.#writer.write(pageOf(page.map(({ body }) => body))));
+    // Seen when `end` waits for it.
+    this.#written.catch(() => undefined);
+  }
+}

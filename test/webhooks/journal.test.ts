@@ -1,0 +1,140 @@
+import { copyFile, mkdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readIds } from '../../src/webhooks/journal-content.ts';
+import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';
+
+const place = useJournalFolder();
+const NOW = Date.UTC(2026, 10, 20, 12);
+
+test('hands each event over once, and again only when it was refused', async () => {
+  let journal = await place.open();
+  expect(await journal.once(key('a'), refuse)).toBe('refused');
+  expect(await journal.once(key('a'), take)).toBe('accepted');
+  expect(await journal.once(key('a'), () => expect.fail('handed over twice'))).toBe('duplicate');
+  await expect(
+    journal.once(key('b'), async () => {
+      throw new Error('the handler broke');
+    }),
+  ).rejects.toThrow('the handler broke');
+  expect(await journal.once(key('b'), take)).toBe('accepted');
+  await place.close(journal);
+  journal = await place.open();
+  expect(await journal.once(key('a'), () => expect.fail('handed over twice'))).toBe('duplicate');
+  expect([journal.size, journal.has(key('b')), journal.has(key('c'))]).toEqual([2, true, false]);
+});
+
+test('each record takes 25 bytes', async () => {
+  const journal = await place.open();
+  const before = (await stat(place.file)).size;
+  await Promise.all(Array.from({ length: 1000 }, (_, id) => journal.once(key(id), take)));
+  expect((await stat(place.file)).size).toBe(before + 25_000);
+});
+
+test('a journal that earlier versions shared between processes is read, and nothing in it counts as damage', async () => {
+  await copyFile(path.join(import.meta.dirname, 'fixtures', 'shared.journal'), place.file);
+  expect((await readIds(place.file)).size).toBe(5);
+  const journal = await place.open();
+  expect([held(journal, 7), journal.damaged]).toEqual([[1, 2, 3, 4, 6], 0]);
+  expect(await journal.once(key(5), take)).toBe('accepted');
+  expect(await journal.once(key(6), () => expect.fail('handed over twice'))).toBe('duplicate');
+});
+
+test('looking at a journal leaves no trace', async () => {
+  const journal = await place.open();
+  for (const id of [1, 2, 3]) expect(await journal.once(key(id), take)).toBe('accepted');
+  const before = await readFile(place.file);
+  expect((await readIds(place.file)).size).toBe(3);
+  expect(await readFile(place.file)).toEqual(before);
+  expect((await readIds(path.join(place.folder, 'none'))).size).toBe(0);
+});
+
+describe('a second writer', () => {
+  test('is told who has the journal', async () => {
+    const first = await place.open();
+    await expect(place.open()).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringContaining(`kept the journal ${first.path} locked`),
+    });
+    await place.close(first);
+    expect(await (await place.open()).once(key(1), take)).toBe('accepted');
+  });
+
+  test('by another path meets the first at the same file', async () => {
+    const first = await place.open();
+    const link = path.join(place.folder, 'link');
+    await symlink(place.file, link);
+    await expect(place.openAs(link)).rejects.toThrow(`the journal ${first.path}`);
+  });
+
+  test('by a link that leads to no file yet meets the first at that file', async () => {
+    const link = path.join(place.folder, 'link');
+    await symlink('events.journal', link);
+    const first = await place.openAs(link);
+    expect(first.path).toBe(await realpath(place.file));
+    await expect(place.open()).rejects.toThrow(`the journal ${first.path}`);
+  });
+});
+
+describe('keeping', () => {
+  const DAY = 86_400_000;
+
+  test('ids are forgotten when they are older than asked, and the file shrinks', async () => {
+    let journal = await place.open(DAY, () => NOW - 2 * DAY);
+    for (let id = 1; id <= 4000; id++) void journal.once(key(id), take);
+    expect(await journal.once(key('old'), take)).toBe('accepted');
+    await place.close(journal);
+    journal = await place.open(DAY, () => NOW - DAY / 2);
+    expect(await journal.once(key('young'), take)).toBe('accepted');
+    expect(journal.has(key('old'))).toBe(false);
+    await place.close(journal);
+    journal = await place.open(DAY, () => NOW);
+    expect([journal.size, journal.has(key('old')), journal.has(key('young'))]).toEqual([1, false, true]);
+    expect((await stat(place.file)).size).toBeLessThan(1000);
+    expect(await journal.once(key('old'), take)).toBe('accepted');
+  });
+
+  test('ids are forgotten while the journal is used, and nothing else is', async () => {
+    let now = NOW;
+    const journal = await place.open(DAY, () => now);
+    const old = Array.from({ length: 5000 }, (_, index) => journal.once(key(`old ${index}`), take));
+    expect(new Set(await Promise.all(old))).toEqual(new Set(['accepted']));
+    now += 2 * DAY;
+    expect(await journal.once(key('young'), take)).toBe('accepted');
+    const { size } = await stat(place.file);
+    const forgotten = journal.forget();
+    // What arrives meanwhile waits for the new file.
+    const during = journal.once(key('meanwhile'), take);
+    await forgotten;
+    expect(await during).toBe('accepted');
+    expect((await stat(place.file)).size).toBeLessThan(size / 10);
+    expect(await journal.once(key('young'), take)).toBe('duplicate');
+    expect(await journal.once(key('old 1'), take)).toBe('accepted');
+    await journal.forget();
+    expect(await journal.once(key('old 1'), take)).toBe('duplicate');
+  });
+
+  test('without an age nothing is forgotten, and the file is written anew without what is of no use', async () => {
+    let journal = await place.open(undefined, () => NOW - 5000 * DAY);
+    expect(await journal.once(key('old'), take)).toBe('accepted');
+    await place.close(journal);
+    const content = await readFile(place.file);
+    // As thousands of starts leave it.
+    const opened = content.subarray(20, 45);
+    await writeFile(place.file, Buffer.concat([content, ...Array(3000).fill(opened)]));
+    journal = await place.open();
+    expect((await stat(place.file)).size).toBe(20 + 2 * 25);
+    expect(journal.has(key('old'))).toBe(true);
+  });
+
+  test('a journal that cannot be written anew is used as it is', async () => {
+    const journal = await place.open(DAY, () => NOW - 2 * DAY);
+    await Promise.all(Array.from({ length: 4000 }, (_, id) => journal.once(key(id), take)));
+    await place.close(journal);
+    // Where the new file would be written, something is in the way.
+    await mkdir(path.join(`${place.file}.compacting`, 'in the way'), { recursive: true });
+    const again = await place.open(DAY, () => NOW);
+    expect(again.size).toBe(0);
+    expect(await again.once(key('young'), take)).toBe('accepted');
+  });
+});
