@@ -93,8 +93,6 @@ export default defineConfig({
     keepNames: true,
     minify: true,
   },
-  // Without a list of the chunks, which nobody reads.
-  logLevel: 'warn',
   // oidc-provider's dependency `depd` uses it to keep a function's arity; only the sandbox loads it.
   checks: { eval: false },
 });

@@ -1,10 +1,7 @@
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
-import { describeAll, manualPage } from '../../build/manual-page.ts';
-import config from '../../build/rolldown.config.ts';
-import { version } from '../../src/version.ts';
+import { build } from '../../build/build.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,12 +19,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });
-  const { output, ...input } = config as { output: object };
-  const bundle = await rolldown({ ...input, cwd: root });
-  await bundle.write({ ...output, dir: path.join(folder, 'dist') });
-  await bundle.close();
-  const { program, commands } = await describeAll();
-  await writeFile(path.join(folder, 'dist', 'hooktrail.1'), manualPage(program, commands, version));
+  await build(path.join(folder, 'dist'));
   for (const name of ['bin', 'completions', 'package.json', '.npmignore', 'README.md', 'LICENSE']) {
     await cp(path.join(root, name), path.join(folder, name), { recursive: true });
   }

@@ -1,0 +1,21 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+import { version } from '../src/version.ts';
+import { describeAll, manualPage } from './manual-page.ts';
+import config from './rolldown.config.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** Writes the bundle and the manual page into a folder. */
+export async function build(folder: string): Promise<void> {
+  const { output, ...input } = config as { output: object };
+  const bundle = await rolldown({ ...input, cwd: root });
+  await bundle.write({ ...output, dir: folder });
+  await bundle.close();
+  const { program, commands } = await describeAll();
+  await writeFile(path.join(folder, 'hooktrail.1'), manualPage(program, commands, version));
+}
+
+// `npm run build`. The tests import the function for a build of their own.
+if (process.argv[1] === import.meta.filename) await build(path.join(root, 'dist'));
