@@ -1,5 +1,5 @@
-import type { Writable } from 'node:stream';
-import { createPrompt, useEffect, useKeypress, useState } from '@inquirer/core';
+import { emitKeypressEvents } from 'node:readline';
+import type { ReadStream } from 'node:tty';
 import type { Context } from '../context.ts';
 import { InterruptedError } from '../errors.ts';
 import type { Key } from './keys.ts';
@@ -18,56 +18,65 @@ const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR = '\u001b[2J';
+/** Behind each line: what stood there before is gone. */
+const REST_OF_LINE = '\u001b[K';
+/** Milliseconds after which Escape is the key, and not the beginning of another key's sequence. */
+const ESCAPE_TIME = 50;
 
 /**
  * Fills the terminal until a key ends it. The screen that was there comes back however it ends: by a key, an error, a
  * signal or a crash. Throws `InterruptedError` on Ctrl+C, the signal's reason when it aborts.
  */
 export async function runScreen(screen: Screen, context: Context): Promise<void> {
+  const { signal } = context;
+  const input = context.stdin.stream() as ReadStream;
   const output = context.stdout.stream();
+  const draw = () => output.write(HOME + screen.draw().join(`${REST_OF_LINE}\n`) + REST_OF_LINE);
+  const clear = () => {
+    output.write(CLEAR);
+    draw();
+  };
   let entered = true;
   const leave = () => {
     if (entered) output.write(LEAVE);
     entered = false;
   };
   const forget = context.atExit?.(leave);
+  signal.throwIfAborted();
+  let stop = () => {};
   output.write(ENTER);
   try {
-    await promptFor(screen, output)({}, { input: context.stdin.stream(), output, signal: context.signal });
-  } catch (error) {
-    context.signal.throwIfAborted();
-    throw (error as Error).name === 'ExitPromptError' ? new InterruptedError('SIGINT') : error;
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => reject(signal.reason);
+      const onKey = (_text: string | undefined, key: Key) => {
+        try {
+          // Raw mode turns signals into keys: Ctrl+C is told here, and Ctrl+Z would leave the shell on our screen.
+          if (key.ctrl && key.name === 'c') throw new InterruptedError('SIGINT');
+          if (screen.press(key)) resolve();
+          else draw();
+        } catch (error) {
+          reject(error);
+        }
+      };
+      // It takes an interface for the time alone.
+      emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_TIME } as never);
+      input.setRawMode(true);
+      input.on('keypress', onKey).resume();
+      output.on('resize', clear);
+      signal.addEventListener('abort', onAbort);
+      screen.onReady(draw);
+      draw();
+      stop = () => {
+        input.off('keypress', onKey).pause();
+        input.setRawMode(false);
+        output.off('resize', clear);
+        signal.removeEventListener('abort', onAbort);
+        screen.onReady(() => {});
+      };
+    });
   } finally {
+    stop();
     leave();
     forget?.();
   }
-}
-
-function promptFor(screen: Screen, output: Writable) {
-  return createPrompt<void, object>((_, done) => {
-    const [drawn, setDrawn] = useState(0);
-    useKeypress((key, line) => {
-      // What is typed belongs to us: the library would keep it as the answer's text.
-      line.clearLine(0);
-      if (screen.press(key as Key)) done();
-      setDrawn(drawn + 1);
-    });
-    useEffect((line) => {
-      let count = 0;
-      const redraw = () => setDrawn(--count);
-      const resized = () => {
-        output.write(CLEAR);
-        redraw();
-      };
-      screen.onReady(redraw);
-      output.on('resize', resized);
-      // Stopping the program would leave the shell on our screen.
-      line.on('SIGTSTP', () => {});
-      return () => {
-        output.off('resize', resized);
-        screen.onReady(() => {});
-      };
-    }, []);
-    return HOME + screen.draw().join('\n');
-  });
 }

@@ -1,7 +1,7 @@
-import type { Writable } from 'node:stream';
+import type { Interface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { InterruptedError } from '../errors.ts';
-import { colorLevel } from './palette.ts';
 import { terminalSafeLine } from './terminal-safe.ts';
 
 type Surroundings = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
@@ -19,47 +19,65 @@ export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>):
  * Throws `InterruptedError` on Ctrl+C.
  */
 export async function promptText(message: string, context: Surroundings, check?: Check): Promise<string> {
-  const { text } = await import('@clack/prompts');
-  return answered(await text({ message, ...common(context), validate: validated(check) }), context);
+  return await ask(message, context, false, check);
 }
 
-/** The same, showing a mark for each character typed. */
+/** The same, without showing what is typed. */
 export async function promptSecret(message: string, context: Surroundings): Promise<string> {
-  const { password } = await import('@clack/prompts');
-  const answer = await password({ message, mask: '*', ...common(context), validate: validated() });
-  return answered(answer, context);
+  return await ask(message, context, true);
 }
 
-function common({ stdin, stderr, signal, environment }: Surroundings) {
-  const output = stderr.stream();
-  const colored = colorLevel(stderr, environment, undefined) > 0;
-  return { input: stdin.stream(), output: colored ? output : colorless(output), signal };
-}
-
-/** Select Graphic Rendition (ECMA-48): the prompt library colours by Node's rules, which differ between versions. */
-const COLOR = /\x1b\[[\d;]*m/g;
-
-/** The same stream, with the colours of what is written left out. */
-function colorless(stream: Writable): Writable {
-  return new Proxy(stream, {
-    get(target, name) {
-      if (name === 'write') return (text: string) => target.write(text.replace(COLOR, ''));
-      const value = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+async function ask(
+  message: string,
+  context: Surroundings,
+  isSecret: boolean,
+  check?: Check,
+): Promise<string> {
+  const { stdin, stderr, environment } = context;
+  const { createInterface } = await import('node:readline/promises');
+  // Node's line editor sets raw mode, in which nothing is echoed; a dumb terminal edits its lines itself.
+  const isEdited = isSecret || environment['TERM'] !== 'dumb';
+  const lines = createInterface({
+    input: stdin.stream(),
+    output: isSecret ? unseen() : stderr.stream(),
+    terminal: isEdited,
+    historySize: 0,
   });
+  try {
+    for (;;) {
+      const answer = (await answerTo(`${message}: `, lines, context, isSecret)).trim();
+      const problem = answer === '' ? 'an answer is needed (Ctrl+C stops)' : check?.(answer);
+      if (problem === undefined) return answer;
+      await stderr.write(`  ${terminalSafeLine(problem)}\n`);
+    }
+  } finally {
+    lines.close();
+  }
 }
 
-function validated(check: Check = () => undefined) {
-  return (answer: string | undefined) => {
-    const problem = answer?.trim() ? check(answer.trim()) : 'an answer is needed (Ctrl+C stops)';
-    return problem === undefined ? undefined : terminalSafeLine(problem);
-  };
+async function answerTo(
+  question: string,
+  lines: Interface,
+  { stderr, signal }: Surroundings,
+  isSecret: boolean,
+): Promise<string> {
+  const over = new AbortController();
+  const leave = () => over.abort();
+  // Raw mode turns Ctrl+C into a key: it has to end the program as the signal would. Ctrl+D closes the lines.
+  lines.once('SIGINT', leave).once('close', leave);
+  try {
+    if (isSecret) await stderr.write(question);
+    return await lines.question(isSecret ? '' : question, { signal: AbortSignal.any([over.signal, signal]) });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw over.signal.aborted ? new InterruptedError('SIGINT') : error;
+  } finally {
+    lines.off('SIGINT', leave).off('close', leave);
+    // The key that ended the line was not echoed either.
+    if (isSecret || over.signal.aborted || signal.aborted) await stderr.write('\n');
+  }
 }
 
-/** Raw mode turns Ctrl+C into a key: it has to end the program as the signal would. */
-function answered(answer: string | symbol, { signal }: Surroundings): string {
-  signal.throwIfAborted();
-  if (typeof answer === 'symbol') throw new InterruptedError('SIGINT');
-  return answer.trim();
+function unseen(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
