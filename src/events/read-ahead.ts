@@ -12,6 +12,7 @@ export async function* readAhead<Job, Result>(
   width: () => number,
   signal: AbortSignal,
 ): AsyncGenerator<{ job: Job; result: Result }> {
+  signal.throwIfAborted();
   const abort = new AbortController();
   // Each request under way listens to it, and so many are asked for.
   setMaxListeners(0, abort.signal);

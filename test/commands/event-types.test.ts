@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { run } from '../support/program.ts';
+import { run } from '../support/command.ts';
 import { startSearching } from '../support/searching.ts';
 
 const body = (items: string) => `{"href":"x","count":2,"items":${items}}`;

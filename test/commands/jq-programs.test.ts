@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { run } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
-import { run } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';

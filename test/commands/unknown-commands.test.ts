@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { run } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
-import { run } from '../support/program.ts';
 
 test.each([
   ['profiles', 'lst', 'list'],

@@ -79,6 +79,14 @@ describe('reading ahead', () => {
     expect(aborted.length).toBeGreaterThan(0);
   });
 
+  test('an interrupt that came before the first request ends it', async () => {
+    const asked: number[] = [];
+    const run = async (job: number) => void asked.push(job);
+    const reading = readAhead(Array(9).keys(), run, () => 3, AbortSignal.abort(new Error('interrupted')));
+    await expect(reading.next()).rejects.toThrow('interrupted');
+    expect(asked).toEqual([]);
+  });
+
   test('a narrower width takes effect with the next request', async () => {
     let width = 4;
     let underWay = 0;

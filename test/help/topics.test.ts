@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { ExitCode } from '../../src/errors.ts';
 import { topics } from '../../src/help/topics.ts';
+import { run } from '../support/command.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
-import { run } from '../support/program.ts';
 import { available } from '../support/requirement.ts';
 
 describe('hooktrail help', () => {

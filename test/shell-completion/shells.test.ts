@@ -4,8 +4,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { binFolder } from '../support/bin-folder.ts';
+import { run } from '../support/command.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { run } from '../support/program.ts';
 import { available } from '../support/requirement.ts';
 
 const execute = promisify(execFile);

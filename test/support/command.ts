@@ -91,7 +91,7 @@ export function start(
       () => stderr.stream,
       () => undefined,
     ),
-    environment: env,
+    environment: terminal === undefined ? env : { TERM: 'xterm-256color', ...env },
     clock,
     machine: { ...thisMachine(), userHome: env['HOOKTRAIL_TEST_HOME'] ?? thisMachine().userHome },
     browser: {

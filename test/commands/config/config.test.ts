@@ -1,8 +1,8 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { run } from '../../support/command.ts';
 import { createHome, type Home } from '../../support/home.ts';
-import { run } from '../../support/program.ts';
 
 const config = (home: Home, ...args: string[]) => run(['config', ...args], { env: home.env });
 

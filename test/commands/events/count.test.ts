@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { run } from '../../support/program.ts';
+import { run } from '../../support/command.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const count = (searching: { env: Readonly<Record<string, string>> }, ...args: string[]) =>

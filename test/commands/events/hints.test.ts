@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { start } from '../../support/command.ts';
 import { startSearching } from '../../support/searching.ts';
-import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const plain = async (searching: Started, args: string[], columns = 120) => {
   const env = { ...searching.env, NO_COLOR: '1' };
-  const terminal = startOnTerminal(['events', ...args], { env, columns });
-  const code = await terminal.finished;
-  return { code, screen: terminal.screen.replaceAll('\r\n', '\n') };
+  const terminal = start(['events', ...args], { env, terminal: columns });
+  const { code } = await terminal.finished;
+  return { code, screen: terminal.screen };
 };
 
-describe.skipIf(!hasTerminal)('events search on a terminal', () => {
+describe('events search on a terminal', () => {
   test('offers the first failure in full, and statistics of the same events', async () => {
     await using searching = await startSearching({ events: 20 });
     const { control } = searching.sandbox;
@@ -72,7 +72,7 @@ describe.skipIf(!hasTerminal)('events search on a terminal', () => {
   });
 });
 
-describe.skipIf(!hasTerminal)('events get on a terminal', () => {
+describe('events get on a terminal', () => {
   test('prints one event whole, with its own numbers, control characters inert', async () => {
     await using searching = await startSearching({ events: 5 });
     const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { lstat, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { run } from '../../support/program.ts';
+import { run } from '../../support/command.ts';
 import { startReporting } from '../../support/reporting.ts';
 
 test.skipIf(process.platform === 'win32')('what is no file is written to, not replaced by one', async () => {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../../src/version.ts';
-import { run } from '../../support/program.ts';
+import { run } from '../../support/command.ts';
 import { startReporting } from '../../support/reporting.ts';
 
 const rows = (page: string) => [...page.matchAll(/<tr class="data">/g)].length;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { start } from '../../support/program.ts';
+import { start } from '../../support/command.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
-import { start } from '../../support/program.ts';
+import { start } from '../../support/command.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 import { startSigningIn } from '../../support/signing-in.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
-import { run } from '../../support/program.ts';
+import { run } from '../../support/command.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { run } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
-import { run } from '../../support/program.ts';
 import { idsOf, type Searching, startSearching } from '../../support/searching.ts';
 
 const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { run } from '../../support/program.ts';
+import { run, start } from '../../support/command.ts';
 import { startSearching } from '../../support/searching.ts';
-import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const stats = (searching: Started, ...args: string[]) =>
@@ -183,15 +182,15 @@ describe('events stats', () => {
   });
 });
 
-test.skipIf(!hasTerminal)('on a terminal names of types do nothing but show, in every format', async () => {
+test('on a terminal names of types do nothing but show, in every format', async () => {
   await using searching = await startSearching({ events: 1 });
   const name = 'a\u001b]0;x\u0007\u009b\u202eb';
   const body = JSON.stringify({ href: 'x', count: 1, items: [{ name }] });
   for (const format of [[], ['--json'], ['--csv'], ['--jq', '.types[].eventType']]) {
     searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body });
     const flags = ['--after', '2020-01-01', ...format];
-    const terminal = startOnTerminal(['events', 'stats', ...flags], { env: searching.env, columns: 80 });
-    expect(await terminal.finished).toBe(0);
+    const terminal = start(['events', 'stats', ...flags], { env: searching.env, terminal: 80 });
+    expect((await terminal.finished).code).toBe(0);
     expect(terminal.screen).not.toMatch(/\u001b\]|[\u0007\u0080-\u009f\u202e]/);
     if (format.length > 0) expect(terminal.screen).toContain('a\\u001b]0;x\\u0007\\u009b\\u202eb');
   }
