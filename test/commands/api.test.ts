@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run, start } from '../support/command.ts';
+import { run } from '../support/command.ts';
 import { startSearching } from '../support/searching.ts';
 
 describe('a request to any path', () => {
