@@ -188,6 +188,12 @@ export const tree: readonly (Branch | Leaf)[] = [
     ],
   },
   {
+    name: 'doctor',
+    group: SETTINGS,
+    summary: 'check machine, network and sign-in, and say what to mend',
+    load: () => import('./commands/doctor.ts'),
+  },
+  {
     name: 'sandbox',
     group: TRY,
     summary: 'run a local identity provider and event service',

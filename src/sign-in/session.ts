@@ -4,6 +4,7 @@ import { traced } from '../http/redaction.ts';
 import type { TokenSource } from '../http/service.ts';
 import { TOKEN_LIMITS } from '../http/transport.ts';
 import { createTransport } from '../http/undici-transport.ts';
+import type { LockOptions } from '../lock/lock.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { openVault } from '../secrets/open-vault.ts';
 import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
@@ -70,9 +71,10 @@ export async function withSignInLock<T>(
   binding: Binding,
   context: Context,
   work: () => Promise<T>,
+  options: LockOptions<T> = {},
 ): Promise<T> {
   const { withLock } = await import('../lock/lock.ts');
-  return await withLock(lockName(binding), context, work);
+  return await withLock(lockName(binding), context, work, options);
 }
 
 function lockName({ authUrl, clientId, profile }: Binding): string {

@@ -13,6 +13,7 @@ const layers: readonly string[] = [
   'command-tree',
   'commands',
   'browse',
+  'doctor',
   'help',
   'webhooks',
   'output',

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { ExitCode } from '../errors.ts';
+import { addConnectionFlags } from '../settings/setting-flags.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+
+interface Flags extends SettingFlags {
+  readonly json?: true;
+}
+
+export function declare(command: Command, action: Action): void {
+  command.option('--json', 'print the findings as a JSON array');
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+Checks Node, keychain, configuration folder, locks, redirect port, certificates,
+proxy, identity provider, event service, clocks and sign-in. Prints a line for
+each: ok, doubtful or broken, the last two with what to do. Exits with 1 when
+something is broken. Nothing in it is secret: paste it into a ticket.
+
+Examples:
+  $ hooktrail doctor
+  $ hooktrail doctor --profile staging --json`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { flags, context, reporter } = call;
+  const { diagnose } = await import('../doctor/diagnosis.ts');
+  const { stdout } = context;
+  const findings = await diagnose(call);
+  if (flags.json) await stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+  else {
+    const { diagnosisText } = await import('../doctor/diagnosis.ts');
+    const { paletteOf } = await import('../terminal/palette.ts');
+    await stdout.write(diagnosisText(findings, await paletteOf(reporter.stdoutColor)));
+  }
+  return findings.some(({ state }) => state === 'broken') ? ExitCode.failed : ExitCode.done;
+}

@@ -1,0 +1,31 @@
+import { HooktrailError } from '../errors.ts';
+
+/** What one check found. Nothing in it is secret: it is for pasting into a ticket. */
+export interface Finding {
+  readonly check: string;
+  /** `doubtful`: it works, or is not needed, but may be the cause of trouble. */
+  readonly state: 'ok' | 'doubtful' | 'broken';
+  readonly message: string;
+  /** What to do about it. */
+  readonly next?: string;
+}
+
+export function ok(check: string, message: string): Finding {
+  return { check, state: 'ok', message };
+}
+
+export function doubtful(check: string, message: string, next: string): Finding {
+  return { check, state: 'doubtful', message, next };
+}
+
+export function broken(check: string, message: string, next: string): Finding {
+  return { check, state: 'broken', message, next };
+}
+
+/** What an error says about a check. */
+export function failed(check: string, error: unknown, state: 'doubtful' | 'broken' = 'broken'): Finding {
+  const { message } = error as Error;
+  if (!(error instanceof HooktrailError)) return { check, state, message };
+  const text = [message, ...error.details].join('; ');
+  return { check, state, message: text, ...(error.next ? { next: error.next } : {}) };
+}

@@ -1,0 +1,134 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../support/command.ts';
+import { createHome } from '../support/home.ts';
+import { startSigningIn } from '../support/signing-in.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly state: string;
+  readonly message: string;
+  readonly next?: string;
+}
+
+async function findings(env: Readonly<Record<string, string | undefined>>): Promise<[number, Finding[]]> {
+  const { code, stdout } = await run(['doctor', '--json'], { env });
+  return [code as number, JSON.parse(stdout)];
+}
+const found = (all: readonly Finding[], name: string) => all.find(({ check }) => check === name);
+
+test('where all is well, every check says so and no secret is told', async () => {
+  await using signing = await startSigningIn();
+  await signing.signIn();
+  const { authUrl, baseUrl } = signing.sandbox.settings;
+  const { code, stdout, stderr } = await run(['doctor'], { env: signing.env });
+  expect([code, stderr]).toEqual([0, '']);
+  const text = stdout.replaceAll(/ in \d+ ms/g, '').replace(/Node\.js \S+/, 'Node.js');
+  const folder = signing.env['HOOKTRAIL_CONFIG_DIR'];
+  expect(text.split('\n').map((line) => line.trimEnd())).toEqual([
+    'ok        node              Node.js',
+    'ok        keychain          not used: the secrets are in an encrypted file (HOOKTRAIL_STORE, --store)',
+    `ok        configuration     ${folder}`,
+    'ok        lock              locks can be taken and freed',
+    `ok        redirect          ${signing.redirectUri} is free for a sign-in`,
+    "ok        certificates      Node's own authorities are trusted; NODE_EXTRA_CA_CERTS is not set",
+    "ok        settings          profile 'default'; overridden by HOOKTRAIL_AUTH_URL, HOOKTRAIL_BASE_URL, HOOKTRAIL_CLIENT_ID, HOOKTRAIL_VENDOR, HOOKTRAIL_REDIRECT_URI, HOOKTRAIL_STORE",
+    `ok        proxy             ${new URL(baseUrl).host} is reached directly`,
+    `ok        provider          ${authUrl} answers with 200`,
+    'ok        clock (provider)  agrees with that of the provider',
+    `ok        service           ${baseUrl} answers with 401`,
+    'ok        clock (service)   agrees with that of the service',
+    'ok        refresh           no other process refreshes the sign-in',
+    "ok        sign-in           the service takes the token (profile 'default')",
+    '',
+  ]);
+  const { stdout: token } = await run(['token'], { env: signing.env });
+  for (const secret of [
+    token.trim(),
+    signing.env['HOOKTRAIL_CLIENT_SECRET'],
+    signing.env['HOOKTRAIL_PASSPHRASE'],
+  ])
+    expect(stdout).not.toContain(secret);
+});
+
+test('what is missing is broken, each with what to do, and the exit code is 1', async () => {
+  await using home = await createHome();
+  const [code, all] = await findings(home.env);
+  expect(code).toBe(1);
+  expect(all.filter(({ state }) => state !== 'ok')).toEqual([
+    {
+      check: 'provider',
+      state: 'broken',
+      message: 'no address is known',
+      next: 'give --auth-url, or run `hooktrail login`',
+    },
+    {
+      check: 'service',
+      state: 'broken',
+      message: 'no address is known',
+      next: 'give --base-url, or run `hooktrail login`',
+    },
+    {
+      check: 'sign-in',
+      state: 'broken',
+      message: "nobody is signed in with the profile 'default'",
+      next: 'run `hooktrail login`',
+    },
+  ]);
+});
+
+test('a peer that cannot be reached, a taken port and a wrong clock are told', async () => {
+  await using signing = await startSigningIn();
+  const port = Number(new URL(signing.redirectUri).port);
+  const taken = createServer().listen(port, '127.0.0.1');
+  signing.sandbox.control.fault('service', {
+    kind: 'status',
+    status: 503,
+    headers: { date: new Date(Date.now() + 400_000).toUTCString() },
+  });
+  const env = { ...signing.env, HOOKTRAIL_AUTH_URL: 'http://127.0.0.1:9' };
+  const [code, all] = await findings(env);
+  taken.close();
+  expect(code).toBe(1);
+  expect(found(all, 'provider')).toEqual({
+    check: 'provider',
+    state: 'broken',
+    message: 'http://127.0.0.1:9: 127.0.0.1:9 does not accept connections (ECONNREFUSED)',
+    next: 'check the URL and that the service runs',
+  });
+  expect(found(all, 'redirect')).toMatchObject({
+    state: 'doubtful',
+    message: `cannot wait for the sign-in on 127.0.0.1:${port}: port ${port} of 127.0.0.1 is taken by another program`,
+  });
+  expect(found(all, 'service')).toMatchObject({ state: 'doubtful' });
+  expect(found(all, 'clock (service)')).toMatchObject({
+    state: 'broken',
+    message: 'is 400 s behind that of the service',
+  });
+});
+
+test('settings that are wrong, certificates and the folder are told', async () => {
+  await using home = await createHome();
+  const config = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+  await mkdir(config);
+  await chmod(config, 0o777);
+  const notes = path.join(home.folder, 'notes.pem');
+  await writeFile(notes, 'no certificate');
+  const [, all] = await findings({ ...home.env, HOOKTRAIL_VENDOR: 'a b', NODE_EXTRA_CA_CERTS: notes });
+  expect(found(all, 'settings')).toMatchObject({
+    state: 'broken',
+    message: "HOOKTRAIL_VENDOR: invalid value 'a b': must be made of letters, digits and ! # $ & ^ _ . -",
+  });
+  expect(found(all, 'configuration')).toEqual({
+    check: 'configuration',
+    state: 'broken',
+    message: `others can write to ${config}`,
+    next: `\`chmod 700 ${config}\``,
+  });
+  expect(found(all, 'certificates')).toMatchObject({
+    state: 'broken',
+    message: `NODE_EXTRA_CA_CERTS: ${notes} holds no certificate`,
+  });
+});
