@@ -3,7 +3,7 @@ import type { EventFilters } from '../events/event-filters.ts';
 import type { FilterFlags } from '../events/event-flags.ts';
 import { findEvents } from '../events/find-events.ts';
 import type { Service } from '../http/service.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { tableDrawing } from '../output/table-drawing.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
@@ -35,7 +35,7 @@ export async function browse(
   const size = () => ({ columns: stdout.columns, rows: stdout.rows });
   let redraw = () => {};
 
-  const linesOf = remembered((item: ItemPage, columns) => eventLines(item, columns, look.palette), size);
+  const linesOf = remembered((item: Items, columns) => eventLines(item, columns, look.palette), size);
   const onChange = () => redraw();
   const { clock, signal } = context;
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
@@ -85,10 +85,10 @@ export async function browse(
 
 /** The lines of the event that was asked for last: they are needed for every key and every drawing. */
 function remembered(
-  make: (item: ItemPage, columns: number) => readonly string[],
+  make: (item: Items, columns: number) => readonly string[],
   size: () => { readonly columns: number },
-): (item: ItemPage) => readonly string[] {
-  let last: { item: ItemPage; columns: number; lines: readonly string[] } | undefined;
+): (item: Items) => readonly string[] {
+  let last: { item: Items; columns: number; lines: readonly string[] } | undefined;
   return (item) => {
     const { columns } = size();
     if (last?.item !== item || last.columns !== columns) last = { item, columns, lines: make(item, columns) };

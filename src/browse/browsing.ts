@@ -1,4 +1,4 @@
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import type { EventList } from './event-list.ts';
 import { FilteredList } from './filtered-list.ts';
 import { characterOf, type Key, moved, movementOf } from './keys.ts';
@@ -16,7 +16,7 @@ export interface BrowsingParts {
   readonly failedOnly: boolean;
   readonly size: () => ScreenSize;
   /** The lines of an event opened whole, at the present width. */
-  readonly linesOf: (item: ItemPage) => readonly string[];
+  readonly linesOf: (item: Items) => readonly string[];
   /** Something changed that no key did. */
   readonly onChange: () => void;
 }
@@ -39,7 +39,7 @@ export class Browsing {
   /** The first row on the screen. */
   top = 0;
   /** The first line on the screen of the event that is open. */
-  opened: { readonly item: ItemPage; line: number } | undefined;
+  opened: { readonly item: Items; line: number } | undefined;
   message = '';
   #patience = PATIENCE;
 
@@ -67,7 +67,7 @@ export class Browsing {
   }
 
   /** The event that is open, or the selected one. */
-  get current(): ItemPage | undefined {
+  get current(): Items | undefined {
     const place = this.shown.places[this.selected];
     return this.opened?.item ?? (place === undefined ? undefined : this.shown.list.at(place));
   }
@@ -116,7 +116,7 @@ export class Browsing {
   }
 
   #pressInEvent(key: Key): Request | undefined {
-    const opened = this.opened as { item: ItemPage; line: number };
+    const opened = this.opened as { item: Items; line: number };
     const movement = movementOf(key, true);
     const last = Math.max(0, this.#parts.linesOf(opened.item).length - this.eventRows);
     if (movement) opened.line = Math.min(last, moved(opened.line, movement, last + 1, this.eventRows));

@@ -1,14 +1,14 @@
 import { memberPath } from '../items/field-path.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { valueText } from '../items/value-text.ts';
 
 /** The item's `eventId`; undefined where it has none. */
-export function eventIdOf({ bytes, spans }: ItemPage): string | undefined {
+export function eventIdOf(item: Items): string | undefined {
   const cursor = createCursor([memberPath('eventId')]);
-  cursor.read(bytes, spans[0] as number);
+  cursor.read(item.bytes, item.start(0));
   const start = cursor.starts[0] as number;
-  return start === MISSING ? undefined : valueText(bytes, start, cursor.ends[0] as number) || undefined;
+  return start === MISSING ? undefined : valueText(item.bytes, start, cursor.ends[0] as number) || undefined;
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { ReadPage } from '../events/read-pages.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 
 /** Events as far as they were read; the rest is read when somebody comes near the end. */
 export class EventList {
   readonly #pages: AsyncIterator<ReadPage>;
-  readonly #items: ItemPage[] = [];
+  readonly #items: Items[] = [];
   #loading: Promise<void> | undefined;
   /** How many there are in all, where the service tells. */
   total: number | undefined;
@@ -21,8 +21,8 @@ export class EventList {
   }
 
   /** An event as a page of one. */
-  at(index: number): ItemPage {
-    return this.#items[index] as ItemPage;
+  at(index: number): Items {
+    return this.#items[index] as Items;
   }
 
   get loading(): boolean {
@@ -51,12 +51,7 @@ export class EventList {
       }
       const { items, total } = value;
       this.total = total;
-      for (let item = 0; item < items.count; item++)
-        this.#items.push({
-          bytes: items.bytes,
-          spans: items.spans.subarray(2 * item, 2 * item + 2),
-          count: 1,
-        });
+      for (let item = 0; item < items.count; item++) this.#items.push(items.only(item));
     } catch (error) {
       this.ended = true;
       this.problem = error as Error;
@@ -65,6 +60,6 @@ export class EventList {
 }
 
 /** The event's own JSON text. */
-export function textOf({ bytes, spans }: ItemPage): string {
-  return bytes.toString('utf8', spans[0], spans[1]);
+export function textOf(item: Items): string {
+  return item.text(0).toString();
 }

@@ -1,5 +1,5 @@
 import { wrapAnsi } from 'fast-wrap-ansi';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { prettyJson } from '../output/pretty-json.ts';
 import { cutTo } from '../terminal/cell-width.ts';
 import { grouped } from '../terminal/numbers-text.ts';
@@ -10,8 +10,8 @@ import { footerLine } from './list-view.ts';
 const KEYS = 'esc back  arrows scroll  y copy id  o report  q quit';
 
 /** An event as indented JSON, its lines broken to the screen's width. */
-export function eventLines({ bytes, spans }: ItemPage, columns: number, palette: Palette): string[] {
-  const text = prettyJson(bytes, spans[0] as number, spans[1] as number, palette);
+export function eventLines(item: Items, columns: number, palette: Palette): string[] {
+  const text = prettyJson(item.bytes, item.start(0), item.end(0), palette);
   return wrapAnsi(text, columns, { hard: true, trim: false }).split('\n');
 }
 

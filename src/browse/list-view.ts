@@ -1,7 +1,7 @@
 import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { type Draw, terminalCell, titleCells, valueCells } from '../output/table-drawing.ts';
 import { defaultHead } from '../output/table-items.ts';
 import { type Column, fittedColumns, NONE } from '../output/table-layout.ts';
@@ -81,7 +81,7 @@ interface Layout {
   readonly room: number;
   readonly measured: number;
   readonly columns: readonly Column[];
-  readonly read: (item: ItemPage) => string[];
+  readonly read: (item: Items) => string[];
 }
 const layouts = new WeakMap<EventList, Layout>();
 
@@ -93,7 +93,7 @@ function layoutOf(list: EventList, room: number): Layout {
   const items = Array.from({ length: measured }, (_, place) => list.at(place));
   const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
   const reader = createRowReader(fields, terminalCell, NONE);
-  const read = (item: ItemPage) => reader(item)[0] as string[];
+  const read = (item: Items) => reader(item)[0] as string[];
   const heads = fields.map(({ text }, index) => defaultHead(text, index));
   const layout = { room, measured, columns: fittedColumns(heads, items.map(read), room), read };
   layouts.set(list, layout);

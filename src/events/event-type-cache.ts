@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { makeFolder } from '../files/folders.ts';
 import { cacheFolder } from '../files/places.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { loadSettings } from '../settings/settings.ts';
 import { eventTypeNames } from './event-types.ts';
 
@@ -19,7 +19,7 @@ interface Owner {
  * Keeps the names of the listed types for shell completion, which asks no service, and so neither the keychain nor the
  * identity provider. A cache that cannot be written is no failure.
  */
-export async function keepEventTypes(items: ItemPage, owner: Owner, context: Surroundings): Promise<void> {
+export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
   const names = eventTypeNames(items);
   const file = cacheFile(owner, context);
   if (JSON.stringify(names) === JSON.stringify(await namesIn(file))) return;

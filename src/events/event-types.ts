@@ -3,7 +3,7 @@ import type { Service } from '../http/service.ts';
 import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { valueText } from '../items/value-text.ts';
 import { endpoint } from './event-query.ts';
 import { type Answer, pageFetcher } from './fetch-page.ts';
@@ -15,14 +15,10 @@ export async function askEventTypes(service: Service, clock: Clock): Promise<Ans
 }
 
 /** Those items in which a value holds `match`, in any case. */
-export function matchingItems({ bytes, spans, count }: ItemPage, match: string): ItemPage {
+export function matchingItems(items: Items, match: string): Items {
   const text = match.toLowerCase();
-  const kept: number[] = [];
-  for (let index = 0; index < count; index++) {
-    const [start, end] = [spans[index * 2] as number, spans[index * 2 + 1] as number];
-    if (holds(JSON.parse(bytes.toString('utf8', start, end)), text)) kept.push(start, end);
-  }
-  return { bytes, spans: Uint32Array.from(kept), count: kept.length / 2 };
+  const indexes = [...Array(items.count).keys()];
+  return items.pick(indexes.filter((index) => holds(JSON.parse(items.text(index).toString()), text)));
 }
 
 function holds(value: unknown, text: string): boolean {
@@ -35,7 +31,7 @@ function holds(value: unknown, text: string): boolean {
  * The names by which `eq(eventType,…)` takes the listed types. The service does not say which member holds it (service
  * description, part 2): it is the one that `event-types` shows first.
  */
-export function eventTypeNames(items: ItemPage): string[] {
+export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
   const [name] = tableColumns(membersOf(items), 'event-types');
   const read = createRowReader(name ? [name] : [], valueText, '');

@@ -1,14 +1,38 @@
 import { isUtf8 } from 'node:buffer';
 import { hashed } from '../items/item-hash.ts';
-import type { ItemPage } from '../items/items.ts';
+import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 
 /** Items of a search, with what tells one from another when a result moves while it is read. */
-export interface IdentifiedItems extends ItemPage {
-  /** A 53-bit hash an item: of its `eventId`, or of its whole text where it has none. */
+export class IdentifiedItems extends Items {
+  /** A 53-bit hash per item: of its `eventId`, or of its whole text where it has none. */
   readonly keys: Float64Array;
   /** Whether every key is that of an `eventId`. */
   readonly byEventId: boolean;
+
+  constructor(bytes: Buffer, spans: ArrayLike<number>, keys: Float64Array, byEventId: boolean) {
+    super(bytes, spans);
+    this.keys = keys;
+    this.byEventId = byEventId;
+  }
+
+  override pick(indexes: readonly number[]): IdentifiedItems {
+    const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
+    return new IdentifiedItems(this.bytes, this.spansOf(indexes), keys, this.byEventId);
+  }
+
+  /** At most the first `limit` of them. */
+  first(limit: number): IdentifiedItems {
+    return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
+  }
+
+  /** Those whose keys are not among those known. */
+  without(known: ReadonlySet<number>): IdentifiedItems {
+    const kept: number[] = [];
+    for (let index = 0; index < this.count; index++)
+      if (!known.has(this.keys[index] as number)) kept.push(index);
+    return kept.length === this.count ? this : this.pick(kept);
+  }
 }
 
 /** A collection as the service answered it (service description, part 2); every part may be missing. */
@@ -77,7 +101,7 @@ export function readPage(body: Buffer): Page {
 }
 
 function none(bytes: Buffer): IdentifiedItems {
-  return { bytes, spans: new Uint32Array(0), keys: new Float64Array(0), byEventId: true, count: 0 };
+  return new IdentifiedItems(bytes, [], new Float64Array(0), true);
 }
 
 /** Passes the array at `start` and collects where its items lie and what identifies them. */
@@ -104,32 +128,12 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
       at = scanner.space(at + 1);
     }
   }
-  const texts = { bytes, spans: Uint32Array.from(spans), count: keys.length };
-  return {
-    items: { ...(spaced ? compacted(texts) : texts), keys: Float64Array.from(keys), byEventId },
-    end: at + 1,
-  };
-}
-
-/** The same items without white space between tokens, in a buffer of their own, one comma between each two. */
-export function compacted({ bytes, spans, count }: ItemPage): ItemPage {
-  const target = Buffer.allocUnsafe((spans[spans.length - 1] as number) - (spans[0] as number));
-  const moved = new Uint32Array(spans.length);
-  let to = 0;
-  for (let index = 0; index < spans.length; index += 2) {
-    if (index > 0) target[to++] = 0x2c;
-    moved[index] = to;
-    let quoted = false;
-    for (let from = spans[index] as number; from < (spans[index + 1] as number); from++) {
-      const byte = bytes[from] as number;
-      if (!quoted && byte <= 0x20) continue;
-      target[to++] = byte;
-      if (byte === 0x22) quoted = !quoted;
-      else if (quoted && byte === 0x5c) target[to++] = bytes[++from] as number;
-    }
-    moved[index + 1] = to;
-  }
-  return { bytes: target.subarray(0, to), spans: moved, count };
+  const identified = (bytes: Buffer, spans: ArrayLike<number>) =>
+    new IdentifiedItems(bytes, spans, Float64Array.from(keys), byEventId);
+  if (!spaced) return { items: identified(bytes, Uint32Array.from(spans)), end: at + 1 };
+  const compact = new Items(bytes, spans).compacted();
+  const places = keys.flatMap((_, index) => [compact.start(index), compact.end(index)]);
+  return { items: identified(compact.bytes, Uint32Array.from(places)), end: at + 1 };
 }
 
 function wholeNumber(text: string | undefined): number | undefined {

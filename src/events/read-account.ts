@@ -85,7 +85,7 @@ export class Reading {
 
   /** The items that were not handed on before, cut to the limit. */
   handOn(items: IdentifiedItems): IdentifiedItems {
-    const fresh = cut(this.#known ? without(items, this.#known) : items, this.limit - this.emitted);
+    const fresh = (this.#known ? items.without(this.#known) : items).first(this.limit - this.emitted);
     this.#ledger.add(fresh.keys);
     if (this.#known) for (const key of fresh.keys) this.#known.add(key);
     return fresh;
@@ -126,35 +126,6 @@ export class Reading {
 export function totalOf(page: Page): number | undefined {
   if (page.count === undefined || page.count < page.items.count) return undefined;
   return page.count === page.items.count && page.next ? undefined : page.count;
-}
-
-function cut(items: IdentifiedItems, limit: number): IdentifiedItems {
-  if (items.count <= limit) return items;
-  const { bytes, spans, keys, byEventId } = items;
-  return {
-    bytes,
-    byEventId,
-    spans: spans.subarray(0, limit * 2),
-    keys: keys.subarray(0, limit),
-    count: limit,
-  };
-}
-
-/** The items whose keys are not among those known. */
-export function without(items: IdentifiedItems, known: ReadonlySet<number>): IdentifiedItems {
-  const { bytes, spans, keys, byEventId, count } = items;
-  const kept: number[] = [];
-  for (let index = 0; index < count; index++) if (!known.has(keys[index] as number)) kept.push(index);
-  if (kept.length === count) return items;
-  return {
-    bytes,
-    byEventId,
-    spans: Uint32Array.from(
-      kept.flatMap((index) => [spans[index * 2] as number, spans[index * 2 + 1] as number]),
-    ),
-    keys: Float64Array.from(kept.map((index) => keys[index] as number)),
-    count: kept.length,
-  };
 }
 
 const CHUNK = 65_536;

@@ -3,7 +3,7 @@ import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { isGuid } from '../items/guid.ts';
 import { createRowReader } from '../items/item-cells.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { valueText } from '../items/value-text.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -29,7 +29,7 @@ export interface ReportData {
   /** Worst first; empty where the events name no subscription. */
   readonly subscriptions: readonly SubscriptionTally[];
   /** The latest failures, in pages; at most as many as were asked for. */
-  readonly failures: readonly ItemPage[];
+  readonly failures: readonly Items[];
 }
 
 export interface ReportOptions {
@@ -87,13 +87,13 @@ async function latest(
   { limit, concurrency }: ReportOptions,
   context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
-): Promise<ItemPage[]> {
+): Promise<Items[]> {
   const progress = startProgress(context, reporter, 'reading failures');
   const fetchPage = pageFetcher(service, context.clock, (attempt) =>
     progress.update({ note: waitText(attempt) }),
   );
   const { signal } = context;
-  const pages: ItemPage[] = [];
+  const pages: Items[] = [];
   let events = 0;
   try {
     for (const query of queries) {
@@ -110,7 +110,7 @@ async function latest(
   return pages;
 }
 
-function subscriptionsOf(pages: readonly ItemPage[]): string[] {
+function subscriptionsOf(pages: readonly Items[]): string[] {
   const read = createRowReader([{ text: 'subscriptionId', steps: ['subscriptionId'] }], valueText, '');
   const seen = new Map<string, number>();
   for (const page of pages) {

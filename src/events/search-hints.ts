@@ -2,7 +2,7 @@ import type { Call } from '../command.ts';
 import type { Service } from '../http/service.ts';
 import { memberPath } from '../items/field-path.ts';
 import { isGuid } from '../items/guid.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { stringText } from '../items/value-text.ts';
 import { suggestion } from '../settings/nearest.ts';
@@ -11,7 +11,7 @@ import { askEventTypes, eventTypeNames } from './event-types.ts';
 
 export interface SearchHints {
   /** Looks at items before they are printed. */
-  see(items: ItemPage): void;
+  see(items: Items): void;
   /** Prints what there is to say after a search; `printed`: the events it printed. */
   tell(printed: number, service: Service): Promise<void>;
 }
@@ -53,7 +53,8 @@ async function wrongTypes(
 }
 
 /** The id of the first event of a page that failed, where items tell it in the fields that searches go by. */
-export function firstFailedId({ bytes, spans, count }: ItemPage): string | undefined {
+export function firstFailedId(items: Items): string | undefined {
+  const { bytes, count } = items;
   const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
   const text = (path: number) => {
     const start = cursor.starts[path] as number;
@@ -62,7 +63,7 @@ export function firstFailedId({ bytes, spans, count }: ItemPage): string | undef
       : stringText(bytes, start, cursor.ends[path] as number);
   };
   for (let item = 0; item < count; item++) {
-    cursor.read(bytes, spans[2 * item] as number);
+    cursor.read(bytes, items.start(item));
     const id = text(0) === 'FAILED' ? text(1) : undefined;
     if (id !== undefined && isGuid(id)) return id;
   }

@@ -1,6 +1,6 @@
 import { memberPath } from './field-path.ts';
 import { compareInstants, type Instant, parseInstant } from './instant.ts';
-import type { ItemPage } from './items.ts';
+import type { Items } from './items.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
 import { stringText } from './value-text.ts';
 
@@ -17,10 +17,10 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
 }
 
 /** Whether a page begins with a newer event than it ends with; the service description promises no order. */
-export function isNewestFirst({ bytes, spans, count }: ItemPage): boolean {
-  if (count < 2) return false;
+export function isNewestFirst(items: Items): boolean {
+  if (items.count < 2) return false;
   const createdOn = createdOnReader();
-  const first = createdOn(bytes, spans[0] as number);
-  const last = createdOn(bytes, spans[2 * count - 2] as number);
+  const first = createdOn(items.bytes, items.start(0));
+  const last = createdOn(items.bytes, items.start(items.count - 1));
   return first !== undefined && last !== undefined && compareInstants(first, last) > 0;
 }

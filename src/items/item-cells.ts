@@ -1,5 +1,5 @@
 import type { FieldPath } from './field-path.ts';
-import type { ItemPage } from './items.ts';
+import type { Items } from './items.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
 
 /** Makes a cell of the JSON value between two offsets. */
@@ -14,7 +14,7 @@ export function createRowReader(
   cellOf: CellOf,
   missing: string,
   onStranger?: (name: string) => void,
-): (page: ItemPage) => string[][] {
+): (page: Items) => string[][] {
   let watching = onStranger !== undefined;
   const report = (name: string) => {
     if (watching) onStranger?.(name);
@@ -27,10 +27,11 @@ export function createRowReader(
   // Beside columns of members, the item itself is shown only where it has none.
   const itself = columns.findIndex(({ steps }) => steps.length === 0);
   const mixed = itself >= 0 && columns.length > 1;
-  return ({ bytes, spans, count }) => {
+  return (items) => {
+    const { bytes, count } = items;
     const rows: string[][] = [];
     for (let item = 0; item < count; item++) {
-      const at = spans[2 * item] as number;
+      const at = items.start(item);
       cursor.read(bytes, at);
       const isObject = bytes[at] === 0x7b;
       if (mixed && isObject) cursor.starts[itself] = MISSING;

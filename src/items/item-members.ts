@@ -1,4 +1,4 @@
-import type { ItemPage } from './items.ts';
+import type { Items } from './items.ts';
 import { stringEnd, valueEnd } from './json-bytes.ts';
 import { stringText } from './value-text.ts';
 
@@ -10,11 +10,12 @@ export interface Members {
   readonly bare: boolean;
 }
 
-export function membersOf({ bytes, spans, count }: ItemPage): Members {
+export function membersOf(items: Items): Members {
+  const { bytes, count } = items;
   const names = new Map<string, boolean>();
   let bare = false;
   for (let item = 0; item < count; item++) {
-    let index = spans[2 * item] as number;
+    let index = items.start(item);
     if (bytes[index] !== 0x7b) {
       bare = true;
       continue;

@@ -3,18 +3,114 @@ export type ListKind = 'events' | 'event-types';
 
 /**
  * Some items: valid JSON values (UTF-8), none with white space between tokens, at rising offsets of `bytes` with at
- * least one byte between two of them. A page belongs to the writer it is given to, which may overwrite it.
+ * least one byte between two of them. They belong to the writer they are given to, which may overwrite them.
  */
-export interface ItemPage {
+export class Items {
   readonly bytes: Buffer;
-  /** Two offsets an item: of its first byte, and behind its last. */
-  readonly spans: Uint32Array;
   readonly count: number;
+  /** Two offsets per item: of its first byte, and behind its last. */
+  readonly #spans: ArrayLike<number>;
+
+  constructor(bytes: Buffer, spans: ArrayLike<number>) {
+    this.bytes = bytes;
+    this.count = spans.length / 2;
+    this.#spans = spans;
+  }
+
+  /** Item texts, in memory of their own. */
+  static of(texts: readonly Buffer[]): Items {
+    const spans: number[] = [];
+    let at = 0;
+    for (const text of texts) {
+      spans.push(at, at + text.length);
+      at += text.length + 1;
+    }
+    return new Items(Buffer.concat(texts.flatMap((text) => [text, COMMA])), spans);
+  }
+
+  /** The offset of an item's first byte. */
+  start(index: number): number {
+    return this.#spans[2 * index] as number;
+  }
+
+  /** The offset behind an item's last byte. */
+  end(index: number): number {
+    return this.#spans[2 * index + 1] as number;
+  }
+
+  /** An item's JSON text, in the memory of all. */
+  text(index: number): Buffer {
+    return this.bytes.subarray(this.start(index), this.end(index));
+  }
+
+  texts(): Buffer[] {
+    return Array.from({ length: this.count }, (_, index) => this.text(index));
+  }
+
+  /** One item by itself, in the memory of all. */
+  only(index: number): Items {
+    return new Items(this.bytes, [this.start(index), this.end(index)]);
+  }
+
+  /** The offsets of some items, for their like. */
+  protected spansOf(indexes: readonly number[]): number[] {
+    return indexes.flatMap((index) => [this.start(index), this.end(index)]);
+  }
+
+  /** The items at rising places, in the memory of all. */
+  pick(indexes: readonly number[]): Items {
+    return new Items(this.bytes, this.spansOf(indexes));
+  }
+
+  /**
+   * The items, each followed by a line feed, in their own memory. Where one byte parts the items (the comma of the
+   * service's array), no item moves: only that byte is changed.
+   */
+  toLines(): Buffer {
+    const { bytes, count } = this;
+    const first = this.start(0);
+    let to = first;
+    for (let index = 0; index < count; index++) {
+      const start = this.start(index);
+      const end = this.end(index);
+      if (start !== to) bytes.copyWithin(to, start, end);
+      to += end - start;
+      if (to === bytes.length) return Buffer.concat([bytes.subarray(first), Buffer.of(NEWLINE)]);
+      bytes[to++] = NEWLINE;
+    }
+    return bytes.subarray(first, to);
+  }
+
+  /** The same items without white space between tokens, in memory of their own, one comma between each two. */
+  compacted(): Items {
+    const { bytes, count } = this;
+    const target = Buffer.allocUnsafe(this.end(count - 1) - this.start(0));
+    const spans = new Uint32Array(2 * count);
+    let to = 0;
+    for (let index = 0; index < count; index++) {
+      if (index > 0) target[to++] = 0x2c;
+      spans[2 * index] = to;
+      const end = this.end(index);
+      let quoted = false;
+      for (let from = this.start(index); from < end; from++) {
+        const byte = bytes[from] as number;
+        if (!quoted && byte <= 0x20) continue;
+        target[to++] = byte;
+        if (byte === 0x22) quoted = !quoted;
+        else if (quoted && byte === 0x5c) target[to++] = bytes[++from] as number;
+      }
+      spans[2 * index + 1] = to;
+    }
+    return new Items(target.subarray(0, to), spans);
+  }
 }
+
+const COMMA = Buffer.from(',');
+const NEWLINE = 0x0a;
 
 /** Prints items in one format, page by page; each call ends when standard output has taken what it printed. */
 export interface ItemWriter {
-  write(items: ItemPage): Promise<void>;
+  write(items: Items): Promise<void>;
   /** After the last page: closes the array, prints what is left. */
   end(): Promise<void>;
   /** Instead of `end` when the read failed: what was printed becomes well-formed. Never rejects. */

@@ -2,9 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
 import type { Output } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { compacted } from '../events/page.ts';
 import type { HttpResponse } from '../http/transport.ts';
-import type { ItemPage } from '../items/items.ts';
+import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -57,14 +56,14 @@ function headerText({ status, headers }: HttpResponse): string {
 }
 
 /** The body as one JSON value without white space between tokens; undefined where it is none. */
-function jsonIn(body: Buffer): ItemPage | undefined {
+function jsonIn(body: Buffer): Items | undefined {
   if (!isUtf8(body)) return undefined;
   const scanner = new JsonScanner(body);
   try {
     const start = scanner.space(0);
     const end = scanner.value(start);
     if (scanner.space(end) !== body.length) return undefined;
-    return compacted({ bytes: body, spans: Uint32Array.of(start, end), count: 1 });
+    return new Items(body, [start, end]).compacted();
   } catch (error) {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;

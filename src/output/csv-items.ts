@@ -3,7 +3,7 @@ import { csvColumns, emptyColumns, nothingFound } from '../items/default-columns
 import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
-import type { ItemPage, ItemWriter } from '../items/items.ts';
+import type { Items, ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { csvCell, csvLines, csvText } from './csv.ts';
@@ -17,7 +17,7 @@ export function createCsvWriter(options: FormatOptions, stdout: Output, reporter
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const cellOf = (bytes: Buffer, start: number, end: number) =>
     safe(csvCell(bytes, start, end, options.csvRaw === true));
-  let read: ((page: ItemPage) => string[][]) | undefined;
+  let read: ((page: Items) => string[][]) | undefined;
 
   const open = (columns: readonly FieldPath[]) => {
     const stranger = (name: string) =>

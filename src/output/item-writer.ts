@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import type { ItemPage, ListKind } from '../items/items.ts';
+import type { Items, ListKind } from '../items/items.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
 
@@ -13,7 +13,7 @@ export interface FormatOptions {
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
   readonly csvRaw?: boolean;
   /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
-  readonly sample?: ItemPage;
+  readonly sample?: Items;
   /** Fields that have the same value in every item, since the filters say so. */
   readonly constant?: ReadonlySet<string>;
   readonly list: ListKind;

@@ -1,8 +1,7 @@
 import type { Output } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { toLines } from '../items/item-texts.ts';
-import type { ItemPage, ItemWriter } from '../items/items.ts';
+import { Items, type ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import type { ItemContext } from './item-writer.ts';
@@ -36,7 +35,7 @@ export async function createJqWriter(
   const jq = await checkProgram(options.program);
   const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
   const pick = options.fields && createPicker(options.fields);
-  const linesOf = (page: ItemPage) => toLines(pick ? pick(page) : page);
+  const linesOf = (page: Items) => (pick ? pick(page) : page).toLines();
 
   const run = async (input: string) => {
     const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input, options.program, flags));
@@ -152,13 +151,12 @@ export async function printJson(
   }
   const { createJqWriter } = await import('./jq-items.ts');
   const bytes = Buffer.from(JSON.stringify(value));
-  const spans = Uint32Array.of(0, bytes.length);
   const writer = await createJqWriter(
     { program: jq, fields: undefined, perItem: true },
     context.stdout,
     reporter,
   );
-  await writer.write({ bytes, spans, count: 1 });
+  await writer.write(Items.of([bytes]));
   await writer.end();
 }
 

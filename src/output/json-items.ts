@@ -1,7 +1,6 @@
 import type { Output } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { toLines } from '../items/item-texts.ts';
-import type { ItemPage, ItemWriter } from '../items/items.ts';
+import { Items, type ItemWriter } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 
@@ -19,7 +18,7 @@ export function createJsonWriter(
   if (format === 'ndjson') {
     return {
       write: async (page) => {
-        if (page.count > 0) await print(toLines(pick ? pick(page) : page));
+        if (page.count > 0) await print((pick ? pick(page) : page).toLines());
       },
       end: async () => {},
       abort: async () => {},
@@ -42,8 +41,9 @@ export function createJsonWriter(
 const NEWLINE = 0x0a;
 
 /** The items as elements of an array, one a line: `lead`, then the items with a comma and a line feed between. */
-function toElements({ bytes, spans, count }: ItemPage, lead: string): Buffer {
-  const length = (spans[2 * count - 1] as number) - (spans[0] as number);
+function toElements(items: Items, lead: string): Buffer {
+  const { bytes, count } = items;
+  const length = items.end(count - 1) - items.start(0);
   const text = Buffer.allocUnsafe(lead.length + length + count);
   let to = text.write(lead, 'latin1');
   for (let index = 0; index < count; index++) {
@@ -51,7 +51,7 @@ function toElements({ bytes, spans, count }: ItemPage, lead: string): Buffer {
       text[to++] = 0x2c;
       text[to++] = NEWLINE;
     }
-    to += bytes.copy(text, to, spans[2 * index] as number, spans[2 * index + 1] as number);
+    to += bytes.copy(text, to, items.start(index), items.end(index));
   }
   return text.subarray(0, to);
 }
@@ -62,19 +62,20 @@ const NULL = Buffer.from('null');
  * Makes the items of a page objects that hold the fields alone, in their order, named as typed. A value is the
  * item's own text of it; one that is missing is `null`, so that every line has every member.
  */
-export function createPicker(fields: readonly FieldPath[]): (page: ItemPage) => ItemPage {
+export function createPicker(fields: readonly FieldPath[]): (page: Items) => Items {
   const cursor = createCursor(fields);
   const leads = fields.map(({ text }, index) =>
     Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`),
   );
   const overhead = leads.reduce((sum, lead) => sum + lead.length + NULL.length, 2);
-  return ({ bytes, spans, count }) => {
+  return (items) => {
+    const { bytes, count } = items;
     // A value can be asked for under several paths, and a path inside another: room is found as the items are read.
     let room = Buffer.allocUnsafe(count * overhead + bytes.length);
     const moved = new Uint32Array(2 * count);
     let to = 0;
     for (let index = 0; index < count; index++) {
-      cursor.read(bytes, spans[2 * index] as number);
+      cursor.read(bytes, items.start(index));
       const needed = to + overhead + cursor.foundLength();
       if (needed > room.length) room = Buffer.concat([room.subarray(0, to)], 2 * needed);
       moved[2 * index] = to;
@@ -87,6 +88,6 @@ export function createPicker(fields: readonly FieldPath[]): (page: ItemPage) => 
       moved[2 * index + 1] = to;
       room[to++] = 0x2c;
     }
-    return { bytes: room, spans: moved, count };
+    return new Items(room, moved);
   };
 }

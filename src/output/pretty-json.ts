@@ -72,9 +72,9 @@ const plainly = (token: string) => token;
 /** Prints items as indented JSON, one below the other. */
 export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {
   return {
-    write: async ({ bytes, spans, count }) => {
-      for (let item = 0; item < count; item++) {
-        const text = prettyJson(bytes, spans[2 * item] as number, spans[2 * item + 1] as number, palette);
+    write: async (items) => {
+      for (let item = 0; item < items.count; item++) {
+        const text = prettyJson(items.bytes, items.start(item), items.end(item), palette);
         await stdout.write(`${text}\n`);
       }
     },

@@ -3,7 +3,7 @@ import type { EventFilters } from '../events/event-filters.ts';
 import { type FindOptions, findEvents } from '../events/find-events.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import type { ItemPage } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { createItemWriter } from './create-item-writer.ts';
@@ -17,7 +17,7 @@ export interface Search {
   readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
   readonly reporter: Reporter;
   /** Shown items before they are printed: the writer may use their memory again. */
-  readonly onItems?: ((items: ItemPage) => void) | undefined;
+  readonly onItems?: ((items: Items) => void) | undefined;
 }
 
 /** A read this long collects its garbage itself, each time so many pages have passed: that keeps memory flat. */

@@ -2,7 +2,7 @@ import type { Output } from '../context.ts';
 import { nothingFound, tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
-import type { ItemPage, ItemWriter } from '../items/items.ts';
+import type { Items, ItemWriter } from '../items/items.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions } from './item-writer.ts';
@@ -30,9 +30,9 @@ export async function createTableWriter(
   const palette = await paletteOf(reporter.stdoutColor);
   // In a pipe nothing is cut or wrapped, and padding a million rows through the library would take minutes.
   const draw = stdout.isTerminal ? await tableDrawing() : undefined;
-  let table: { read: (page: ItemPage) => string[][]; columns: Column[] } | undefined;
+  let table: { read: (page: Items) => string[][]; columns: Column[] } | undefined;
 
-  const open = (page: ItemPage) => {
+  const open = (page: Items) => {
     const fields = options.fields ?? tableColumns(membersOf(page), options.list);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { compacted } from '../events/page.ts';
+import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import { type EventKey, eventKey } from './event-key.ts';
@@ -57,7 +57,7 @@ export function readDelivery(
     ...headers,
     line: () => {
       if (!spaced) return body.subarray(start, end);
-      return compacted({ bytes: body, spans: Uint32Array.of(start, end), count: 1 }).bytes;
+      return new Items(body, [start, end]).compacted().bytes;
     },
     type: () => {
       const { eventType } = JSON.parse(body.toString('utf8', start, end)) as { eventType?: unknown };

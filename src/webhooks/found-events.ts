@@ -6,7 +6,6 @@ import { type OnRetry, waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { createdOnReader } from '../items/created-on.ts';
 import { compareInstants, type Instant } from '../items/instant.ts';
-import { textsOf } from '../items/item-texts.ts';
 import { JsonScanner } from '../items/json-scanner.ts';
 import type { Progress } from '../terminal/progress.ts';
 import { type EventKey, eventKey } from './event-key.ts';
@@ -47,7 +46,7 @@ export async function* foundEvents({
   let pages = 0;
   for await (const { items, total } of findEvents(service, filters, options)) {
     progress.update({ pages: ++pages, total });
-    yield* textsOf(items).map(foundEvent);
+    yield* items.texts().map(foundEvent);
   }
 }
 

@@ -3,8 +3,8 @@ import { ServiceError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import { pageOf } from '../items/item-texts.ts';
 import type { ItemWriter } from '../items/items.ts';
+import { Items } from '../items/items.ts';
 import { createItemWriter } from '../output/create-item-writer.ts';
 import type { FormatOptions } from '../output/item-writer.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -226,7 +226,7 @@ export class LeftEvents {
     const page = this.#waiting;
     this.#waiting = [];
     if (page.length === 0) return;
-    this.#written = this.#written.then(() => this.#writer.write(pageOf(page.map(({ body }) => body))));
+    this.#written = this.#written.then(() => this.#writer.write(Items.of(page.map(({ body }) => body))));
     // Seen when `end` waits for it.
     this.#written.catch(() => undefined);
   }

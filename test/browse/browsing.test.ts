@@ -6,16 +6,18 @@ import { EventList, textOf } from '../../src/browse/event-list.ts';
 import { eventLines, openedLines } from '../../src/browse/event-view.ts';
 import type { Key } from '../../src/browse/keys.ts';
 import { listLines } from '../../src/browse/list-view.ts';
+import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
-import { pageOf } from '../support/outputs.ts';
 
 const look = { draw: await tableDrawing(), palette: plain, unicode: true };
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
+
+const identified = (items: readonly string[]) => readPage(Buffer.from(`{"items":[${items}]}`)).items;
 
 /** Pages of some size, and how many of them were read. */
 function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns = 60, total = true } = {}) {
@@ -23,11 +25,10 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
   async function* pages(): AsyncGenerator<ReadPage> {
     for (let from = 0; from < items.length; from += pageSize) {
       read.pages++;
-      const page = pageOf(items.slice(from, from + pageSize));
       yield {
-        items: { ...page, keys: new Float64Array(page.count) },
+        items: identified(items.slice(from, from + pageSize)),
         total: total ? items.length : undefined,
-      } as ReadPage;
+      };
     }
   }
   const size = { rows, columns };
@@ -138,8 +139,7 @@ describe('browsing', () => {
 
   test('an error is told and what was read stays', async () => {
     async function* failing(): AsyncGenerator<ReadPage> {
-      const page = pageOf([event(0)]);
-      yield { items: { ...page, keys: new Float64Array(1) }, total: 9 } as ReadPage;
+      yield { items: identified([event(0)]), total: 9 };
       throw new Error('gone \u001b[31m');
     }
     const state = new Browsing({

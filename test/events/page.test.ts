@@ -4,10 +4,8 @@ import { readPage } from '../../src/events/page.ts';
 import { JsonScanner, JsonSyntaxError } from '../../src/items/json-scanner.ts';
 
 const texts = (body: string | Buffer) => {
-  const { bytes, spans, count } = readPage(Buffer.from(body)).items;
-  return Array.from({ length: count }, (_, index) =>
-    bytes.toString('utf8', spans[index * 2], spans[index * 2 + 1]),
-  );
+  const items = readPage(Buffer.from(body)).items;
+  return items.texts().map(String);
 };
 
 const anyJson = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' });

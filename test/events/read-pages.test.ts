@@ -55,14 +55,11 @@ async function idsRead(fetchPage: FetchPage, options: Partial<ReadOptions> = {})
   const read = { baseUrl, query: {}, pageSize: 10, concurrency: () => 3, signal, ...options };
   const ids: string[] = [];
   for await (const { items } of readPages(fetchPage, read)) {
-    const { events } = JSON.parse(`{"events":[${textsOf(items).join(',')}]}`) as { events: Event[] };
+    const { events } = JSON.parse(`{"events":[${items.texts().join(',')}]}`) as { events: Event[] };
     ids.push(...events.map(({ eventId }) => eventId));
   }
   return ids;
 }
-
-const textsOf = ({ bytes, spans, count }: { bytes: Buffer; spans: Uint32Array; count: number }) =>
-  Array.from({ length: count }, (_, index) => bytes.toString('utf8', spans[2 * index], spans[2 * index + 1]));
 
 describe("events dated after the service's own clock", () => {
   const past = at('past', 24, NOW - DAY, 1000);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
-import type { ItemPage } from '../../src/items/items.ts';
+import { Items } from '../../src/items/items.ts';
 import { createItemWriter } from '../../src/output/create-item-writer.ts';
 import type { FormatOptions } from '../../src/output/item-writer.ts';
 import { jsonText } from '../support/json-text.ts';
@@ -9,7 +9,7 @@ import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/output
 
 async function print(
   format: 'json' | 'ndjson',
-  pages: ItemPage[],
+  pages: Items[],
   more: Partial<FormatOptions> = {},
   columns?: number,
 ) {
@@ -35,12 +35,12 @@ describe('--ndjson', () => {
   });
 
   test('prints a last item that ends with its buffer', async () => {
-    const page = { bytes: Buffer.from('1,2'), spans: Uint32Array.of(0, 1, 2, 3), count: 2 };
+    const page = new Items(Buffer.from('1,2'), [0, 1, 2, 3]);
     expect((await print('ndjson', [page])).text).toBe('1\n2\n');
   });
 
   test('prints items of which others between were left out', async () => {
-    const page = { bytes: Buffer.from('1,222,3,4'), spans: Uint32Array.of(0, 1, 6, 7, 8, 9), count: 2 };
+    const page = new Items(Buffer.from('1,222,3,4'), [0, 1, 6, 7]);
     expect((await print('ndjson', [page])).text).toBe('1\n3\n');
   });
 

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
-import type { ItemPage } from '../../src/items/items.ts';
+import type { Items } from '../../src/items/items.ts';
 import { createPicker } from '../../src/output/json-items.ts';
 import { jsonNames, jsonText } from '../support/json-text.ts';
 import { pageOf } from '../support/outputs.ts';
 
-const texts = ({ bytes, spans, count }: ItemPage) =>
-  Array.from({ length: count }, (_, index) => bytes.toString('utf8', spans[2 * index], spans[2 * index + 1]));
+const texts = (items: Items) => items.texts().map(String);
 const pick = (fields: string, ...items: string[]) =>
   texts(createPicker(parseFieldPaths(fields))(pageOf(items)));
 

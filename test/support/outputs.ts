@@ -1,7 +1,7 @@
 import readline from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Output } from '../../src/context.ts';
-import type { ItemPage } from '../../src/items/items.ts';
+import { Items } from '../../src/items/items.ts';
 import type { ItemContext } from '../../src/output/item-writer.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
@@ -81,7 +81,7 @@ export function itemContext(stdout: Output): ItemContext {
 }
 
 /** Items as the page scanner hands them on: inside an array, `between` two of them. */
-export function pageOf(items: readonly string[], between = ','): ItemPage {
+export function pageOf(items: readonly string[], between = ','): Items {
   const spans = new Uint32Array(2 * items.length);
   let text = '{"items":[';
   for (const [index, item] of items.entries()) {
@@ -90,5 +90,5 @@ export function pageOf(items: readonly string[], between = ','): ItemPage {
     text += item;
     spans[2 * index + 1] = Buffer.byteLength(text);
   }
-  return { bytes: Buffer.from(`${text}]}`), spans, count: items.length };
+  return new Items(Buffer.from(`${text}]}`), spans);
 }

@@ -4,8 +4,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
-import { toLines } from '../../items/item-texts.ts';
-import type { ItemPage } from '../../items/items.ts';
+import type { Items } from '../../items/items.ts';
 import { readPage } from '../page.ts';
 import type { Part } from './export-manifest.ts';
 
@@ -36,10 +35,10 @@ export class PartFile {
     return new PartFile(file, await open(temporary(file), 'w', 0o600), part.file.endsWith('.gz'));
   }
 
-  async add(items: ItemPage): Promise<void> {
+  async add(items: Items): Promise<void> {
     if (items.count === 0) return;
     this.events += items.count;
-    const lines = toLines(items);
+    const lines = items.toLines();
     if (!this.#gzip) return this.#store(lines);
     if (!this.#gzip.write(lines)) await once(this.#gzip, 'drain');
     await this.#written;

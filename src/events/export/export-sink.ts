@@ -1,5 +1,4 @@
 import type { IdentifiedItems } from '../page.ts';
-import { without } from '../read-account.ts';
 import type { Manifest, Part } from './export-manifest.ts';
 import { keysOf, PartFile } from './export-part.ts';
 import type { SliceSink, SliceToRead } from './export-slices.ts';
@@ -67,7 +66,7 @@ export class ExportSink implements SliceSink<PartToRead> {
 
   async take(items: IdentifiedItems): Promise<void> {
     const { file, newer, older, keys, isOverlapped } = this.#open as Open;
-    const fresh = without(without(items, newer), older);
+    const fresh = items.without(newer).without(older);
     if (isOverlapped) for (const key of fresh.keys) keys.add(key);
     await file.add(fresh);
     this.#onEvents(fresh.count);

@@ -3,8 +3,7 @@ import { ServiceError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
 import { memberPath } from '../../items/field-path.ts';
 import { guidsIn, notAGuid } from '../../items/guid.ts';
-import { pageOf, textsOf } from '../../items/item-texts.ts';
-import type { ItemPage, ItemWriter } from '../../items/items.ts';
+import { Items, type ItemWriter } from '../../items/items.ts';
 import { createCursor, MISSING } from '../../items/json-cursor.ts';
 import { stringText } from '../../items/value-text.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -34,9 +33,9 @@ export async function getAll(
   const fetchPage = pageFetcher(service, context.clock, onRetry);
   const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, service.baseUrl, queries, id, signal);
   let missing = 0;
-  let found: ItemPage[] = [];
+  let found: Items[] = [];
   const print = async () => {
-    if (found.length > 0) await writer.write(pageOf(found.flatMap(textsOf)));
+    if (found.length > 0) await writer.write(Items.of(found.flatMap((items) => items.texts())));
     found = [];
   };
   try {
@@ -62,7 +61,7 @@ export async function getAll(
 export interface Got {
   readonly id: string;
   /** What the service has under the id: one item as a rule, none where it is not found. */
-  readonly items: ItemPage;
+  readonly items: Items;
 }
 
 /**
@@ -76,21 +75,22 @@ export async function getEvent(
   id: string,
   signal: AbortSignal,
 ): Promise<Got> {
-  let items: ItemPage | undefined;
+  let items: Items | undefined;
   for (const query of queries) {
     const url = searchUrl(baseUrl, { ...query, eventId: id }, { start: 1, count: PAGE_SIZE });
     ({ items } = (await fetchPage(url, signal)).page);
     verify(items, id);
     if (items.count > 0) break;
   }
-  return { id, items: items as ItemPage };
+  return { id, items: items as Items };
 }
 
 /** Items need not say which event they are; where they do, it has to be the one asked for. */
-function verify({ bytes, spans, count }: ItemPage, id: string): void {
+function verify(items: Items, id: string): void {
+  const { bytes, count } = items;
   const cursor = createCursor([memberPath('eventId')]);
   for (let item = 0; item < count; item++) {
-    cursor.read(bytes, spans[2 * item] as number);
+    cursor.read(bytes, items.start(item));
     const [start, end] = [cursor.starts[0] as number, cursor.ends[0] as number];
     if (start === MISSING || bytes[start] !== 0x22) continue;
     const found = stringText(bytes, start, end);

@@ -149,9 +149,9 @@ export class Follower {
         // What was created before the earliest answer has been seen by all of them.
         if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
         if (found.length + Math.max(items.count, total ?? 0) > most) return { complete: false, serviceTime };
-        const { bytes, spans, keys, count } = items;
+        const { bytes, keys, count } = items;
         for (let index = 0; index < count; index++) {
-          const [start, end] = [spans[2 * index] as number, spans[2 * index + 1] as number];
+          const [start, end] = [items.start(index), items.end(index)];
           const key = keys[index] as number;
           found.push({ key, bytes, start, end, createdOn: createdOn(bytes, start), createdBefore: 0 });
         }

@@ -2,8 +2,7 @@ import type { Clock } from '../../context.ts';
 import { ServiceError, UnreachableError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
 import { compareInstants, type Instant, instantAt } from '../../items/instant.ts';
-import { pageOf } from '../../items/item-texts.ts';
-import type { ItemPage, ItemWriter } from '../../items/items.ts';
+import { Items, type ItemWriter } from '../../items/items.ts';
 import { durationText } from '../../settings/flag-values.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
@@ -41,7 +40,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
       for await (const items of reading(follower.poll())) {
         const due = items.slice(0, limit - printed);
         if (due.length === 0) continue;
-        await run.writer.write(pageOf(due.map(({ bytes, start, end }) => bytes.subarray(start, end))));
+        await run.writer.write(Items.of(due.map(({ bytes, start, end }) => bytes.subarray(start, end))));
         printed += due.length;
         follower.remember(due);
         run.onPrinted(due.length);
@@ -124,7 +123,7 @@ export async function startFollowing(
   service: Service,
   filters: EventFilters,
   { overlap, concurrency, sampled, state, clock, signal }: Following,
-): Promise<{ follower: Follower; sample: ItemPage }> {
+): Promise<{ follower: Follower; sample: Items }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, clock, onRetry);
   const { baseUrl } = service;

@@ -2,7 +2,7 @@ import { tableColumns } from '../../items/default-columns.ts';
 import type { FieldPath } from '../../items/field-path.ts';
 import { createRowReader } from '../../items/item-cells.ts';
 import { type Members, membersOf } from '../../items/item-members.ts';
-import type { ItemPage } from '../../items/items.ts';
+import type { Items } from '../../items/items.ts';
 import { valueText } from '../../items/value-text.ts';
 import { plain } from '../../terminal/palette.ts';
 import { prettyJson } from '../pretty-json.ts';
@@ -19,7 +19,7 @@ const CELL = 120;
 const JSON_LENGTH = 50_000;
 
 /** The latest failures, newest first: the fields that lists of events show, and below them each event's own JSON. */
-export function failuresTable(pages: readonly ItemPage[], limit: number): { table: Html; shown: number } {
+export function failuresTable(pages: readonly Items[], limit: number): { table: Html; shown: number } {
   const columns = columnsOf(pages);
   const rows = rowsOf(pages, columns)
     .sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0))
@@ -53,7 +53,7 @@ function cut(json: string): string {
 }
 
 /** Every row is a failure: its status says nothing. */
-function columnsOf(pages: readonly ItemPage[]): FieldPath[] {
+function columnsOf(pages: readonly Items[]): FieldPath[] {
   const names = new Map<string, boolean>();
   let bare = false;
   for (const page of pages) {
@@ -67,16 +67,15 @@ function columnsOf(pages: readonly ItemPage[]): FieldPath[] {
   return telling.length > 0 ? telling : [...columns];
 }
 
-function rowsOf(pages: readonly ItemPage[], columns: readonly FieldPath[]): Row[] {
+function rowsOf(pages: readonly Items[], columns: readonly FieldPath[]): Row[] {
   const read = createRowReader(columns, valueText, '');
   const readCreated = createRowReader([{ text: 'createdOn', steps: ['createdOn'] }], valueText, '');
   return pages.flatMap((page) => {
-    const { bytes, spans } = page;
     const created = readCreated(page);
     return read(page).map((cells, index) => ({
       cells,
       created: created[index]?.[0] ?? '',
-      json: prettyJson(bytes, spans[2 * index] as number, spans[2 * index + 1] as number, plain),
+      json: prettyJson(page.bytes, page.start(index), page.end(index), plain),
     }));
   });
 }
