@@ -62,7 +62,7 @@ export async function countAll(
   try {
     const { queries, fetchPage } = await byServiceClock(filters, send, one, clock, reporter.warning);
     const ask = (query: Query, ending: AbortSignal) => askCount(fetchPage, baseUrl, query, ending);
-    for await (const { job, result } of readAhead(queries.values(), ask, width, signal)) {
+    for await (const { job, result } of readAhead(queries, ask, width, signal)) {
       if (result === undefined && !noticed) {
         noticed = true;
         reporter.notice('the service gives no count: reading every match to count it');

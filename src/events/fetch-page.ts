@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry } from '../http/retry.ts';
@@ -14,8 +13,8 @@ export interface Answer {
   readonly serviceTime: number | undefined;
 }
 
-/** Asks for one collection at an address; `onAnswer` is called when the answer is there, before it is read. */
-export type FetchPage = (url: URL, signal?: AbortSignal, onAnswer?: () => void) => Promise<Answer>;
+/** Asks for one collection at an address. */
+export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<Answer>;
 
 const TRIES = 3;
 const CHECK_BASE_URL = 'check --base-url (HOOKTRAIL_BASE_URL), or try again later';
@@ -31,15 +30,10 @@ export function pageFetcher(
   onRetry?: OnRetry,
   failure = 'the search failed',
 ): FetchPage {
-  return async (url, signal, onAnswer) => {
+  return async (url, signal) => {
     for (let attempt = 1; ; attempt++) {
       const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
       if (response.status !== 200) throw serviceError(response, failure);
-      if (onAnswer) {
-        // The next request goes out before this page takes the thread.
-        onAnswer();
-        await setImmediate();
-      }
       const date = Date.parse(response.headers.date ?? '');
       try {
         const page = readPage(response.body);

@@ -1,55 +1,91 @@
 import { setMaxListeners } from 'node:events';
 
+/** Jobs that are known, or that arrive; those are told by the signal when nobody wants any more. */
+type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job>);
+
 /**
- * Runs requests ahead of their reader, `width()` at a time, and hands their results out in the order of `jobs`. As many again
- * may lie finished until their turn comes, so that one slow answer does not idle the others' connections; that is all the
- * memory it takes. A `run` that has more to do once its request is answered calls `answered`, and the next one starts then.
- * Ending the iteration early, or `signal`, aborts what is under way.
+ * Runs jobs ahead of their reader, `width()` at a time, and gives their results in the order of the jobs. As many again may
+ * lie finished until their turn comes, so that one slow answer does not idle the others' connections; that is all the memory
+ * it takes. A job, or a source of jobs, that fails does so in its turn. Ending the iteration early, or `signal`, aborts what
+ * is under way.
  */
 export async function* readAhead<Job, Result>(
-  jobs: Iterator<Job>,
-  run: (job: Job, signal: AbortSignal, answered: () => void) => Promise<Result>,
+  jobs: Jobs<Job>,
+  run: (job: Job, signal: AbortSignal) => Promise<Result>,
   width: () => number,
   signal: AbortSignal,
 ): AsyncGenerator<{ job: Job; result: Result }> {
-  signal.throwIfAborted();
   const abort = new AbortController();
   // Each request under way listens to it, and so many are asked for.
   setMaxListeners(0, abort.signal);
-  const onAbort = () => abort.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-
-  const waiting: { job: Job; result: Promise<Result> }[] = [];
+  const source = iterated(typeof jobs === 'function' ? jobs(abort.signal) : jobs);
+  const waiting: Promise<{ job: Job; result: Result }>[] = [];
   let underWay = 0;
-  let exhausted = false;
-  const fill = () => {
-    while (!exhausted && !abort.signal.aborted && underWay < width() && waiting.length < 2 * width()) {
-      const { done, value: job } = jobs.next();
-      if (done) {
-        exhausted = true;
-        return;
-      }
-      underWay++;
-      let isUnderWay = true;
-      const answered = () => {
-        if (!isUnderWay) return;
-        isUnderWay = false;
-        underWay--;
-        fill();
-      };
-      const result = run(job, abort.signal, answered).finally(answered);
-      // Seen when its turn comes; until then a failure must not count as unhandled.
-      result.catch(() => undefined);
-      waiting.push({ job, result });
+  let ended = false;
+  let pulling: Promise<void> | undefined;
+
+  const append = (result: (typeof waiting)[number]) => {
+    // Seen when its turn comes; until then a failure must not count as unhandled.
+    result.catch(() => undefined);
+    waiting.push(result);
+  };
+  const start = async (job: Job) => {
+    underWay++;
+    try {
+      return { job, result: await run(job, abort.signal) };
+    } finally {
+      underWay--;
+      fill();
     }
   };
-  try {
-    for (fill(); waiting.length > 0; fill()) {
-      const { job, result } = waiting.shift() as (typeof waiting)[number];
-      yield { job, result: await result };
+  const pull = async () => {
+    try {
+      const { done, value } = await source.next();
+      if (done) ended = true;
+      else append(start(value));
+    } catch (error) {
+      ended = true;
+      append(Promise.reject(error));
     }
+    pulling = undefined;
+    fill();
+  };
+  const fill = () => {
+    if (pulling || ended || abort.signal.aborted || underWay >= width() || waiting.length >= 2 * width())
+      return;
+    pulling = pull();
+  };
+
+  const { promise: aborted, reject } = withReject();
+  const onAbort = () => {
+    abort.abort(signal.reason);
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    for (fill(); waiting.length > 0 || pulling; fill()) {
+      const next = waiting.shift();
+      // A source may have nothing for a long time, and cannot be interrupted.
+      if (next) yield await next;
+      else await Promise.race([pulling, aborted]);
+    }
+    signal.throwIfAborted();
   } finally {
     signal.removeEventListener('abort', onAbort);
     abort.abort();
   }
+}
+
+function iterated<Job>(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncIterator<Job> | Iterator<Job> {
+  return Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
+}
+
+function withReject(): { promise: Promise<never>; reject: (reason: unknown) => void } {
+  let reject: (reason: unknown) => void = () => undefined;
+  const promise = new Promise<never>((_, refuse) => {
+    reject = refuse;
+  });
+  promise.catch(() => undefined);
+  return { promise, reject };
 }

@@ -140,7 +140,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
     if (start > end() || reading.full) return 'read';
     const pages = readAhead(
       windows(start, size, end),
-      (window, signal, answered) => plan.fetchPage(plan.url(window), signal, answered),
+      (window, signal) => plan.fetchPage(plan.url(window), signal),
       plan.concurrency,
       plan.signal,
     );

@@ -20,15 +20,6 @@ export interface Search {
   readonly onItems?: ((items: Items) => void) | undefined;
 }
 
-/** A read this long collects its garbage itself, each time so many pages have passed: that keeps memory flat. */
-const MANY_PAGES = 100;
-const COLLECTED_PAGES = 8;
-
-async function collectGarbage(): Promise<void> {
-  const { collectYoungGarbage } = await import('../events/young-garbage.ts');
-  collectYoungGarbage();
-}
-
 /** Prints the events that the filters choose; returns how many, how many there are in all where that is known, and whether there are more. */
 export async function searchAll(search: Search) {
   const { service, filters, options, format, context, reporter, onItems } = search;
@@ -54,7 +45,6 @@ export async function searchAll(search: Search) {
       progress.update({ pages, events: printed, total, note: '' });
       onItems?.(page.items);
       await writer.write(page.items);
-      if (pages > MANY_PAGES && pages % COLLECTED_PAGES === 0) await collectGarbage();
     }
   } catch (error) {
     await writer.abort();

@@ -10,7 +10,7 @@ import type { Reporter } from '../../terminal/reporter.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
-import { inOrder } from './in-order.ts';
+import { readAhead } from '../read-ahead.ts';
 
 export interface GetParts {
   readonly service: Service;
@@ -39,7 +39,8 @@ export async function getAll(
     found = [];
   };
   try {
-    for await (const { id, items } of inOrder(ids, ask, width, context.signal)) {
+    for await (const { result } of readAhead(ids, ask, width, context.signal)) {
+      const { id, items } = result;
       if (items.count > 0) found.push(items);
       else {
         missing++;
