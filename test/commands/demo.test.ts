@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/context.ts';
 import { main } from '../../src/main.ts';
+import { NOON } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 
 test('the demo signs in and searches without waiting for anything to time out', async () => {
   const [stdout, stderr] = [fakeOutput(), fakeOutput()];
   const clock: Clock = {
-    now: () => Date.now(),
+    now: () => NOON,
     // Time passes for nobody; who is called off is told.
     sleep: (_, signal) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),

@@ -22,7 +22,7 @@ test('status tells who is signed in, where, until when, and where the secrets ar
   expect(stdout.split('\n')).toEqual([
     'profile    default',
     'signed in  yes',
-    expect.stringMatching(/^token {6}until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z, renewed when needed$/),
+    'token      until 2026-11-20T12:30:00.000Z, renewed when needed',
     `provider   ${authUrl}`,
     `service    ${baseUrl}`,
     `client     ${clientId}`,
@@ -47,15 +47,12 @@ test('status --json has stable keys', async () => {
     clientId,
     vendor,
     scope: 'event_api offline_access',
-    expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    expiresAt: '2026-11-20T12:30:00.000Z',
     renewable: true,
     store: 'file',
     place: expect.stringMatching(/^\//),
     check: null,
   });
-  const left = Date.parse(state.expiresAt) - Date.now();
-  expect(left).toBeGreaterThan(1_700_000);
-  expect(left).toBeLessThanOrEqual(1_800_000);
 });
 
 test('status of nobody is printed and ends with 4', async () => {

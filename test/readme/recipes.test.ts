@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
+import { clock } from '../support/clock.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 import { startSigningIn } from '../support/signing-in.ts';
@@ -86,7 +87,7 @@ test.skipIf(!isPosix)(
     expect(await asCron(home)).toEqual({ printed: '', mail: '' });
 
     const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
-    const createdOn = new Date(Date.now() - 60_000).toISOString();
+    const createdOn = new Date(clock.now() - 60_000).toISOString();
     const json = JSON.stringify({ eventId, createdOn, publishStatus: 'FAILED', eventType: 'a' });
     sandbox.control.addEvent({ eventId, createdOn, publishStatus: 'FAILED', json });
     const failed = await asCron(home);

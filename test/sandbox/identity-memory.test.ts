@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { IdentityMemory } from '../../src/sandbox/identity/identity-memory.ts';
+import { clock } from '../support/clock.ts';
 
 const memory = () => {
   const reused: string[] = [];
-  const kept = new IdentityMemory(Date.now, (grantId) => {
-    reused.push(grantId);
-    return new Error('reused');
-  });
+  const kept = new IdentityMemory(
+    () => clock.now(),
+    (grantId) => {
+      reused.push(grantId);
+      return new Error('reused');
+    },
+  );
   return { kept, reused, tokens: kept.adapter('RefreshToken') };
 };
 

@@ -8,6 +8,7 @@ import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
+import { noteRunning } from './left-running.ts';
 import type { Options, Result, Running } from './program.ts';
 
 export type { Result } from './program.ts';
@@ -117,6 +118,7 @@ export function start(
     for (const look of waiting) look();
     return result;
   });
+  noteRunning(finished, () => abort.abort(new InterruptedError('SIGTERM')));
   return {
     stdin: input,
     finished,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { inject } from 'vitest';
 import { clock } from './clock.ts';
+import { noteRunning } from './left-running.ts';
 
 export interface Options {
   /** The whole environment, as `createHome` makes it, with what the test adds. */
@@ -70,6 +71,7 @@ export function start(
     for (const look of waiting) look();
     return result;
   });
+  noteRunning(finished, () => child.kill('SIGKILL'));
   return {
     pid: child.pid as number,
     stdin: child.stdin,

@@ -4,6 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, inject } from 'vitest';
 import { clock } from './clock.ts';
+import { leftSince } from './left-running.ts';
 import { randomOf, seed } from './seed.ts';
 
 /** Runs before each file of tests: what the machine would give to the test's process, the test run gives. */
@@ -22,14 +23,17 @@ fc.configureGlobal({ seed });
 
 const folder = process.cwd();
 let restoreClock: () => void;
+let endLeft: () => Promise<unknown>;
 beforeEach(({ task, onTestFailed }) => {
   restoreClock = clock.held();
+  endLeft = leftSince();
   const random = randomOf(task.fullName ?? task.name);
   Math.random = () => random.float();
   onTestFailed(() => console.error(`replay with HOOKTRAIL_TEST_SEED=${seed}`));
 });
 // The first hook of all, so that it ends after those of the test's file.
-afterEach(() => {
+afterEach(async () => {
+  await endLeft();
   restoreClock();
   process.chdir(folder);
 });

@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { run } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
@@ -16,7 +17,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
   test('shows the list, opens an event, copies its id, and leaves the terminal as it was', async () => {
     await using searching = await startSearching({ events: 300 });
     const { control } = searching.sandbox;
-    const createdOn = new Date(Date.now() + 1000).toISOString();
+    const createdOn = new Date(clock.now() + 1000).toISOString();
     const { eventId } = control.addEvent({ createdOn, publishStatus: 'FAILED' });
     const terminal = browse(searching);
     await terminal.shows(new RegExp(`301 events[\\s\\S]*❯ [\\s\\S]*${eventId}`));

@@ -2,6 +2,7 @@ import { appendFile, readFile, rm, stat, truncate, writeFile } from 'node:fs/pro
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { clock } from '../../support/clock.ts';
 import { type Exporting, startExporting, until } from '../../support/exporting.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -39,7 +40,7 @@ describe('after a crash', () => {
     await using exporting = await startExporting({ events: 2000, latencyMs: 10 });
     await killedAfter(exporting, 2, '--since', '7d');
     const { pin, queries } = await exporting.manifest();
-    await until(async () => Date.now() > Date.parse(pin as string));
+    clock.set(Date.parse(pin as string) + 1);
     for (let n = 0; n < 30; n++) exporting.sandbox.control.addEvent();
     await killedAfter(exporting, 2, '--since', '7d');
     expect((await exporting.export(...small, '--since', '7d')).code).toBe(0);
@@ -162,7 +163,7 @@ describe('while it runs', () => {
       run: () => {
         control.setStatus(failed[n * 2] as string, 'SUCCESS');
         control.setStatus(healthy[n * 50] as string, 'FAILED');
-        const createdOn = new Date(Date.now() - n * 86_400_000 - 60_000).toISOString();
+        const createdOn = new Date(clock.now() - n * 86_400_000 - 60_000).toISOString();
         late.push(control.addEvent({ publishStatus: 'FAILED', createdOn }).eventId);
       },
     }));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { start } from '../../support/command.ts';
 import { startSearching } from '../../support/searching.ts';
 
@@ -14,7 +15,7 @@ describe('events search on a terminal', () => {
   test('offers the first failure in full, and statistics of the same events', async () => {
     await using searching = await startSearching({ events: 20 });
     const { control } = searching.sandbox;
-    const later = new Date(Date.now() + 1000).toISOString();
+    const later = new Date(clock.now() + 1000).toISOString();
     const { eventId } = control.addEvent({ publishStatus: 'FAILED', createdOn: later });
     control.addEvent({ publishStatus: 'FAILED', createdOn: '2026-01-01' });
     const { screen } = await plain(searching, [

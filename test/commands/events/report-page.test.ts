@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium, watchPage } from '../../support/chromium.ts';
+import { clock } from '../../support/clock.ts';
 import { type Reporting, startReporting } from '../../support/reporting.ts';
 
 const hostile = [
@@ -14,7 +15,7 @@ const hostile = [
   'x'.repeat(10_000),
   '🚨👩‍👩‍👧 urgent 緊急 &amp; {a|b}\n{b}',
 ];
-const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+const minutesAgo = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOString();
 
 describe.skipIf(!hasChromium)('the page in Chromium', () => {
   let browser: Browser;
