@@ -12,11 +12,15 @@ type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 /** A file is a regular file or a device that is no terminal. */
 export type OutputKind = 'terminal' | 'file' | 'pipe';
 
-/** The kind of the open file descriptor. */
+/** The kind of the file descriptor; `pipe` where it cannot be told, as for a Windows program that was given no streams. */
 export function outputKind(descriptor: number): OutputKind {
   if (isatty(descriptor)) return 'terminal';
-  const stats = fstatSync(descriptor);
-  return stats.isFile() || stats.isCharacterDevice() || stats.isBlockDevice() ? 'file' : 'pipe';
+  try {
+    const stats = fstatSync(descriptor);
+    return stats.isFile() || stats.isCharacterDevice() || stats.isBlockDevice() ? 'file' : 'pipe';
+  } catch {
+    return 'pipe';
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, inject, test } from 'vitest';
 import { ClosedPipeError, type HooktrailError, OutputError } from '../src/errors.ts';
 import { diskFault } from '../src/events/export/export-directory.ts';
-import { outputOf } from '../src/streams.ts';
+import { outputKind, outputOf } from '../src/streams.ts';
 import { createHome } from './support/home.ts';
 import { run } from './support/program.ts';
 import { idsOf, startSearching } from './support/searching.ts';
@@ -129,4 +129,10 @@ describe('a failed write', () => {
       'free some space and run the same command again: it continues where this one stopped',
     ]);
   });
+});
+
+test('a descriptor of which the system tells nothing is written as a pipe', () => {
+  const closed = openSync('/dev/null', 'w');
+  closeSync(closed);
+  expect(outputKind(closed)).toBe('pipe');
 });

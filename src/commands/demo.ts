@@ -24,7 +24,7 @@ async function run(call: Call): Promise<ExitCode> {
   const { createSandboxUser } = await import('../sign-in/sandbox-user.ts');
   const redirectUri = 'http://127.0.0.1:0/callback';
   const sandbox = await startSandbox({ autoApprove: true, redirectUri, now: () => context.clock.now() });
-  const user = await createSandboxUser(context, sandbox.settings, reporter);
+  const user = await createSandboxUser(context, sandbox.settings);
   try {
     for (const argv of story) {
       reporter.command(`hooktrail ${argv.join(' ')}`);

@@ -123,10 +123,10 @@ async function runCommand(
   words: readonly string[],
   { settings, control }: Sandbox,
   apiToken: string | undefined,
-  { context, reporter, invoke }: Call<Flags>,
+  { context, invoke }: Call<Flags>,
 ): Promise<ExitCode> {
   const { createSandboxUser } = await import('../sign-in/sandbox-user.ts');
-  const user = await createSandboxUser(context, settings, reporter);
+  const user = await createSandboxUser(context, settings);
   try {
     const { autoApprove } = control.behaviour;
     control.behaviour.autoApprove = true;

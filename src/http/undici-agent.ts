@@ -9,6 +9,9 @@ import { connectFailure, TransportError } from './transport-error.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
+/** The probes of TCP would begin after a minute without data: a request has ended by then, and Wine refuses them. */
+const NO_PROBES = { keepAlive: false };
+
 /**
  * Kept-alive connections, to the peers themselves or through the proxy that `proxyFor` names.
  * They fail with `TransportError` until they are there.
@@ -23,7 +26,7 @@ export class Connections {
   constructor(limits: RequestLimits, proxyFor: (url: URL) => URL | undefined) {
     this.#limits = limits;
     this.#proxyFor = proxyFor;
-    this.#connector = buildConnector({ timeout: limits.connect });
+    this.#connector = buildConnector({ ...NO_PROBES, timeout: limits.connect });
     this.#agent = new Agent({
       connect: (options, callback) => {
         this.#connect(options).then(
@@ -58,7 +61,7 @@ export class Connections {
       return await open(this.#connector).catch(async (error) => {
         const secureContext = isUntrusted(error) ? await systemTrust() : undefined;
         if (!secureContext) throw error;
-        this.#connector = buildConnector({ timeout: this.#limits.connect, secureContext });
+        this.#connector = buildConnector({ ...NO_PROBES, timeout: this.#limits.connect, secureContext });
         return await open(this.#connector);
       });
     } catch (error) {
@@ -66,6 +69,7 @@ export class Connections {
         (await trustFailure(error, url, async () => {
           // Nothing is sent over it: it is opened to read the certificate that was refused.
           const unchecked = {
+            ...NO_PROBES,
             timeout: this.#limits.connect,
             rejectUnauthorized: false,
             maxCachedSessions: 0,
@@ -111,7 +115,7 @@ export class Connections {
     return new Promise((resolve, reject) => {
       const agent = new Agent({
         connect: (options, callback) => {
-          const opened = this.#open(buildConnector({ timeout: this.#limits.connect }), options);
+          const opened = this.#open(buildConnector({ ...NO_PROBES, timeout: this.#limits.connect }), options);
           opened.then(
             (socket) => callback(null, socket),
             (error) => callback(error, null),
@@ -139,7 +143,7 @@ export class Connections {
     const { Socks5Client } = await import('undici/lib/core/socks5-client.js');
     const port = proxy.port || '1080';
     const { hostname } = proxy;
-    const connector = buildConnector({ timeout: this.#limits.connect });
+    const connector = buildConnector({ ...NO_PROBES, timeout: this.#limits.connect });
     const socket = await this.#open(connector, { protocol: 'http:', hostname, host: hostname, port });
     const signal = AbortSignal.timeout(this.#limits.connect);
     try {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Environment } from '../context.ts';
+import { UnreachableError } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import { visit } from '../http/visit.ts';
 import type { SandboxSettings } from '../sandbox/options.ts';
 import { quotedWord } from '../settings/command-words.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 
 /** Somebody who uses the sandbox and nothing else: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
@@ -15,12 +15,8 @@ export interface SandboxUser {
   remove(): Promise<void>;
 }
 
-/** A user in a temporary folder, whose browser approves every sign-in. */
-export async function createSandboxUser(
-  context: Context,
-  settings: SandboxSettings,
-  reporter: Reporter,
-): Promise<SandboxUser> {
+/** A user in a temporary folder, whose browser approves every sign-in and whose commands end when it cannot. */
+export async function createSandboxUser(context: Context, settings: SandboxSettings): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-');
   const environment = {
     ...withoutSecrets(context.environment),
@@ -29,18 +25,22 @@ export async function createSandboxUser(
     HOOKTRAIL_STORE: 'file',
     HOOKTRAIL_PASSPHRASE: `htk1-${randomBytes(32).toString('base64url')}`,
   };
+  const browserFailed = new AbortController();
   return {
     environment,
     context: {
       ...context,
       environment,
       machine: { ...context.machine, userHome: folder.path },
+      signal: AbortSignal.any([context.signal, browserFailed.signal]),
       browser: {
         // Opened, not waited for, as any browser: its last page comes when the sign-in is over.
         open: async (url) => {
-          visit(url, context.signal).catch((error: Error) =>
-            reporter.warning(`the browser of the sandbox failed: ${error.message}`),
-          );
+          visit(url, context.signal).catch((cause: Error) => {
+            browserFailed.abort(
+              new UnreachableError(`signing in to the sandbox failed: ${cause.message}`, { cause }),
+            );
+          });
         },
       },
     },
