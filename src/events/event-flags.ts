@@ -166,7 +166,6 @@ export interface StatsFlags {
   readonly concurrency?: number;
 }
 
-const BUCKETS = 24;
 /** Twice what reading pages takes: an answer to a count is a single event. */
 const COUNTS_AT_ONCE = 8;
 
@@ -175,7 +174,7 @@ export function addStatsFlags(command: Command): Command {
   return command
     .option(
       '--buckets <number>',
-      `parts of the time line, 1 to 500 (default: ${BUCKETS})`,
+      'so many equal parts of the time line, 1 to 500 (default: parts that begin on the clock, such as full hours)',
       wholeNumber('--buckets', 1, 500),
     )
     .option(
@@ -186,6 +185,6 @@ export function addStatsFlags(command: Command): Command {
 }
 
 /** The flags with their defaults. */
-export function statsOptions({ buckets = BUCKETS, concurrency = COUNTS_AT_ONCE }: StatsFlags) {
+export function statsOptions({ buckets, concurrency = COUNTS_AT_ONCE }: StatsFlags) {
   return { buckets, concurrency };
 }

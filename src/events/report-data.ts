@@ -34,7 +34,7 @@ export interface ReportData {
 
 export interface ReportOptions {
   readonly limit: number;
-  readonly buckets: number;
+  readonly buckets: number | undefined;
   readonly concurrency: number;
 }
 

@@ -36,19 +36,48 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   return { after, before, queries, status: other ? undefined : status };
 }
 
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
+/** Lengths in which people think, in milliseconds; multiples of each begin at round times. */
+const ROUND = [
+  ...[SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND],
+  ...[MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  ...[HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR],
+  ...[DAY, 7 * DAY, 28 * DAY],
+];
+/** The epoch was a Thursday: weeks begin on Mondays. */
+const MONDAY = 4 * DAY;
+/** Parts of the window where nobody says how many. */
+const PARTS = 32;
+
 /**
- * The ends of `count` equal parts of the window, the last one the window's own; on full seconds where these are long
- * enough. An event belongs to the first part whose end is later than its creation.
+ * The ends of the parts of the window, the last one the window's own: on the clock, so that parts begin at full hours or
+ * days, or, where `count` says how many, equal but for a few per cent, and on times as round as that allows. An event
+ * belongs to the first part whose end is later than its creation.
  */
 export function bucketEnds(
   { after, before }: Pick<StatsWindow, 'after' | 'before'>,
-  count: number,
+  count?: number,
 ): Instant[] {
   const [start, end] = [milliseconds(after), milliseconds(before)];
+  const inner = count === undefined ? onTheClock(start, end) : equalParts(start, end, count);
+  return [...inner.map((time) => instantAt(time) as Instant), before];
+}
+
+function onTheClock(start: number, end: number): number[] {
+  const step = ROUND.find((length) => (end - start) / length < PARTS - 1);
+  if (step === undefined) return equalParts(start, end, PARTS);
+  const offset = step >= 7 * DAY ? MONDAY : 0;
+  const times: number[] = [];
+  for (let time = Math.floor((start - offset) / step + 1) * step + offset; time < end; time += step)
+    times.push(time);
+  return times;
+}
+
+function equalParts(start: number, end: number, count: number): number[] {
   const length = (end - start) / count;
-  const grain = length >= 2000 ? 1000 : 1;
-  return Array.from({ length: count }, (_, index) => {
-    if (index === count - 1) return before;
-    return instantAt(Math.round((start + length * (index + 1)) / grain) * grain) as Instant;
-  });
+  const grain = ROUND.findLast((round) => round <= length / 10) ?? (length >= 2 * SECOND ? SECOND : 1);
+  return Array.from(
+    { length: count - 1 },
+    (_, index) => Math.round((start + length * (index + 1)) / grain) * grain,
+  );
 }

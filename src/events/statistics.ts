@@ -44,7 +44,7 @@ export type CountQueries = (queries: readonly Query[]) => Promise<readonly numbe
 export async function gatherStats(
   window: StatsWindow,
   types: readonly string[] | null,
-  bucketCount: number,
+  bucketCount: number | undefined,
   count: CountQueries,
 ): Promise<Stats> {
   const ends = bucketEnds(window, bucketCount);

@@ -1,15 +1,17 @@
-import { type Bucket, failureRate, type Stats, type TypeTally } from '../events/statistics.ts';
+import { type Bucket, failureRate, type Stats, type Tally, type TypeTally } from '../events/statistics.ts';
 import { milliseconds } from '../items/instant.ts';
-import { cutTo, padTo, widest } from '../terminal/cell-width.ts';
+import { cellWidth, widest } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
-import { oneLine } from './table-drawing.ts';
+import { type Cell, type Draw, ended, oneLine } from './table-drawing.ts';
+import { GAP } from './table-layout.ts';
 
 export interface StatsLook {
   /** Columns to fit into; undefined where text is never cut. */
   readonly room: number | undefined;
   readonly unicode: boolean;
   readonly palette: Palette;
+  readonly draw: Draw;
 }
 
 /** What a type is called that the service does not list. */
@@ -17,23 +19,24 @@ export const UNLISTED = '(not listed)';
 const LONGEST_BAR = 60;
 /** Bars where no terminal gives their room. */
 const PLAIN_BAR = 30;
+const LONGEST_TIME_BAR = 100;
+const SHORTEST_BAR = 12;
 const SHORTEST_NAME = 12;
 
-/** The statistics as text: a headline, the types worst first, and what happened when. Each line is ended. */
+/** The statistics as text: the types worst first, what happened when, and the totals. Each line is ended. */
 export function statsText(stats: Stats, look: StatsLook): string {
   const { after, before } = stats.window;
   const span = `created after ${after.text} and before ${before.text}`;
   if (stats.total === 0) return `no ${statusWord(stats)}events ${span}\n`;
-  const headline = look.palette.bold(countsText(stats));
-  return [
-    headline,
-    look.palette.dim(span),
-    '',
+  return ended([
     ...typeLines(stats, look),
     '',
-    ...timelineText(stats, look),
+    ...timelineLines(stats, look),
     '',
-  ].join('\n');
+    // At the end, where a terminal shows it however long the rest is.
+    look.palette.bold(countsText(stats)),
+    look.palette.dim(span),
+  ]);
 }
 
 function countsText(stats: Stats): string {
@@ -48,94 +51,160 @@ function statusWord({ success, failed }: Pick<Stats, 'success' | 'failed'>): str
   return failed === null ? 'successful ' : '';
 }
 
-function typeLines(stats: Stats, look: StatsLook): string[] {
-  const { palette, room, unicode } = look;
-  const shown = stats.types.filter(({ total }) => total > 0);
-  const rates = stats.success !== null && stats.failed !== null;
-  const scale = rates
-    ? rateScale(Math.max(...shown.map((type) => failureRate(type) ?? 0)))
-    : Math.max(...shown.map(({ total }) => total));
-  const heads = ['type', ...(rates ? ['failed', 'success', 'rate'] : ['events'])];
-  const cells = shown.map((type) => [nameOf(type), ...numbersOf(type, rates)]);
-  const numberWidths = heads
-    .slice(1)
-    .map((head, index) => widest([head, ...cells.map((row) => row[index + 1] ?? '')]));
-  const taken = numberWidths.reduce((sum, width) => sum + width + 2, 0);
-  const names = widest(['type', ...cells.map(([name = '']) => name)]);
-  const nameWidth = room === undefined ? names : Math.min(names, Math.max(SHORTEST_NAME, room - taken - 12));
-  const barWidth = room === undefined ? PLAIN_BAR : Math.min(LONGEST_BAR, room - nameWidth - taken - 3);
-  const line = (row: readonly string[]) =>
-    [
-      padTo(cutTo(row[0] ?? '', nameWidth), nameWidth),
-      ...numberWidths.map((width, index) => (row[index + 1] ?? '').padStart(width)),
-    ].join('  ');
+/** A column of a chart's figures, or of what they belong to. */
+interface Figures {
+  readonly title: string;
+  readonly kind: 'text' | 'number';
+  readonly cells: readonly string[];
+  /** A width that the column may be cut to. */
+  readonly least?: number;
+}
 
-  const scaleText = `0 to ${percent(scale)}`;
-  const legend = rates && barWidth >= scaleText.length ? `  ${scaleText}` : '';
-  const lines = [palette.bold(line(heads)) + palette.dim(legend)];
-  for (const [index, type] of shown.entries()) {
-    const value = rates ? (failureRate(type) ?? 0) : type.total;
-    const drawn = barWidth >= 4 ? bar(value, scale, barWidth, unicode) : '';
-    const paint = stats.failed === null ? palette.good : palette.bad;
-    lines.push(`${line(cells[index] as string[])}${drawn && `  ${paint(drawn)}`}`.trimEnd());
+/** The bars of a chart, which show the figures of the column beside them. */
+interface Bars {
+  readonly title: string;
+  readonly values: readonly number[];
+  /** The value that fills the bar. */
+  readonly full: number;
+  readonly longest: number;
+  readonly paint: (text: string) => string;
+}
+
+/** Figures and bars as a table. Bars need four columns of the terminal, and get what the figures leave. */
+function chartLines(figures: readonly Figures[], bars: Bars, look: StatsLook): string[] {
+  const { room, unicode, palette, draw } = look;
+  const widths = figures.map(({ title, cells }) => widest([title, ...cells]));
+  const taken = () => widths.reduce((sum, width) => sum + width + GAP, 0);
+  for (const [index, { least }] of figures.entries()) {
+    const excess = room === undefined ? 0 : taken() + SHORTEST_BAR - room;
+    if (least !== undefined && excess > 0)
+      widths[index] = Math.max(Math.min(least, widths[index] as number), (widths[index] as number) - excess);
   }
+  const barWidth = room === undefined ? PLAIN_BAR : Math.min(bars.longest, room - taken());
+  const title = cellWidth(bars.title) <= barWidth ? bars.title : '';
+  const drawn = (value: number) => (barWidth >= 4 ? bar(value, bars.full, barWidth, unicode) : '');
+  const columns = [
+    ...figures.map(({ kind }, index) => ({ kind, width: widths[index] as number })),
+    { kind: 'text' as const, width: Math.max(1, barWidth) },
+  ];
+  const titles: Cell[] = [
+    ...figures.map((column) => ({ text: column.title, paint: palette.bold })),
+    { text: title, paint: palette.dim },
+  ];
+  const rows = bars.values.map((value, row): Cell[] => [
+    ...figures.map(({ cells }) => ({ text: cells[row] as string })),
+    { text: drawn(value), paint: bars.paint },
+  ]);
+  return draw(columns, [titles, ...rows]);
+}
+
+function typeLines(stats: Stats, look: StatsLook): string[] {
+  const { palette } = look;
+  const shown = stats.types.filter(({ total }) => total > 0);
+  const names: Figures = { title: 'type', kind: 'text', cells: shown.map(nameOf), least: SHORTEST_NAME };
+  const lines = chartLines([names, ...typeFigures(stats, shown)], typeBars(stats, shown, palette), look);
   const silent = stats.types.length - shown.length;
   if (silent > 0)
     lines.push(palette.dim(`${grouped(silent)} ${silent === 1 ? 'type has' : 'types have'} no events`));
   return lines;
 }
 
+function typeFigures(stats: Stats, types: readonly TypeTally[]): Figures[] {
+  if (!hasRates(stats))
+    return [
+      numbers(
+        'events',
+        types.map(({ total }) => grouped(total)),
+      ),
+    ];
+  return [
+    numbers(
+      'failed',
+      types.map(({ failed }) => grouped(failed as number)),
+    ),
+    numbers(
+      'success',
+      types.map(({ success }) => grouped(success as number)),
+    ),
+    numbers(
+      'rate',
+      types.map((type) => percent(failureRate(type) ?? 0)),
+    ),
+  ];
+}
+
+function typeBars(stats: Stats, types: readonly TypeTally[], palette: Palette): Bars {
+  const common = { longest: LONGEST_BAR, paint: stats.failed === null ? palette.good : palette.bad };
+  if (!hasRates(stats)) {
+    const values = types.map(({ total }) => total);
+    return { title: '', values, full: Math.max(...values), ...common };
+  }
+  const values = types.map((type) => failureRate(type) ?? 0);
+  const full = rateScale(Math.max(...values));
+  return { title: `0 to ${percent(full)}`, values, full, ...common };
+}
+
+function hasRates({ success, failed }: Tally): boolean {
+  return success !== null && failed !== null;
+}
+
+function numbers(title: string, cells: readonly string[]): Figures {
+  return { title, kind: 'number', cells };
+}
+
 function nameOf({ eventType }: TypeTally): string {
   return eventType === null ? UNLISTED : oneLine(eventType);
 }
 
-function numbersOf(type: TypeTally, rates: boolean): string[] {
-  if (!rates) return [grouped(type.total)];
-  return [grouped(type.failed as number), grouped(type.success as number), percent(failureRate(type) ?? 0)];
-}
-
-const LONGEST_TIME_BAR = 100;
-
 /** A bar for each bucket: of its failures where there are any, else of its events. */
-export function timelineText(stats: Stats, { room, unicode, palette }: StatsLook): string[] {
+function timelineLines(stats: Stats, look: StatsLook): string[] {
   const { buckets } = stats;
   const byFailure = stats.failed !== null && stats.failed > 0;
-  const drawnValue = (bucket: Bucket) => (byFailure ? (bucket.failed as number) : bucket.total);
-  const full = Math.max(...buckets.map(drawnValue));
-  const times = buckets.map(timeLabels(buckets));
-  const numbers = buckets.map((bucket) => numbersText(bucket, byFailure && stats.success !== null));
-  const timeWidth = Math.max(...times.map((text) => text.length), 'UTC'.length);
-  const numberWidth = Math.max(...numbers.map((text) => text.length));
-  const barWidth =
-    room === undefined ? PLAIN_BAR : Math.min(LONGEST_TIME_BAR, room - timeWidth - numberWidth - 5);
+  const values = buckets.map(({ failed, total }) => (byFailure ? (failed as number) : total));
+  const rates = (bucket: Bucket) => {
+    const rate = failureRate(bucket);
+    return rate === null ? '' : percent(rate);
+  };
+  const both = [
+    numbers(
+      'events',
+      buckets.map(({ total }) => grouped(total)),
+    ),
+    numbers('rate', buckets.map(rates)),
+  ];
+  const figures: Figures[] = [
+    { title: 'UTC', kind: 'text', cells: buckets.map(timeLabels(buckets)) },
+    ...(byFailure && stats.success !== null ? both : []),
+    numbers(byFailure ? 'failed' : 'events', values.map(grouped)),
+  ];
+  const { palette } = look;
   const paint = byFailure ? palette.bad : palette.good;
-  const what = `${byFailure ? 'failed' : 'events'} in ${durationText(buckets[0] as Bucket)}`;
-  const lines = [`${palette.bold('UTC'.padEnd(timeWidth))}  ${palette.bold(what)}`];
-  for (const [index, bucket] of buckets.entries()) {
-    const number = (numbers[index] as string).padStart(numberWidth);
-    const drawn = barWidth >= 4 ? bar(drawnValue(bucket), full, barWidth, unicode) : '';
-    lines.push(
-      `${palette.dim((times[index] as string).padEnd(timeWidth))}  ${number}${drawn && `  ${paint(drawn)}`}`.trimEnd(),
-    );
-  }
-  return lines;
+  const title = lengthTitle(buckets);
+  return chartLines(
+    figures,
+    { title, values, full: Math.max(...values), longest: LONGEST_TIME_BAR, paint },
+    look,
+  );
 }
 
-function numbersText(bucket: Bucket, both: boolean): string {
-  if (!both) return grouped(bucket.total);
-  const rate = failureRate(bucket);
-  const share = rate === null ? '' : percent(rate);
-  return `${grouped(bucket.failed as number)} of ${grouped(bucket.total)} ${share.padStart('100.0 %'.length)}`;
+/** `in 1 h`, where all buckets but the first and the last, which the window cuts, are as long. */
+function lengthTitle(buckets: readonly Bucket[]): string {
+  const lengths = new Set((buckets.length > 2 ? buckets.slice(1, -1) : buckets.slice(0, 1)).map(lengthOf));
+  const [length = 0] = lengths;
+  return lengths.size === 1 ? `in ${durationText(length)}` : '';
 }
 
 /** The start of a bucket with as much of date and time as tells it from the others. */
 export function timeLabels(buckets: readonly Bucket[]): (bucket: Bucket) => string {
   const starts = buckets.map(({ from }) => new Date(milliseconds(from)).toISOString());
   const [first, last] = [starts[0] as string, starts.at(-1) as string];
-  const length = lengthOf(buckets[0] as Bucket);
+  // The window's start cuts the first.
+  const length = lengthOf((buckets[1] ?? buckets[0]) as Bucket);
   const dates = first.slice(0, 10) !== last.slice(0, 10);
   const from = first.slice(0, 4) !== last.slice(0, 4) ? 0 : dates ? 5 : 11;
-  const onDays = starts.every((start) => start.endsWith('T00:00:00.000Z'));
+  const onDays = (starts.length > 1 ? starts.slice(1) : starts).every((start) =>
+    start.endsWith('T00:00:00.000Z'),
+  );
   const to = onDays && dates ? 10 : length < 1000 ? 23 : length < 60_000 ? 19 : 16;
   return (bucket) => new Date(milliseconds(bucket.from)).toISOString().slice(from, to).replace('T', ' ');
 }
@@ -152,9 +221,9 @@ const UNITS = [
   [1, 'ms'],
 ] as const;
 
-/** `1 h`, `1 h 30 min`: the two largest units of a bucket's length. */
-function durationText(bucket: Bucket): string {
-  let rest = lengthOf(bucket);
+/** `1 h`, `1 h 30 min`: the two largest units. */
+function durationText(length: number): string {
+  let rest = length;
   const parts: string[] = [];
   for (const [size, name] of UNITS) {
     const number = Math.floor(rest / size);

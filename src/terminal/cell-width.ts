@@ -26,11 +26,6 @@ export function cutTo(text: string, width: number): string {
   return `${kept}…`;
 }
 
-/** The text with spaces up to `width` columns. */
-export function padTo(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - cellWidth(text)));
-}
-
 /** Columns that the widest of the texts takes, at least one. */
 export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);

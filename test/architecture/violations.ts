@@ -39,7 +39,7 @@ const layers: readonly string[] = [
 
 /** Libraries that cost more than a declaration of flags may. */
 const heavy =
-  /^(undici|ora|open|chalk|echarts|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar)/;
+  /^(undici|ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar)/;
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
 /** One line for each rule that a file breaks. */

@@ -65,6 +65,30 @@ describe('buckets', () => {
     );
   });
 
+  test.each([
+    ['2026-11-20T10:49:44Z', '2026-11-21T10:49:44Z', 25, '2026-11-20T11:00:00Z', '2026-11-21T10:00:00Z'],
+    ['2026-11-21T08:49:44.5Z', '2026-11-21T10:49:44Z', 25, '2026-11-21T08:50:00Z', '2026-11-21T10:45:00Z'],
+    ['2026-11-14T10:49:44Z', '2026-11-21T10:49:44Z', 29, '2026-11-14T12:00:00Z', '2026-11-21T06:00:00Z'],
+    ['2026-10-22T10:49:44Z', '2026-11-21T10:49:44Z', 31, '2026-10-23T00:00:00Z', '2026-11-21T00:00:00Z'],
+    // Mondays.
+    ['2026-08-21', '2026-11-21', 14, '2026-08-24T00:00:00Z', '2026-11-16T00:00:00Z'],
+    ['2026-11-01', '2026-11-02', 24, '2026-11-01T01:00:00Z', '2026-11-01T23:00:00Z'],
+    ['1990-01-01', '2026-11-21', 32, '1991-02-28T00:00:00Z', '2025-09-25T00:00:00Z'],
+  ])('begin on the clock from %s to %s', (after, before, count, second, last) => {
+    const ends = bucketEnds({ after: at(after), before: at(before) }).map(({ text }) => text);
+    expect([ends.length, ends[0], ends.at(-2), ends.at(-1)]).toEqual([count, second, last, before]);
+  });
+
+  test('of a given number are equal but for a few per cent, and begin at times as round as that allows', () => {
+    const window = { after: at('2026-11-20T10:49:44Z'), before: at('2026-11-21T10:49:44Z') };
+    expect(bucketEnds(window, 4).map(({ text }) => text)).toEqual([
+      '2026-11-20T17:00:00Z',
+      '2026-11-20T23:00:00Z',
+      '2026-11-21T05:00:00Z',
+      '2026-11-21T10:49:44Z',
+    ]);
+  });
+
   test('ends lie on full seconds where these are long enough, and the last is the window’s own', () => {
     const window = { after: at('2026-11-01T00:00:00Z'), before: at('2026-11-01T00:00:10.1234567Z') };
     expect(bucketEnds(window, 3).map(({ text }) => text)).toEqual([

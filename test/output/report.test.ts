@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { drawn } from '../../src/output/report/chart.ts';
+import type { Stats } from '../../src/events/statistics.ts';
+import { type Instant, instantAt } from '../../src/items/instant.ts';
 import { failuresTable } from '../../src/output/report/failures-table.ts';
 import { escaped, html, shortened } from '../../src/output/report/html.ts';
-import { rankChart } from '../../src/output/report/rank-chart.ts';
+import { rankChart, timeChart } from '../../src/output/report/report-charts.ts';
 import { pageOf } from '../support/outputs.ts';
 
 const hostile = fc.oneof(
@@ -42,7 +43,7 @@ describe('a chart', () => {
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 5 }), (names) => {
         const { text } = rankChart(
           'By type',
-          names.map((name, value) => ({ name, value })),
+          names.map((name, value) => ({ name, value, figure: String(value) })),
         );
         const elements = new Set([...text.matchAll(/<([^\s/>]+)/g)].map(([, name]) => name));
         for (const name of elements)
@@ -53,19 +54,54 @@ describe('a chart', () => {
     );
   });
 
-  test('has its colours from the page', () => {
-    const svg = drawn(
-      {
-        xAxis: { type: 'category', data: ['a'] },
-        yAxis: {},
-        series: [{ type: 'bar', data: [1], itemStyle: { color: '#040404' } }],
-      },
-      300,
-      200,
-      'a label',
+  test('has its colours from the page, and bars as long as their values', () => {
+    const { text } = rankChart('By "type"', [
+      { name: 'a', value: 0.5, figure: '50 %', note: '1 of 2' },
+      { name: 'b', value: 0.25, figure: '25 %' },
+      { name: 'c', value: 0, figure: '0 %' },
+    ]);
+    expect(text).toMatch(
+      /^<div class="chart wide"><svg role="img" aria-label="By &quot;type&quot;: 3 bars, the first is a" focusable="false" viewBox="0 0 1000 102">/,
     );
-    expect(svg).toMatch(/^<svg role="img" aria-label="a label"/);
-    expect(svg).toContain('fill="var(--failed)"');
+    expect(
+      [...text.matchAll(/<rect x="0" y="\d+" width="([\d.]+)" height="8" fill="var\(--failed\)"/g)].map(
+        ([, width]) => width,
+      ),
+    ).toEqual(['1000', '500', '0', '360', '180', '0']);
+    expect(text).toContain('>50 %\u2002a\u2002(1 of 2)</text>');
+  });
+
+  test('over time has a bar for each part that has events, on whole numbers', () => {
+    const part = (hour: number, failed: number, success: number) => ({
+      from: instantAt(Date.UTC(2026, 10, 1, hour)) as Instant,
+      to: instantAt(Date.UTC(2026, 10, 1, hour + 1)) as Instant,
+      total: failed + success,
+      failed,
+      success,
+    });
+    const buckets = [part(1, 1, 40), part(2, 0, 0), part(3, 2, 5)];
+    const window = { after: buckets[0]?.from, before: buckets[2]?.to, queries: [], status: undefined };
+    const stats = {
+      total: 48,
+      failed: 3,
+      success: 45,
+      types: [],
+      moved: false,
+      window,
+      buckets,
+    } as unknown as Stats;
+    const [wide = ''] = timeChart(stats).text.split('</svg>');
+    const heights = (role: string) =>
+      [...wide.matchAll(new RegExp(`height="([\\d.]+)" fill="var\\(--${role}\\)"`, 'g'))].map(([, height]) =>
+        Number(height),
+      );
+    expect(heights('failed')).toEqual([63, 126]);
+    expect(heights('success')).toEqual([126, 15.75]);
+    expect([...wide.matchAll(/>([^<>]+)<\/text>/g)].map(([, words]) => words)).toEqual([
+      ...['failed', '0', '1', '2'],
+      ...['delivered', '0', '20', '40'],
+      ...['01:00', '02:00', '03:00'],
+    ]);
   });
 });
 

@@ -87,11 +87,14 @@ async function print(
   const { stdout } = context;
   if (format === 'table') {
     const { statsText } = await import('../../output/statistics-text.ts');
+    const { tableDrawing } = await import('../../output/table-drawing.ts');
     const { takesUnicode } = await import('../../terminal/palette.ts');
     const { paletteOf } = await import('../../terminal/palette.ts');
     const palette = await paletteOf(reporter.stdoutColor);
     const room = stdout.isTerminal ? stdout.columns : undefined;
-    await stdout.write(statsText(stats, { room, unicode: takesUnicode(context), palette }));
+    await stdout.write(
+      statsText(stats, { room, unicode: takesUnicode(context), palette, draw: await tableDrawing() }),
+    );
     return;
   }
   const { statsCsv, statsJson } = await import('../../output/statistics-data.ts');

@@ -5,10 +5,9 @@ import { grouped, percent } from '../../terminal/numbers-text.ts';
 import { timeLabels, UNLISTED } from '../statistics-text.ts';
 import { failuresTable } from './failures-table.ts';
 import { Html, html, shortened } from './html.ts';
-import { type Rank, rankChart } from './rank-chart.ts';
+import { type Rank, rankChart, timeChart } from './report-charts.ts';
 import { script } from './report-script.ts';
 import { style } from './report-style.ts';
-import { timeChart } from './time-chart.ts';
 
 export interface ReportFacts {
   /** Host of the event service. */
@@ -89,35 +88,54 @@ ${timeChart(stats)}
 </section>`;
 }
 
-function byType({ types }: Stats): Html {
-  const ranks = types
+/** In the order of `events stats`, worst first. */
+function byType(stats: Stats): Html {
+  const ranks = stats.types
     .filter(({ failed }) => failed)
-    .map((type): Rank => {
+    .map((type): FailureRank => {
+      const name = type.eventType ?? UNLISTED;
       const rate = failureRate(type);
-      const note = rate === null ? {} : { note: `${percent(rate)} of ${grouped(type.total)}` };
-      return { name: type.eventType ?? UNLISTED, value: type.failed as number, ...note };
-    })
-    .sort((a, b) => b.value - a.value);
+      const failed = type.failed as number;
+      if (rate === null) return countRank(name, failed);
+      const [figure, total] = [percent(rate), grouped(type.total)];
+      return {
+        name,
+        failed,
+        value: rate,
+        figure,
+        note: `${grouped(failed)} of ${total}`,
+        share: `${figure} of ${total}`,
+      };
+    });
   return section('By type', ranks);
 }
 
 function bySubscription(subscriptions: readonly SubscriptionTally[]): Html {
   const ranks = subscriptions
     .filter(({ failed }) => failed > 0)
-    .map(({ subscriptionId, failed }) => ({ name: subscriptionId ?? '(others)', value: failed }));
+    .map(({ subscriptionId, failed }) => countRank(subscriptionId ?? '(others)', failed));
   return section('By subscription', ranks);
 }
 
-function section(title: string, ranks: readonly Rank[]): Html {
+interface FailureRank extends Rank {
+  readonly failed: number;
+  readonly share?: string;
+}
+
+function countRank(name: string, failed: number): FailureRank {
+  return { name, failed, value: failed, figure: grouped(failed) };
+}
+
+function section(title: string, ranks: readonly FailureRank[]): Html {
   if (ranks.length === 0) return html``;
   const more = ranks.length - RANKS;
   return html`<section>
 <h2>${title}</h2>
 ${rankChart(title, ranks.slice(0, RANKS))}
-${more > 0 ? html`<p class="muted">and ${more} more with fewer failures</p>` : ''}
+${more > 0 ? html`<p class="muted">and ${more} more that are less affected</p>` : ''}
 <details><summary>Numbers</summary>
 <table><thead><tr><th scope="col">name</th><th scope="col" class="number">failed</th><th scope="col">share</th></tr></thead>
-<tbody>${ranks.map(({ name, value, note }) => html`<tr><td><bdi>${shortened(name, NAME)}</bdi></td><td class="number">${grouped(value)}</td><td>${note ?? ''}</td></tr>`)}</tbody></table>
+<tbody>${ranks.map(({ name, failed, share }) => html`<tr><td><bdi>${shortened(name, NAME)}</bdi></td><td class="number">${grouped(failed)}</td><td>${share ?? ''}</td></tr>`)}</tbody></table>
 </details>
 </section>`;
 }

@@ -23,7 +23,7 @@ p { margin: 8px 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 16px 0 0; }
 dt { color: var(--muted); }
 dd { margin: 0; overflow-wrap: anywhere; }
-svg { display: block; width: 100%; height: auto; }
+svg { display: block; width: 100%; height: auto; font-size: 13px; }
 .narrow { display: none; }
 code, pre, .mono { font: 13px/1.45 ui-monospace, monospace; }
 .controls { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 12px 0; }

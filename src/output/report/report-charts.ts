@@ -1,0 +1,130 @@
+import type { Stats } from '../../events/statistics.ts';
+import { timeLabels } from '../statistics-text.ts';
+import { Html, html, shortened, visible } from './html.ts';
+
+export interface Rank {
+  readonly name: string;
+  /** What the bar shows. */
+  readonly value: number;
+  /** The value as text. */
+  readonly figure: string;
+  /** Said behind the name. */
+  readonly note?: string;
+}
+
+/** Each chart is drawn for a wide and for a narrow page; the style shows one of them. In units of the drawing. */
+const WIDE = 1000;
+const NARROW = 360;
+/** No bar of anything is lower, or shorter. */
+const LEAST = 2;
+/** A character of the labels takes this at most, in any font. */
+const CHARACTER = 8;
+
+function bothWidths(draw: (width: number) => Html): Html {
+  return html`<div class="chart wide">${draw(WIDE)}</div><div class="chart narrow" aria-hidden="true">${draw(NARROW)}</div>`;
+}
+
+/** An SVG image as large as the page lets it be. Colours are the page's, by role; `label` is for those who do not see it. */
+function drawing(width: number, height: number, label: string, shapes: readonly Html[]): Html {
+  return html`<svg role="img" aria-label="${label}" focusable="false" viewBox="0 0 ${width} ${height}">${shapes}</svg>`;
+}
+
+type Role = 'ink' | 'muted' | 'rule' | 'failed' | 'success';
+
+function bar(x: number, y: number, width: number, height: number, role: Role): Html {
+  const [left, top, across, down] = [x, y, width, height].map((number) => Number(number.toFixed(2)));
+  return html`<rect x="${left as number}" y="${top as number}" width="${across as number}" height="${down as number}" fill="${colorOf(role)}"/>`;
+}
+
+function text(x: number, y: number, role: Role, words: string, anchor: 'start' | 'middle' | 'end'): Html {
+  return html`<text x="${Number(x.toFixed(2))}" y="${y}" fill="${colorOf(role)}" text-anchor="${anchor}">${words}</text>`;
+}
+
+function colorOf(role: Role): Html {
+  return new Html(`var(--${role})`);
+}
+
+/** Bars below each other, the name above each bar: long names have room on a phone too. */
+export function rankChart(title: string, ranks: readonly Rank[]): Html {
+  const row = 34;
+  const full = Math.max(...ranks.map(({ value }) => value));
+  const label = `${title}: ${ranks.length} bars, the first is ${oneLine(ranks[0]?.name ?? '')}`;
+  return bothWidths((width) => {
+    const shapes = ranks.flatMap(({ name, value, figure, note }, index) => {
+      const top = index * row;
+      const shownName = shortened(oneLine(name), width === WIDE ? 110 : 30);
+      const length = value > 0 ? Math.max(LEAST, (value / full) * width) : 0;
+      return [
+        text(0, top + 14, 'ink', `${figure}\u2002${shownName}${note ? `\u2002(${note})` : ''}`, 'start'),
+        bar(0, top + 20, length, 8, 'failed'),
+      ];
+    });
+    return drawing(width, ranks.length * row, label, shapes);
+  });
+}
+
+function oneLine(name: string): string {
+  return visible(name).replace(/\s+/g, ' ');
+}
+
+interface Panel {
+  readonly name: string;
+  readonly role: Role;
+  readonly values: readonly number[];
+}
+
+const [LEFT, RIGHT, PANEL, TITLE, AXIS] = [56, 12, 138, 30, 26];
+
+/** Failures over time, and below them, on a scale of their own, what went well. */
+export function timeChart(stats: Stats): Html {
+  const labels = stats.buckets.map(timeLabels(stats.buckets));
+  const failed: Panel = {
+    name: 'failed',
+    role: 'failed',
+    values: stats.buckets.map((bucket) => bucket.failed ?? 0),
+  };
+  const delivered: Panel = {
+    name: 'delivered',
+    role: 'success',
+    values: stats.buckets.map((bucket) => bucket.success ?? 0),
+  };
+  const panels = stats.success === null ? [failed] : [failed, delivered];
+  const label = `${panels.map(({ name }) => name).join(' and ')} events over time (UTC)`;
+  const bottom = panels.length * (PANEL + TITLE);
+  return bothWidths((width) => {
+    const slot = (width - LEFT - RIGHT) / labels.length;
+    const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE), width, slot));
+    const every = Math.ceil((((labels[0]?.length ?? 0) + 2) * CHARACTER) / slot);
+    const times = labels.flatMap((time, index) =>
+      index % every === 0 ? [text(LEFT + (index + 0.5) * slot, bottom + 18, 'muted', time, 'middle')] : [],
+    );
+    return drawing(width, bottom + AXIS, label, [...shapes, ...times]);
+  });
+}
+
+function panelShapes({ name, role, values }: Panel, top: number, width: number, slot: number): Html[] {
+  const scale = scaleOf(Math.max(...values));
+  const base = top + TITLE + PANEL - 12;
+  const heightOf = (value: number) => (value / scale.end) * (PANEL - 12);
+  const lines = scale.marks.flatMap((mark) => [
+    bar(LEFT, base - heightOf(mark), width - LEFT - RIGHT, 1, 'rule'),
+    text(LEFT - 8, base - heightOf(mark) + 4, 'muted', compactNumber.format(mark), 'end'),
+  ]);
+  const bars = values.flatMap((value, index) => {
+    if (value <= 0) return [];
+    const height = Math.max(LEAST, heightOf(value));
+    return [bar(LEFT + (index + 0.075) * slot, base - height, slot * 0.85, height, role)];
+  });
+  return [text(8, top + 16, 'ink', name, 'start'), ...lines, ...bars];
+}
+
+const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** Round numbers of which the last is not below the highest value: whole ones, as events are counted. */
+function scaleOf(highest: number): { readonly end: number; readonly marks: readonly number[] } {
+  const third = Math.max(1, highest / 3);
+  const magnitude = 10 ** Math.floor(Math.log10(third));
+  const step = [1, 2, 5, 10].map((digit) => digit * magnitude).find((size) => size >= third) as number;
+  const count = Math.max(1, Math.ceil(highest / step));
+  return { end: count * step, marks: Array.from({ length: count + 1 }, (_, index) => index * step) };
+}
