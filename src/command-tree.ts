@@ -142,6 +142,12 @@ export const tree: readonly (Branch | Leaf)[] = [
     load: () => import('./commands/api.ts'),
   },
   {
+    name: 'mcp',
+    group: EVENTS,
+    summary: 'serve the read-only commands to agents (Model Context Protocol)',
+    load: () => import('./commands/mcp.ts'),
+  },
+  {
     name: 'profiles',
     group: SETTINGS,
     summary: 'several environments side by side',

@@ -12,6 +12,7 @@ const layers: readonly string[] = [
   'program',
   'command-tree',
   'commands',
+  'mcp',
   'browse',
   'doctor',
   'help',
@@ -39,7 +40,7 @@ const layers: readonly string[] = [
 
 /** Libraries that cost more than a declaration of flags may. */
 const heavy =
-  /^(undici|ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar)/;
+  /^(undici|ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar|@modelcontextprotocol|zod)/;
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
 /** One line for each rule that a file breaks. */

@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { addConnectionFlags } from '../settings/setting-flags.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+
+export function declare(command: Command, action: Action): void {
+  addConnectionFlags(command)
+    .addHelpText(
+      'after',
+      `
+A server of the Model Context Protocol on standard input and output, for agents:
+search_events, get_events, count_events, event_statistics, list_event_types and
+sign_in_status. It only reads. It starts without a sign-in and says how to sign
+in; it opens no browser and returns no token. Answers are bounded: 20 events
+unless more are asked for, 200 at most, 100 KB.
+
+Examples:
+  $ hooktrail mcp --profile production
+  $ npx @modelcontextprotocol/inspector -- hooktrail mcp --quiet`,
+    )
+    .action(action(run));
+}
+
+async function run(call: Call<SettingFlags>): Promise<void> {
+  if (call.context.stdin.isTerminal)
+    call.reporter.notice('waiting for messages of the Model Context Protocol: this command is for programs');
+  const { serveMcp } = await import('../mcp/mcp-server.ts');
+  await serveMcp(call);
+}

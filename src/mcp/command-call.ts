@@ -1,0 +1,57 @@
+import { PassThrough } from 'node:stream';
+import type { Invoke } from '../command.ts';
+import type { Context, Output } from '../context.ts';
+import { ExitCode } from '../errors.ts';
+
+/** What a command line printed. */
+export interface CommandResult {
+  readonly code: ExitCode;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs one of our own command lines without input and keeps what it prints, so that a tool takes what the command line
+ * takes and is told what it is told.
+ */
+export async function callCommand(
+  argv: readonly string[],
+  invoke: Invoke,
+  context: Context,
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  const texts = { stdout: '', stderr: '' };
+  const kept = (name: keyof typeof texts): Output => ({
+    isTerminal: false,
+    columns: 80,
+    rows: 24,
+    colorDepth: 1,
+    stream: () => new PassThrough(),
+    write: async (chunk) => {
+      texts[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    },
+  });
+  const code = await invoke(argv, {
+    ...context,
+    stdin: {
+      isTerminal: false,
+      stream: () => new PassThrough().end(),
+      lines: async function* () {},
+      bytes: async () => Buffer.alloc(0),
+    },
+    stdout: kept('stdout'),
+    stderr: kept('stderr'),
+    signal: AbortSignal.any([context.signal, signal]),
+  });
+  return { code, ...texts };
+}
+
+/** Whether a command line that ended so has printed a result; 3: some of the ids were not found. */
+export function hasResult(code: ExitCode): boolean {
+  return code === ExitCode.done || code === ExitCode.notFound;
+}
+
+/** A flag with its value in one word, so that no value can pass for a flag. */
+export function flagWith(name: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [`--${name}=${value}`];
+}

@@ -1,0 +1,43 @@
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { Context } from '../context.ts';
+
+/**
+ * The protocol's messages as lines of our own streams, which know slow readers and readers that left (the SDK's own
+ * transport writes to the process's stream, whose errors would end the process).
+ */
+export class StreamTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  onerror?: (error: Error) => void;
+  onclose?: () => void;
+  readonly #streams: Pick<Context, 'stdin' | 'stdout'>;
+
+  constructor(streams: Pick<Context, 'stdin' | 'stdout'>) {
+    this.#streams = streams;
+  }
+
+  async start(): Promise<void> {}
+
+  /** Reads messages until the peer closes its end. */
+  async read(): Promise<void> {
+    for await (const line of this.#streams.stdin.lines()) {
+      let message: JSONRPCMessage;
+      try {
+        message = deserializeMessage(line);
+      } catch (error) {
+        this.onerror?.(error as Error);
+        continue;
+      }
+      this.onmessage?.(message);
+    }
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#streams.stdout.write(serializeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    this.onclose?.();
+  }
+}

@@ -1,0 +1,171 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { start } from '../support/program.ts';
+import { type Searching, startSearching } from '../support/searching.ts';
+
+interface Peer extends AsyncDisposable {
+  readonly client: Client;
+  readonly transport: StdioClientTransport;
+  call(name: string, args?: Record<string, unknown>): Promise<Answer>;
+}
+
+interface Answer {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+  readonly structuredContent?: Record<string, unknown>;
+}
+
+/** The SDK's own client, which checks each structured answer against the schema that the tool declared. */
+async function connect(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Peer> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [inject('program'), 'mcp', ...args],
+    env: { ...env },
+    stderr: 'ignore',
+  });
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(transport);
+  await client.listTools();
+  return {
+    client,
+    transport,
+    call: async (name, given = {}) =>
+      (await client.callTool({ name, arguments: given })) as unknown as Answer,
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+describe('hooktrail mcp', () => {
+  let searching: Searching;
+  let peer: Peer;
+  beforeAll(async () => {
+    searching = await startSearching({ events: 400 });
+    peer = await connect(searching.env);
+  });
+  afterAll(async () => {
+    await peer[Symbol.asyncDispose]();
+    await searching[Symbol.asyncDispose]();
+  });
+
+  test('offers six tools, all of them reading only', async () => {
+    const { tools } = await peer.client.listTools();
+    expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
+      ['search_events', true],
+      ['get_events', true],
+      ['count_events', true],
+      ['event_statistics', true],
+      ['list_event_types', true],
+      ['sign_in_status', true],
+    ]);
+    expect(peer.client.getInstructions()).toContain('untrusted');
+  });
+
+  test('gives 20 events unless more are asked for, and says what was cut', async () => {
+    const { structuredContent, content } = await peer.call('search_events');
+    expect(structuredContent).toMatchObject({
+      returned: 20,
+      matching: 400,
+      cut: '20 of 400 are here: narrow the filters, give fields, or move until to the last createdOn',
+      notice: expect.stringContaining('untrusted'),
+      warnings: [],
+    });
+    expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
+    const ids = ((structuredContent?.['items'] ?? []) as { eventId: string }[]).map(({ eventId }) => eventId);
+    expect(ids).toEqual(searching.sandbox.control.store.newestIds(20));
+  });
+
+  test('an answer never passes 100 KB', async () => {
+    const answer = await peer.call('search_events', { limit: 200 });
+    expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(100 * 1024);
+    const { returned, matching } = answer.structuredContent as { returned: number; matching: number };
+    expect([returned < 200, returned > 20, matching]).toEqual([true, true, 400]);
+    const small = await peer.call('search_events', { limit: 200, fields: ['eventId'] });
+    expect(small.structuredContent).toMatchObject({ returned: 200, items: expect.arrayContaining([]) });
+  });
+
+  test('takes the filters of the command line, and refuses what that refuses', async () => {
+    const failed = await peer.call('count_events', { status: 'FAILED', since: '2000-01-01' });
+    const { call } = peer;
+    const found = await call('search_events', { status: 'FAILED', limit: 200, fields: ['publishStatus'] });
+    expect(failed.structuredContent).toEqual({
+      count: (found.structuredContent as { matching: number }).matching,
+      warnings: [],
+    });
+    expect(await call('count_events', { since: 'someday' })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^error: --since: /) }],
+    });
+    expect(await call('search_events', { limit: 201 })).toMatchObject({ isError: true });
+    // A value is no flag.
+    expect(await call('count_events', { types: ['--curl'] })).toMatchObject({
+      structuredContent: { count: 0 },
+    });
+  });
+
+  test('gets events by id with numbers as they came, and names those that are not found', async () => {
+    const { control } = searching.sandbox;
+    const { eventId } = control.addEvent();
+    control.fault('events', {
+      kind: 'edit',
+      edit: (answer) => ({
+        ...answer,
+        body: Buffer.from(`{"count":1,"items":[{"eventId":"${eventId}","n":9007199254740993,"m":1.5}]}`),
+      }),
+    });
+    const one = await peer.call('get_events', { ids: [eventId] });
+    expect(one.structuredContent).toMatchObject({ items: [{ eventId, n: '9007199254740993', m: 1.5 }] });
+    const none = '00000000-0000-4000-8000-000000000000';
+    expect((await peer.call('get_events', { ids: [none] })).structuredContent).toMatchObject({
+      items: [],
+      warnings: [`the event ${none} was not found`],
+    });
+  });
+
+  test('counts by type and time, lists types and tells who is signed in, without a token', async () => {
+    const { structuredContent } = await peer.call('event_statistics', { since: '7d', buckets: 7 });
+    expect(structuredContent).toMatchObject({ types: expect.any(Array), buckets: { length: 7 } });
+    const types = await peer.call('list_event_types', { match: 'document' });
+    expect(types.structuredContent?.['items']).toContainEqual(
+      expect.objectContaining({ name: expect.stringContaining('document') }),
+    );
+    const status = await peer.call('sign_in_status');
+    expect(status.structuredContent).toMatchObject({ signedIn: true, source: 'environment' });
+    expect(JSON.stringify(status)).not.toContain(searching.env['HOOKTRAIL_ACCESS_TOKEN']);
+  });
+
+  test('starts without a sign-in, and says how to sign in', async () => {
+    await using home = await createHome();
+    const env = { ...home.env, HOOKTRAIL_BASE_URL: searching.sandbox.settings.baseUrl };
+    await using signedOut = await connect(env);
+    expect((await signedOut.call('sign_in_status')).structuredContent).toMatchObject({
+      signedIn: false,
+      next: 'a person has to run `hooktrail login`',
+    });
+    const { isError, content } = await signedOut.call('search_events');
+    expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining('`hooktrail login`')]);
+  });
+});
+
+test('ends with its peer, in the middle of a call as well, and lives through what is no message', async () => {
+  await using searching = await startSearching({ events: 5 });
+  searching.sandbox.control.fault('events', { kind: 'stall' });
+  const program = start(['mcp'], { env: searching.env, stdin: null });
+  const send = (message: object) =>
+    program.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  program.stdin.write('not a message\n');
+  const clientInfo = { name: 'test', version: '1' };
+  send({
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
+  });
+  await program.printed('stdout', /"id":1/);
+  send({ method: 'notifications/initialized' });
+  send({ id: 2, method: 'tools/call', params: { name: 'search_events', arguments: {} } });
+  for (let tries = 0; tries < 500 && searching.queries().length === 0; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  program.stdin.end();
+  expect(await program.finished).toMatchObject({ code: 0, stderr: '' });
+});
