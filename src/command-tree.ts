@@ -124,13 +124,23 @@ export const tree: readonly (Branch | Leaf)[] = [
     children: [
       {
         name: 'listen',
-        summary: 'receive deliveries, drop duplicates and hand them to a handler',
+        summary: 'receive deliveries, drop duplicates and forward them to a handler',
         load: () => import('./commands/webhooks/listen.ts'),
       },
       {
         name: 'recover',
-        summary: 'fetch by search what the journal misses, and hand it to the handler',
+        summary: 'fetch by search what the journal misses, and forward it to the handler',
         load: () => import('./commands/webhooks/recover.ts'),
+      },
+      {
+        name: 'replay',
+        summary: 'forward chosen events to a handler again',
+        load: () => import('./commands/webhooks/replay.ts'),
+      },
+      {
+        name: 'send',
+        summary: 'deliver a new event to a handler, to try it',
+        load: () => import('./commands/webhooks/send.ts'),
       },
       HELP,
     ],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startHandler } from './support/handler.ts';
-import { startListening } from './support/listening.ts';
+import { startListeningProcess } from './support/listening.ts';
 import { type Running, start } from './support/program.ts';
 import { startRefreshing } from './support/refreshing.ts';
 
@@ -21,7 +21,12 @@ describe('a second signal', () => {
     ['SIGTERM', 'SIGTERM'],
   ] as const)('after %s, %s ends at once what waits', async (first, second) => {
     await using handler = await startHandler();
-    await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '3600');
+    await using listening = await startListeningProcess(
+      '--forward-to',
+      handler.url,
+      '--forward-timeout',
+      '3600',
+    );
     handler.answer = () => new Promise(() => undefined);
     const sent = listening.send('{"eventId":"a"}').then(
       ({ status }) => status,
@@ -63,7 +68,7 @@ describe('a second signal', () => {
 
   test('that `npm exec` forwards counts as the first', async () => {
     await using handler = await startHandler();
-    await using listening = await startListening('--forward-to', handler.url);
+    await using listening = await startListeningProcess('--forward-to', handler.url);
     let answer = (_status: number) => {};
     handler.answer = () =>
       new Promise((resolve) => {

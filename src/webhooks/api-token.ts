@@ -7,6 +7,7 @@ import { openKeychain } from '../secrets/keychain.ts';
 import { askPassphrase } from '../secrets/passphrase.ts';
 import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 
 /** The expected `Api-Token` belongs to a subscription, not to a sign-in: one a profile is kept. */
 export interface TokenPlace {
@@ -55,6 +56,21 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
     next: `set ${VARIABLE}, or run the command once on a terminal with --save-token`,
     cause: unusable,
   });
+}
+
+/** The token for a handler, which may do without: a warning says so where none can be read. */
+export async function apiTokenOrWarning(
+  place: TokenPlace,
+  context: Context,
+  reporter: Pick<Reporter, 'warning'>,
+): Promise<string | undefined> {
+  try {
+    return await findApiToken(place, context);
+  } catch (error) {
+    if (error instanceof InterruptedError) throw error;
+    reporter.warning(`the Api-Token cannot be read, and the handler gets none: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 /** Saves the token where the profile's secrets live; returns the place in words. */

@@ -120,18 +120,20 @@ const INTERVAL = 1_000;
 /** Warnings that may come a thousand a second: one a second is printed, the latest, with how many there were besides. */
 export class ProblemLog {
   readonly #reporter: Pick<Reporter, 'warning'>;
+  readonly #clock: Clock;
+  readonly #closed = new AbortController();
   /** The latest that was not printed. */
   #latest = '';
   #left = 0;
-  /** Runs while nothing is printed. */
-  #timer: NodeJS.Timeout | undefined;
+  #isQuiet = false;
 
-  constructor(reporter: Pick<Reporter, 'warning'>) {
+  constructor(reporter: Pick<Reporter, 'warning'>, clock: Clock) {
     this.#reporter = reporter;
+    this.#clock = clock;
   }
 
   report(text: string): void {
-    if (this.#timer) {
+    if (this.#isQuiet) {
       this.#latest = text;
       this.#left++;
     } else {
@@ -141,19 +143,18 @@ export class ProblemLog {
 
   /** Prints what is left. */
   close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#closed.abort();
     this.#printLatest();
-    clearTimeout(this.#timer);
   }
 
   #print(text: string): void {
     this.#reporter.warning(text);
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
+    this.#isQuiet = true;
+    const goOn = () => {
+      this.#isQuiet = false;
       this.#printLatest();
-    }, INTERVAL);
-    this.#timer.unref();
+    };
+    this.#clock.sleep(INTERVAL, this.#closed.signal).then(goOn, () => undefined);
   }
 
   #printLatest(): void {

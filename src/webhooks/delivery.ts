@@ -29,6 +29,33 @@ export function readDelivery(
   body: Buffer,
   headers: { readonly contentType: string | undefined; readonly apiToken: string },
 ): Delivery {
+  const { scanner, start, end } = readObject(body);
+  const at = scanner.eventIdAt;
+  if (at === 0) throw new BodyError("the body has no 'eventId'");
+  if (body[at] !== QUOTE) throw new BodyError("the 'eventId' is not a string");
+  const eventId: string = JSON.parse(body.toString('utf8', at, scanner.string(at)));
+  if (eventId === '') throw new BodyError("the 'eventId' is empty");
+  const { spaced } = scanner;
+  return {
+    eventId,
+    key: eventKey(eventId),
+    body,
+    ...headers,
+    line: () => lineOf(body, start, end, spaced),
+    type: () => {
+      const { eventType } = JSON.parse(body.toString('utf8', start, end)) as { eventType?: unknown };
+      return typeof eventType === 'string' ? eventType : '-';
+    },
+  };
+}
+
+/** The JSON object that a text is, without white space between tokens. Throws `BodyError`. */
+export function objectLine(body: Buffer): Buffer {
+  const { scanner, start, end } = readObject(body);
+  return lineOf(body, start, end, scanner.spaced);
+}
+
+function readObject(body: Buffer): { scanner: JsonScanner; start: number; end: number } {
   if (!isUtf8(body)) throw new BodyError('the body is not UTF-8');
   const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
   const scanner = new JsonScanner(body);
@@ -43,27 +70,13 @@ export function readDelivery(
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new BodyError(`the body is not JSON: ${error.message}`);
   }
-  const at = scanner.eventIdAt;
   if (body[start] !== OBJECT_OPEN) throw new BodyError('the body is not a JSON object');
-  if (at === 0) throw new BodyError("the body has no 'eventId'");
-  if (body[at] !== QUOTE) throw new BodyError("the 'eventId' is not a string");
-  const eventId: string = JSON.parse(body.toString('utf8', at, scanner.string(at)));
-  if (eventId === '') throw new BodyError("the 'eventId' is empty");
-  const { spaced } = scanner;
-  return {
-    eventId,
-    key: eventKey(eventId),
-    body,
-    ...headers,
-    line: () => {
-      if (!spaced) return body.subarray(start, end);
-      return new Items(body, [start, end]).compacted().bytes;
-    },
-    type: () => {
-      const { eventType } = JSON.parse(body.toString('utf8', start, end)) as { eventType?: unknown };
-      return typeof eventType === 'string' ? eventType : '-';
-    },
-  };
+  return { scanner, start, end };
+}
+
+function lineOf(body: Buffer, start: number, end: number, spaced: boolean): Buffer {
+  if (!spaced) return body.subarray(start, end);
+  return new Items(body, [start, end]).compacted().bytes;
 }
 
 const LONGEST_ID = 100;

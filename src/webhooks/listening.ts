@@ -6,7 +6,7 @@ import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
 import { DeliveryLog, ProblemLog, summaryText } from './delivery-log.ts';
-import { answerText, createHandler, type HandlerAnswer, isTaken } from './forward.ts';
+import { answerText, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
 import { type FoundEvent, oldestFirst } from './found-events.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { announceListener, recoveryDoor } from './listener-address.ts';
@@ -57,13 +57,11 @@ export async function listen(options: ListenOptions, context: Context, reporter:
   const journal = await openListenersJournal(options, context, reporter);
   const handler = forwardTo && createHandler(forwardTo, options.forwardTimeout, context);
   const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor));
-  const problems = new ProblemLog(reporter);
+  const problems = new ProblemLog(reporter, clock);
   const accept = acceptance({ journal, handler, log, onProblem: (text) => problems.report(text) });
   const startedAt = clock.now();
   const ended = new AbortController();
   let withdraw: (() => Promise<void>) | undefined;
-  let slow: NodeJS.Timeout | undefined;
-  let giveUp: NodeJS.Timeout | undefined;
   try {
     const receiver: Receiver = await startReceiver({
       ...options,
@@ -101,23 +99,37 @@ export async function listen(options: ListenOptions, context: Context, reporter:
       ]);
     } finally {
       ended.abort();
-      slow = setTimeout(() => {
-        if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
-      }, PATIENCE);
-      // A handler that still says nothing then has not taken what it was given.
-      giveUp = setTimeout(() => void handler?.close(), GRACE);
       await withdraw();
-      await receiver.stop(GRACE + FAREWELL);
+      await stop(receiver, handler, clock, reporter);
     }
   } finally {
     await journal.close();
-    clearTimeout(slow);
-    clearTimeout(giveUp);
     problems.close();
     await handler?.close();
     await log.flushed().catch(() => undefined);
     if (stdout.isTerminal) reporter.notice(summaryText(log.counts));
   }
+}
+
+/** Takes no more deliveries, and gives those that are under way some time. */
+async function stop(
+  receiver: Receiver,
+  handler: Handler | undefined,
+  clock: Clock,
+  reporter: Reporter,
+): Promise<void> {
+  const stopped = new AbortController();
+  const after = (milliseconds: number, act: () => void) => {
+    clock.sleep(milliseconds, stopped.signal).then(act, () => undefined);
+  };
+  after(PATIENCE, () => {
+    if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
+  });
+  // A handler that still says nothing then has not taken what it was given.
+  after(GRACE, () => void handler?.close());
+  after(GRACE + FAREWELL, () => receiver.destroy());
+  await receiver.stop();
+  stopped.abort();
 }
 
 async function openListenersJournal(

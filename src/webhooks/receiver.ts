@@ -44,8 +44,8 @@ export interface Receiver {
   readonly underWay: number;
   /** Lets `recover` hand events in, once it can find the listener. */
   admit(door: RecoveryDoor): void;
-  /** Takes no more deliveries, gives those under way `grace` milliseconds, and frees the port. */
-  stop(grace: number): Promise<void>;
+  /** Takes no more deliveries, and resolves when those under way have ended. */
+  stop(): Promise<void>;
   /** Ends every connection at once. */
   destroy(): void;
 }
@@ -161,9 +161,9 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     admit: (opened) => {
       door = opened;
     },
-    stop: async (grace) => {
+    stop: async () => {
       stopping = true;
-      await connections.stop(grace);
+      await connections.stop();
     },
     destroy: () => server.closeAllConnections(),
   };
@@ -284,18 +284,15 @@ class Connections {
     response.once('close', () => this.#underWay.delete(response));
   }
 
-  /** Takes no more connections, gives whole requests under way `grace` milliseconds, and frees the port. */
-  async stop(grace: number): Promise<void> {
+  /** Takes no more connections, and resolves when the requests under way that came whole are answered. */
+  async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const busy = new Set(Array.from(this.#underWay, ({ req }) => req.socket));
     for (const socket of this.#open) if (!busy.has(socket)) socket.destroy();
-    const timers = [
-      setTimeout(() => {
-        for (const { req } of this.#underWay) if (!req.complete) req.destroy();
-      }, HALF_SENT),
-      setTimeout(() => this.#server.closeAllConnections(), grace),
-    ];
+    const timer = setTimeout(() => {
+      for (const { req } of this.#underWay) if (!req.complete) req.destroy();
+    }, HALF_SENT);
     await closed;
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(timer);
   }
 }

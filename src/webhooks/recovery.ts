@@ -101,12 +101,19 @@ export async function recoverMissing(
     const { forwarded, known } = result;
     progress.update({ events: forwarded + known + left.count, note: `${forwarded} forwarded` });
   }, PROGRESS_INTERVAL);
-  const onAbort = () => setTimeout(() => void destination.abandon(), GRACE).unref();
+  const ended = new AbortController();
+  const onAbort = () => {
+    clock.sleep(GRACE, ended.signal).then(
+      () => destination.abandon(),
+      () => undefined,
+    );
+  };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     await inParallel(found.missing, concurrency, recover);
   } finally {
     signal.removeEventListener('abort', onAbort);
+    ended.abort();
     clearInterval(tick);
     progress.stop();
     await left.end().catch(() => undefined);
@@ -155,13 +162,13 @@ async function findMissing(
   return { missing: oldestFirst(missing), known, failure };
 }
 
-/** Does the work for each event, so many at a time, begun in order. After a failure nothing more is begun. */
-export async function inParallel(
-  events: Iterable<FoundEvent>,
+/** Does the work for each item, so many at a time, begun in order. After a failure nothing more is begun. */
+export async function inParallel<Item>(
+  items: Iterable<Item>,
   concurrency: number,
-  work: (event: FoundEvent) => Promise<void>,
+  work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const waiting = events[Symbol.iterator]();
+  const waiting = items[Symbol.iterator]();
   let failure: { error: unknown } | undefined;
   const worker = async () => {
     while (!failure) {

@@ -1,7 +1,9 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
+import { clock } from './clock.ts';
+import { type RunningCommand, start as startCommand } from './command.ts';
 import { createHome, type Home } from './home.ts';
-import { type Running, start } from './program.ts';
+import { type Running, start as startProcess } from './program.ts';
 
 export const API_TOKEN = 'the-right-token';
 
@@ -21,7 +23,7 @@ export interface Listening extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   readonly journal: string;
   readonly port: number;
-  readonly program: Running;
+  readonly program: Pick<Running, 'stdout' | 'stderr' | 'printed' | 'kill' | 'closeStdout' | 'finished'>;
   /** Posts a delivery with the right token; `headers` replace or, where undefined, leave out. */
   send(
     body: string | Buffer,
@@ -32,7 +34,20 @@ export interface Listening extends AsyncDisposable {
   restart(signal: NodeJS.Signals, flags?: readonly string[]): Promise<void>;
 }
 
+/** The command in this process; `restart` takes SIGINT and SIGTERM. */
 export async function startListening(...flags: string[]): Promise<Listening> {
+  return await listening(startCommand, flags);
+}
+
+/** The command as a process of its own, which can be killed. */
+export async function startListeningProcess(...flags: string[]): Promise<Listening & { program: Running }> {
+  return (await listening(startProcess, flags)) as Listening & { program: Running };
+}
+
+async function listening(
+  start: typeof startCommand | typeof startProcess,
+  flags: readonly string[],
+): Promise<Listening> {
   const home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const journal = path.join(home.folder, 'events.journal');
@@ -56,14 +71,29 @@ export async function startListening(...flags: string[]): Promise<Listening> {
     },
     async [Symbol.asyncDispose]() {
       agent.destroy();
-      program.kill('SIGKILL');
-      await program.finished;
+      await ended(program);
       await home[Symbol.asyncDispose]();
     },
   };
 }
 
-async function portOf(program: Running): Promise<number> {
+/** Ends a listener; the clock moves on where it waits for a handler that never answers. */
+export async function ended(program: Listening['program'] | Running): Promise<void> {
+  let isOver = false;
+  const finished = program.finished.then(() => {
+    isOver = true;
+  });
+  program.kill('pid' in program ? 'SIGKILL' : 'SIGTERM');
+  const goOn = () => {
+    if (isOver) return;
+    clock.advance(10_000);
+    setTimeout(goOn, 20);
+  };
+  if (!('pid' in program)) setTimeout(goOn, 20);
+  await finished;
+}
+
+export async function portOf(program: Pick<Running, 'printed'>): Promise<number> {
   const [, port] = await program.printed('stderr', /listening on http:\/\/[^ ]+:(\d+)\//);
   return Number(port);
 }

@@ -92,11 +92,8 @@ async function run(call: Call<Flags>): Promise<void> {
   await withService(call, async (service, settings) => {
     const missing = { filters, format, journal: await journalFile(call, settings.profile) };
     if (forwardTo === undefined || flags.dryRun) return listMissing(missing, service, context, reporter);
-    const { findApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
-    const apiToken = await findApiToken(tokenPlace(settings), context).catch((error: Error) => {
-      reporter.warning(`the Api-Token cannot be read, and the handler gets none: ${error.message}`);
-      return undefined;
-    });
+    const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
+    const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
     const options = {
       ...missing,
       forwardTo,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { type Answer, startListening } from '../../support/listening.ts';
+import { type Answer, startListeningProcess } from '../../support/listening.ts';
 
 const SENDERS = 24;
 
@@ -9,7 +9,7 @@ test('a SIGKILL in mid-load loses and doubles nothing that was acknowledged', {
   timeout: 120_000,
 }, async () => {
   await using handler = await startHandler();
-  await using listening = await startListening('--forward-to', handler.url);
+  await using listening = await startListeningProcess('--forward-to', handler.url);
   const acknowledged = new Set<string>();
   const open = new Set<string>();
   const send = async (eventId: string): Promise<Answer | undefined> => {

@@ -7,14 +7,14 @@ import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
-import { API_TOKEN, post, startListening } from '../../support/listening.ts';
+import { API_TOKEN, post, startListeningProcess } from '../../support/listening.ts';
 
 test.skipIf(process.platform === 'win32')(
   'on a full disk deliveries are refused, and what was acknowledged stays',
   { timeout: 60_000 },
   async () => {
     await using handler = await startHandler();
-    await using listening = await startListening('--forward-to', handler.url);
+    await using listening = await startListeningProcess('--forward-to', handler.url);
     listening.program.kill('SIGTERM');
     await listening.program.finished;
     // A limit on the size of files cuts the write that reaches it short, as a disk does that runs full.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { run, start } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startListening } from '../../support/listening.ts';
-import { run, start } from '../../support/program.ts';
 
 const usage: [string, string[], string][] = [
   ['--port', ['--port', '70000'], "--port: invalid value '70000': must be a whole number from 0 to 65535"],

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { API_TOKEN, startListening } from '../../support/listening.ts';
+import { API_TOKEN, startListening, startListeningProcess } from '../../support/listening.ts';
 
 async function open(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
@@ -82,7 +82,7 @@ test('what is no HTTP is answered 400', async () => {
 
 test('10,000 idle connections hold nobody up', { timeout: 120_000 }, async () => {
   await using handler = await startHandler();
-  await using listening = await startListening('--forward-to', handler.url);
+  await using listening = await startListeningProcess('--forward-to', handler.url);
   const idle: Socket[] = [];
   try {
     for (let batch = 0; batch < 20; batch++) {
@@ -103,7 +103,7 @@ test.skipIf(process.platform !== 'linux')(
   'a body in chunks of one byte takes little more memory than its bytes',
   { timeout: 60_000 },
   async () => {
-    await using listening = await startListening();
+    await using listening = await startListeningProcess();
     const body = `{"eventId":"a","pad":"${'x'.repeat(4_000_000)}"}`;
     const socket = await open(listening.port);
     const answer = heard(socket);

@@ -2,7 +2,13 @@ import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { API_TOKEN, accepted, duplicate, startListening } from '../../support/listening.ts';
+import {
+  API_TOKEN,
+  accepted,
+  duplicate,
+  startListening,
+  startListeningProcess,
+} from '../../support/listening.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -38,7 +44,7 @@ describe('a delivery', () => {
 
   test('that was accepted before is acknowledged and not handed on, also after a restart and a crash', async () => {
     await using handler = await startHandler();
-    await using listening = await startListening('--forward-to', handler.url);
+    await using listening = await startListeningProcess('--forward-to', handler.url);
     expect(await listening.send(`{"eventId":"${ID}"}`)).toMatchObject(accepted);
     expect(await listening.send(`{"eventId":"${ID.toUpperCase()}","copy":true}`)).toMatchObject(duplicate);
     for (const signal of ['SIGTERM', 'SIGKILL', 'SIGINT'] as const) {

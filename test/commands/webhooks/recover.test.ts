@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
+import { run, start } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN } from '../../support/listening.ts';
-import { run, start } from '../../support/program.ts';
 import { startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -87,6 +88,7 @@ test('what the handler does not take is listed, and forwarded next time', async 
 });
 
 test('a handler that is overloaded for a while gets every event in the end, once', async () => {
+  clock.skips = 10_000;
   await using recovering = await startRecovering();
   const { handler } = recovering;
   let answers = 0;

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
+import { type ForwardFlags, forwardTimeout, forwardTimeoutOf, handlerUrl } from '../../webhooks/flags.ts';
+
+interface Flags extends ForwardFlags, SettingFlags {
+  readonly type?: string;
+  readonly forwardTo?: URL;
+  readonly body?: string;
+  readonly duplicate?: true;
+}
+
+export function declare(command: Command, action: Action): void {
+  command
+    .option('--type <name>', 'the event type of the new event')
+    .option('--forward-to <url>', 'the handler that gets it', handlerUrl('--forward-to'))
+    .option('--body <file>', 'a JSON object to deliver, with a new eventId (-: standard input)')
+    .option('--duplicate', 'deliver the event twice, as the service may')
+    .addOption(forwardTimeout())
+    .addHelpText(
+      'after',
+      `
+Delivers one event that no service knows, with a new eventId and the Api-Token
+(from HOOKTRAIL_API_TOKEN, or where \`webhooks listen --save-token\` put it), and
+prints the id. What the handler said is told on standard error; anything but
+2xx makes the exit code 1. The URL may be that of \`webhooks listen\` itself.
+
+Examples:
+  $ hooktrail webhooks send --type order.created \\
+      --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks send --body event.json --duplicate \\
+      --forward-to http://127.0.0.1:8977/`,
+    )
+    .action(action(run));
+}
+
+async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+  const { type, forwardTo, duplicate = false } = flags;
+  if (forwardTo === undefined) {
+    throw new UsageError('--forward-to is missing: the handler that gets the event', {
+      next: 'name the handler, such as --forward-to http://127.0.0.1:3000/hooks',
+    });
+  }
+  if (!type && flags.body === undefined) {
+    throw new UsageError('--type is missing: the event type of the new event', {
+      next: '`hooktrail event-types` lists them; or give a whole event with --body',
+    });
+  }
+  const body = flags.body === undefined ? undefined : await readBody(flags.body, context);
+  const { loadSettings } = await import('../../settings/settings.ts');
+  const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
+  const { BodyError } = await import('../../webhooks/delivery.ts');
+  const { sendEvent } = await import('../../webhooks/send.ts');
+  const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
+  const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
+  const options = { forwardTo, forwardTimeout: forwardTimeoutOf(flags), type, body, duplicate };
+  await sendEvent(options, apiToken, context, reporter).catch((error) => {
+    throw error instanceof BodyError ? new UsageError(`--body: ${error.message}`) : error;
+  });
+}
+
+async function readBody(file: string, { stdin }: Call['context']): Promise<Buffer> {
+  if (file === '-') return await stdin.bytes();
+  const { readFile } = await import('node:fs/promises');
+  return await readFile(file).catch((error: Error) => {
+    throw new UsageError(`--body: ${file} cannot be read: ${error.message}`, { cause: error });
+  });
+}

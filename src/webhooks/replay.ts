@@ -1,0 +1,162 @@
+import type { Context } from '../context.ts';
+import { InterruptedError, UsageError } from '../errors.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import { pageFetcher } from '../events/fetch-page.ts';
+import { getEvent, idsOfLines } from '../events/get/get-events.ts';
+import type { Service } from '../http/service.ts';
+import { createItemWriter } from '../output/create-item-writer.ts';
+import type { FormatOptions } from '../output/item-writer.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { canPrompt, promptText } from '../terminal/prompt.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { shownId } from './delivery.ts';
+import { answerText, createHandler, isTaken } from './forward.ts';
+import { type FoundEvent, foundEvent, foundEvents, oldestFirst } from './found-events.ts';
+import { inParallel, LeftEvents, stayedBehind } from './recovery.ts';
+
+export interface ReplayOptions {
+  readonly forwardTo: URL;
+  /** Milliseconds that the handler has for its answer. */
+  readonly forwardTimeout: number;
+  /** Events forwarded at once; only with 1 does the handler see them strictly in order. */
+  readonly concurrency: number;
+  /** Events begun in a second, at most. */
+  readonly rate: number | undefined;
+  readonly format: FormatOptions;
+  /** Whether to go on without a question, however many events there are. */
+  readonly yes: boolean;
+}
+
+/** More than these are replayed only after a question, where there is a terminal to ask on. */
+const UNASKED = 100;
+const PAGES_AT_ONCE = 4;
+
+/** What the filters choose, in order of creation. */
+export async function chosenByFilters(
+  filters: EventFilters,
+  service: Service,
+  context: Context,
+  reporter: Reporter,
+): Promise<FoundEvent[]> {
+  const progress = startProgress(context, reporter, 'searching');
+  const onDoubt = (doubt: string) => reporter.warning(doubt);
+  const chosen: FoundEvent[] = [];
+  try {
+    for await (const event of foundEvents({ service, filters, context, progress, onDoubt })) {
+      chosen.push(event);
+      progress.update({ events: chosen.length });
+    }
+  } finally {
+    progress.stop();
+  }
+  return oldestFirst(chosen);
+}
+
+/** The events of ids on standard input, one a line, in order of creation. Throws `UsageError` where one does not exist. */
+export async function chosenByIds(
+  filters: EventFilters,
+  service: Service,
+  context: Context,
+): Promise<FoundEvent[]> {
+  const { clock, signal, stdin } = context;
+  const ids = new Map<string, string>();
+  for await (const id of idsOfLines(stdin.lines(), signal)) ids.set(id.toLowerCase(), id);
+  const fetchPage = pageFetcher(service, clock);
+  const queries = filters.queries(clock.now());
+  const chosen: FoundEvent[] = [];
+  const missing: string[] = [];
+  await inParallel(ids.values(), PAGES_AT_ONCE, async (id) => {
+    const { items } = await getEvent(fetchPage, service.baseUrl, queries, id, signal);
+    const [text] = items.texts();
+    if (text) chosen.push(foundEvent(text));
+    else missing.push(id);
+  });
+  if (missing.length === 0) return oldestFirst(chosen);
+  throw new UsageError(`${missing.length} of the events ${missing.length === 1 ? 'was' : 'were'} not found`, {
+    details: missing.sort(),
+    next: 'leave them out; nothing was replayed',
+  });
+}
+
+/** Prints what would be replayed. */
+export async function listChosen(
+  chosen: readonly FoundEvent[],
+  format: FormatOptions,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const list = new LeftEvents(await createItemWriter(format, context, reporter), format);
+  for (const event of chosen) list.add(event);
+  await list.end();
+  reporter.notice(`${list.count} to replay`);
+}
+
+/**
+ * Forwards events to a handler whatever any journal says, and writes none. Prints those that the handler refused; throws
+ * `ServiceError` where there are any.
+ */
+export async function replay(
+  chosen: readonly FoundEvent[],
+  options: ReplayOptions,
+  apiToken: string | undefined,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const { forwardTo, forwardTimeout, concurrency, format } = options;
+  const { signal } = context;
+  if (!options.yes && chosen.length > UNASKED && canPrompt(context)) {
+    await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context);
+  }
+  const handler = createHandler(forwardTo, forwardTimeout, context);
+  const left = new LeftEvents(await createItemWriter(format, context, reporter), format);
+  const progress = startProgress(context, reporter, 'replaying');
+  const turn = pace(options.rate, context);
+  const reasons = new Map<string, number>();
+  let taken = 0;
+  const onAbort = () => void handler.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await inParallel(chosen, concurrency, async (event) => {
+      await turn();
+      signal.throwIfAborted();
+      const { body, eventId } = event;
+      const answer = await handler.hand({ body, contentType: 'application/json', apiToken });
+      signal.throwIfAborted();
+      if (isTaken(answer)) taken++;
+      else {
+        const reason = answerText(answer);
+        reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+        reporter.trace(
+          `${eventId === undefined ? 'an event without an eventId' : shownId(eventId)}: ${reason}`,
+        );
+        left.add(event);
+      }
+      progress.update({ events: taken + left.count, total: chosen.length });
+    });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    progress.stop();
+    await left.end().catch(() => undefined);
+    await handler.close();
+    reporter.notice(`${taken} replayed; ${left.count} refused`);
+  }
+  if (left.count > 0) throw stayedBehind('replayed', reasons, left.count);
+}
+
+async function confirm(question: string, context: Context): Promise<void> {
+  const answer = await promptText(`${question} (yes or no)`, context);
+  if (/^y(es)?$/i.test(answer)) return;
+  throw new InterruptedError('SIGINT');
+}
+
+/** Waits for the next event's turn, so that no more than `rate` begin in a second. */
+function pace(rate: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
+  let next = clock.now();
+  return async () => {
+    if (rate === undefined) return;
+    const now = clock.now();
+    const mine = Math.max(next, now);
+    next = mine + 1000 / rate;
+    if (mine > now) await clock.sleep(mine - now, signal);
+  };
+}

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
+import { run, start } from '../../support/command.ts';
+import { API_TOKEN } from '../../support/listening.ts';
+import { startRecovering } from '../../support/recovering.ts';
+import { idsOf } from '../../support/searching.ts';
+
+/** `webhooks replay` between a sandbox with 60 events and a handler. */
+async function startReplaying(events = 60) {
+  const at = await startRecovering({ events });
+  const args = (...flags: string[]) => ['webhooks', 'replay', '--forward-to', at.handler.url, ...flags];
+  return {
+    ...at,
+    args,
+    replay: (flags: readonly string[], stdin = '') => run(args(...flags), { env: at.env, stdin }),
+    received: () => at.handler.received.map(({ body }) => JSON.parse(body.toString()).eventId as string),
+  };
+}
+
+test('forwards what the filters choose again, in order of creation, and touches no journal', async () => {
+  await using at = await startReplaying();
+  const all = (await at.searching.search('--ndjson')).stdout;
+  for (let round = 1; round <= 2; round++) {
+    expect(await at.replay(['--since', '60d'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '60 replayed; 0 refused\n',
+    });
+  }
+  const ids = idsOf(all).reverse();
+  expect(at.received()).toEqual([...ids, ...ids]);
+  expect(at.handler.received[0]?.body.toString()).toBe(all.trimEnd().split('\n').at(-1));
+  expect(at.handler.received[0]?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'api-token': API_TOKEN,
+  });
+  expect(existsSync(at.journal)).toBe(false);
+});
+
+test('takes ids with --id and on standard input, with and without -', async () => {
+  await using at = await startReplaying();
+  const [newest = '', second = '', third = ''] = at.searching.sandbox.control.store.newestIds(3);
+  expect((await at.replay(['--id', second])).code).toBe(0);
+  expect((await at.replay(['-'], `${newest}\n\n${third}\n${newest}\n`)).code).toBe(0);
+  expect((await at.replay([], `${second}\n`)).stderr).toBe('1 replayed; 0 refused\n');
+  expect(at.received()).toEqual([second, third, newest, second]);
+});
+
+test('an id that does not exist is named, and nothing is replayed', async () => {
+  await using at = await startReplaying();
+  const [known] = at.searching.sandbox.control.store.newestIds(1);
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was replayed\n`,
+  });
+  expect(at.received()).toEqual([]);
+});
+
+test('what the handler refused is listed, each tried once, and the exit code is 1', async () => {
+  await using at = await startReplaying();
+  const ids = at.searching.sandbox.control.store.newestIds(60);
+  at.handler.answer = ({ body }) => {
+    const { eventId } = JSON.parse(body.toString());
+    return eventId === ids[3] ? 422 : eventId === ids[40] ? 503 : 200;
+  };
+  const { code, stdout, stderr } = await at.replay(['--since', '60d', '--ndjson', '--concurrency', '8']);
+  expect(code).toBe(1);
+  expect(new Set(idsOf(stdout))).toEqual(new Set([ids[3], ids[40]]));
+  expect(stderr.split('\n').sort()).toEqual(
+    [
+      '58 replayed; 2 refused',
+      'error: 2 events were not replayed',
+      '  1: the handler answered 422',
+      '  1: the handler answered 503',
+      '',
+    ].sort(),
+  );
+  expect(at.handler.received).toHaveLength(60);
+});
+
+test('--dry-run lists what would be replayed, in that order', async () => {
+  await using at = await startReplaying();
+  const ids = idsOf((await at.searching.search('--failed', '--ndjson')).stdout).reverse();
+  const { code, stdout, stderr } = await at.replay(['--failed', '--dry-run', '--ndjson']);
+  expect([code, idsOf(stdout), stderr]).toEqual([0, ids, `${ids.length} to replay\n`]);
+  expect(at.received()).toEqual([]);
+});
+
+test('--rate begins no more events in a second', async () => {
+  await using at = await startReplaying();
+  const times: number[] = [];
+  at.handler.answer = () => {
+    times.push(clock.now());
+    return 200;
+  };
+  expect((await at.replay(['--since', '60d', '--rate', '10'])).code).toBe(0);
+  const [first = 0] = times;
+  expect(times.map((time) => time - first)).toEqual(Array.from({ length: 60 }, (_, index) => 100 * index));
+});
+
+describe('more than 100 events', () => {
+  test.each([
+    ['no', 130, 0],
+    ['yes', 0, 120],
+  ] as const)('are asked about on a terminal; %s is an answer', async (answer, code, count) => {
+    await using at = await startReplaying(120);
+    const program = start(at.args('--since', '60d'), { env: at.env, stdin: null, terminal: 100 });
+    await program.printed('stderr', /Replay 120 events to http:\S+\? \(yes or no\)/);
+    program.stdin.write(`${answer}\r`);
+    expect((await program.finished).code).toBe(code);
+    expect(at.received()).toHaveLength(count);
+  });
+
+  test('are not asked about with --yes, nor without a terminal', async () => {
+    await using at = await startReplaying(120);
+    const program = start(at.args('--since', '60d', '--yes'), { env: at.env, stdin: null, terminal: 100 });
+    expect((await program.finished).code).toBe(0);
+    expect((await at.replay(['--since', '60d'])).code).toBe(0);
+    expect(at.received()).toHaveLength(240);
+  });
+});
+
+test.each([
+  ['nothing chosen', [], 'no event is chosen: standard input holds no ids'],
+  ['no handler', ['--dry-run-not'], "unknown option '--dry-run-not'"],
+  ['an id as an argument', ['abc'], "unexpected argument 'abc'"],
+])('%s is an error of usage', async (_name, flags, message) => {
+  await using at = await startReplaying(1);
+  const { code, stdout, stderr } = await at.replay(flags);
+  expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', `error: ${message}`]);
+});

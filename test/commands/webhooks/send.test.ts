@@ -1,0 +1,109 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../../support/command.ts';
+import { startHandler } from '../../support/handler.ts';
+import { createHome } from '../../support/home.ts';
+import { API_TOKEN, startListening } from '../../support/listening.ts';
+
+async function startSending() {
+  const home = await createHome();
+  const handler = await startHandler();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  return {
+    home,
+    handler,
+    send: (flags: readonly string[], stdin = '') =>
+      run(['webhooks', 'send', '--forward-to', handler.url, ...flags], { env, stdin }),
+    async [Symbol.asyncDispose]() {
+      await handler[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('delivers a new event with the Api-Token, and prints its id', async () => {
+  await using at = await startSending();
+  const { code, stdout, stderr } = await at.send(['--type', 'order.created']);
+  expect([code, stderr.replace(/\d+ ms/, 'N ms')]).toEqual([0, 'the handler answered 200 in N ms\n']);
+  const eventId = stdout.trim();
+  expect(eventId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const [handed] = at.handler.received;
+  expect(handed?.headers).toMatchObject({ 'content-type': 'application/json', 'api-token': API_TOKEN });
+  expect(handed?.body.toString()).toBe(
+    `{"eventId":"${eventId}","eventType":"order.created","createdOn":"2026-11-20T12:00:00.000Z"}`,
+  );
+  expect((await at.send(['--type', 'order.created'])).stdout.trim()).not.toBe(eventId);
+});
+
+test('--duplicate delivers the event twice', async () => {
+  await using at = await startSending();
+  const { code, stdout, stderr } = await at.send(['--type', 'a', '--duplicate']);
+  expect([code, stderr.replaceAll(/\d+ ms/g, 'N ms')]).toEqual([
+    0,
+    'the handler answered 200 in N ms\nthe duplicate: the handler answered 200 in N ms\n',
+  ]);
+  expect([...at.handler.taken]).toEqual([[stdout.trim(), 2]]);
+});
+
+test.each([
+  [
+    '{ "n" : 1.10, "eventId": "old", "big": 9007199254740993 }',
+    [],
+    '{"n":1.10,"eventId":"ID","big":9007199254740993}',
+  ],
+  [
+    '{"eventType":"a","x":[{"eventId":"in"}]}',
+    ['--type', 'b"c'],
+    '{"eventId":"ID","eventType":"b\\"c","x":[{"eventId":"in"}]}',
+  ],
+  ['{"\\u0065ventId":1,"eventId":null}', [], '{"\\u0065ventId":"ID","eventId":"ID"}'],
+  ['{}', [], '{"eventId":"ID"}'],
+] as const)('--body %s is delivered with a new id, all else as it is', async (body, flags, delivered) => {
+  await using at = await startSending();
+  const file = path.join(at.home.folder, 'event.json');
+  await writeFile(file, body);
+  for (const [source, stdin] of [
+    [file, ''],
+    ['-', body],
+  ] as const) {
+    const { code, stdout } = await at.send(['--body', source, ...flags], stdin);
+    expect(code).toBe(0);
+    expect(at.handler.received.at(-1)?.body.toString()).toBe(delivered.replaceAll('ID', stdout.trim()));
+  }
+});
+
+test('what the handler refuses is an error', async () => {
+  await using at = await startSending();
+  at.handler.answer = () => 500;
+  expect(await at.send(['--type', 'a', '--duplicate'])).toMatchObject({
+    code: 1,
+    stderr: 'error: the handler answered 500\n',
+  });
+  expect(at.handler.received).toHaveLength(1);
+});
+
+test('the handler may be `webhooks listen` itself', async () => {
+  await using listening = await startListening();
+  const args = ['webhooks', 'send', '--type', 'a', '--duplicate', '--forward-to', `${listening.port}`];
+  const { code, stdout } = await run(args, { env: listening.env });
+  expect(code).toBe(0);
+  expect(JSON.parse(listening.program.stdout)).toMatchObject({ eventId: stdout.trim(), eventType: 'a' });
+});
+
+test.each([
+  [['--type', 'a'], '--forward-to is missing: the handler that gets the event'],
+  [['--forward-to', '1'], '--type is missing: the event type of the new event'],
+  [['--forward-to', '1', '--body', '-'], '--body: the body is not a JSON object'],
+  [['--forward-to', '1', '--body', '/nowhere'], /^--body: \/nowhere cannot be read: ENOENT/],
+])('%j is an error of usage', async (flags, message) => {
+  await using home = await createHome();
+  const { code, stdout, stderr } = await run(['webhooks', 'send', ...flags], { env: home.env, stdin: '[]' });
+  expect([code, stdout]).toEqual([2, '']);
+  const text = stderr
+    .split('\n')
+    .find((line) => line.startsWith('error: '))
+    ?.slice(7);
+  if (typeof message === 'string') expect(text).toBe(message);
+  else expect(text).toMatch(message);
+});
