@@ -39,11 +39,12 @@ test('a broken connection is tried once more and no further', async () => {
   expect(at.sandbox.control.pendingFaults).toBe(1);
 });
 
-test('a provider that is silent for 30 s is asked once more', { timeout: 90_000 }, async () => {
+test('a provider that is silent for a time is asked once more', async () => {
   await using at = await startRefreshing();
   const silent: Fault = { kind: 'run', run: () => new Promise(() => undefined) };
   at.sandbox.control.fault('token', silent);
-  expect(await token(at)).toMatchObject({ code: 0, stderr: '' });
+  const context = { requestLimits: { idle: 500 } };
+  expect(await at.run(['token'], { context })).toMatchObject({ code: 0, stderr: '' });
   expect(at.refreshes()).toEqual(['ok']);
 });
 

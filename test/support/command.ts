@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Context } from '../../src/context.ts';
 import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
+import { isForCompletion } from '../../src/shell-completion/completion-line.ts';
 import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
@@ -46,6 +47,13 @@ export interface CommandOptions extends Options {
 export interface RunningCommand extends Omit<Running, 'pid'> {
   /** Both outputs in the order in which they were written. */
   readonly screen: string;
+}
+
+/** What `start` of src/start.ts does with a command line. */
+async function call(args: readonly string[], context: Context): Promise<number> {
+  if (!isForCompletion(args)) return await main(args, context);
+  await (await import('../../src/shell-completion/completion-answer.ts')).answer(args, context);
+  return 0;
 }
 
 /** Runs a command line in this process to its end. */
@@ -112,7 +120,7 @@ export function start(
     },
     ...context,
   };
-  const finished = main(args, whole).then((code) => {
+  const finished = call(args, whole).then((code) => {
     for (const work of works) work();
     result = { code, stdout: texts.stdout, stderr: texts.stderr };
     for (const look of waiting) look();

@@ -50,6 +50,15 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** Waits until a number stays what it is for a while. */
+export async function settled(number: () => number): Promise<void> {
+  for (let seen = -1, same = 0; same < 20; ) {
+    same = number() === seen ? same + 1 : 0;
+    seen = number();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
 /** Waits until a condition holds; rejects with the last look when it never does. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 2000; tries++) {
