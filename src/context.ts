@@ -11,6 +11,8 @@ export interface Context {
   readonly browser: Browser;
   /** Runs a program on this process's streams until it ends; returns its exit code. Meanwhile it gets our signals. */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
+  /** Runs a pager on the terminal; absent where there is none to run it on. */
+  readonly openPager?: (command: string) => Pager;
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;
@@ -20,6 +22,14 @@ export interface Context {
   readonly requestLimits?: Partial<RequestLimits>;
   /** Calls `work`, which cannot wait, when the process ends other than by SIGKILL; what it returns takes that back. */
   readonly atExit?: (work: () => void) => () => void;
+}
+
+/** A program such as less that shows what it is given. */
+export interface Pager {
+  /** Rejects with `ClosedPipeError` when its user has left it. */
+  write(chunk: string | Uint8Array): Promise<void>;
+  /** Resolves when its user has left it. */
+  end(): Promise<void>;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

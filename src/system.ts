@@ -4,6 +4,7 @@ import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
 import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
+import { openPager } from './pager.ts';
 import { inputOf, outputKind, outputOf } from './streams.ts';
 
 export interface System {
@@ -53,6 +54,8 @@ export function createSystem(): System {
       machine: machine(),
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
       runProgram: async (words, given) => (await import('./run-program.ts')).runProgram(words, given, divert),
+      // Defaults of git: leave when all fits the screen, let colours through, keep what was shown.
+      openPager: (command) => openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
       loadKeychain,
       signal: abort.signal,
       holdOff,

@@ -21,6 +21,10 @@ The machine:
 ${aligned([
   ['HOOKTRAIL_CONFIG_DIR', 'where settings, and secrets in an encrypted file, are kept'],
   ['HOOKTRAIL_BROWSER', 'a command that opens a URL: run with the URL as its one argument, without a shell'],
+  [
+    'HOOKTRAIL_PAGER',
+    'a shell command that shows what does not fit the terminal, else PAGER, else less; cat for none',
+  ],
   ['HTTPS_PROXY', 'the proxy; NO_PROXY lists hosts that are reached without it'],
   ['NODE_EXTRA_CA_CERTS', 'a file of certificate authorities to trust besides the usual ones'],
   ['NO_COLOR, FORCE_COLOR', 'colour off, or on (flag --no-color)'],

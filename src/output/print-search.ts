@@ -4,6 +4,7 @@ import { type FindOptions, findEvents } from '../events/find-events.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import type { Items } from '../items/items.ts';
+import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { createItemWriter } from './create-item-writer.ts';
@@ -14,19 +15,28 @@ export interface Search {
   readonly filters: EventFilters;
   readonly options: Pick<FindOptions, 'pageSize' | 'concurrency' | 'limit'>;
   readonly format: FormatOptions;
-  readonly context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
+  readonly context: Context;
   readonly reporter: Reporter;
+  /** Shows more than the terminal has rows through the user's pager. */
+  readonly isPaged: boolean;
   /** Shown items before they are printed: the writer may use their memory again. */
   readonly onItems?: ((items: Items) => void) | undefined;
 }
 
 /** Prints the events that the filters choose; returns how many, how many there are in all where that is known, and whether there are more. */
 export async function searchAll(search: Search) {
-  const { service, filters, options, format, context, reporter, onItems } = search;
+  const { service, filters, options, format, context, reporter, onItems, isPaged } = search;
   const { limit = Number.POSITIVE_INFINITY } = options;
   const { clock, signal } = context;
-  const writer = await createItemWriter({ ...format, constant: filters.constantFields }, context, reporter);
   const progress = startProgress(context, reporter, 'searching');
+  const paged = isPaged ? pagedOutput(context, () => progress.stop()) : undefined;
+  const { environment, stdout } = context;
+  const itemContext = { environment, stdout: paged ?? stdout };
+  const writer = await createItemWriter(
+    { ...format, constant: filters.constantFields },
+    itemContext,
+    reporter,
+  );
   let printed = 0;
   let pages = 0;
   let total: number | undefined;
@@ -46,12 +56,14 @@ export async function searchAll(search: Search) {
       onItems?.(page.items);
       await writer.write(page.items);
     }
+    progress.stop();
+    await writer.end();
   } catch (error) {
     await writer.abort();
     throw error;
   } finally {
     progress.stop();
+    await paged?.end();
   }
-  await writer.end();
   return { printed, total, more: printed >= limit && (total === undefined || total > printed) };
 }

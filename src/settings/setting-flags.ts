@@ -10,6 +10,7 @@ const flagTexts: { readonly [Name in SettingName]: readonly [placeholder: string
   scope: ['scopes', 'the scopes to ask for, separated by spaces (default: event_api offline_access)'],
   redirectUri: ['url', 'where sign-in returns to (default: http://127.0.0.1:8976/callback)'],
   issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
+  hints: ['on|off', 'say below a table on a terminal what to do next (default: on)'],
   store: ['where', 'where secrets live: keychain or file (default: keychain)'],
 };
 
@@ -21,6 +22,11 @@ export function addIdentityFlags(command: Command): Command {
 /** Flags that say which event service is asked. */
 export function addServiceFlags(command: Command): Command {
   return add(command, ['baseUrl', 'vendor']);
+}
+
+/** The flag that turns next steps off. */
+export function addHintsFlag(command: Command): Command {
+  return add(command, ['hints']);
 }
 
 /** The heading of the flags below, which help shows in one line. */

@@ -25,6 +25,12 @@ export const settingNames = {
     meaning: 'redirect URI',
   },
   issuer: { key: 'issuer', flag: '--issuer', variable: 'HOOKTRAIL_ISSUER', meaning: 'expected issuer' },
+  hints: {
+    key: 'hints',
+    flag: '--hints',
+    variable: 'HOOKTRAIL_HINTS',
+    meaning: 'next steps below tables',
+  },
   store: { key: 'store', flag: '--store', variable: 'HOOKTRAIL_STORE', meaning: 'where secrets live' },
 } as const;
 

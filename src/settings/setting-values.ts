@@ -16,6 +16,8 @@ export interface SettingValues {
   /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
   readonly issuer: string;
   readonly store: 'keychain' | 'file';
+  /** Whether a search on a terminal says below its table what to do next. */
+  readonly hints: 'on' | 'off';
 }
 
 /** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
@@ -52,6 +54,9 @@ export function parseSetting(name: SettingName, text: string, source: string): S
     case 'store':
       if (text === 'keychain' || text === 'file') return text;
       return refuse('keychain or file', suggestion(text, ['keychain', 'file']));
+    case 'hints':
+      if (text === 'on' || text === 'off') return text;
+      return refuse('on or off', suggestion(text, ['on', 'off']));
     case 'scope': {
       const scope = text.trim().split(/\s+/).join(' ');
       // RFC 6749 section 3.3.

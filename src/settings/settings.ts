@@ -12,6 +12,7 @@ const defaults = {
   scope: 'event_api offline_access',
   redirectUri: 'http://127.0.0.1:8976/callback',
   store: 'keychain',
+  hints: 'on',
 } as const satisfies { readonly [Name in SettingName]?: string };
 const defaultOf: { readonly [Name in SettingName]?: string } = defaults;
 

@@ -30,6 +30,7 @@ const layers: readonly string[] = [
   'files',
   'sandbox',
   'system',
+  'pager',
   'streams',
   'browser',
   'run-program',

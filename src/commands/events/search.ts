@@ -17,23 +17,26 @@ import { isGuid } from '../../items/guid.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
   readonly all?: true;
+  readonly pager: boolean;
   readonly exitCode?: true;
 }
 
 /** A table on a terminal is for reading: more rows than this want a filter, a pipe or `--all`. */
-const TERMINAL_ROWS = 500;
+const TERMINAL_ROWS = 30;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
-    .option('--all', 'print every match on a terminal too');
+    .option('--all', 'print every match on a terminal too, through the pager where they do not fit')
+    .option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
+  addHintsFlag(command);
   addPreviewFlags(command);
   addFormatFlags(command);
   addConnectionFlags(command)
@@ -98,12 +101,22 @@ async function search(
 ): Promise<Found> {
   const { withService } = await import('../../sign-in/connect.ts');
   const { flags, context, reporter } = call;
-  return withService(call, async (service) => {
+  return withService(call, async (service, settings) => {
     const { searchAll } = await import('../../output/print-search.ts');
-    const hints = await hintsFor(call, filters);
+    const isTable = format.format === 'table';
+    const hints = isTable && settings.hints === 'on' ? await hintsFor(call, filters) : undefined;
     const options = { limit, ...pageOptions(flags) };
     const onItems = hints?.see;
-    const found = await searchAll({ service, filters, options, format, context, reporter, onItems });
+    const found = await searchAll({
+      service,
+      filters,
+      options,
+      format,
+      context,
+      reporter,
+      isPaged: flags.pager && !atGlance,
+      onItems,
+    });
     if (atGlance && found.more) {
       const all = found.total === undefined ? 'more' : `${found.total}`;
       reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);

@@ -69,7 +69,7 @@ describe('events search on a terminal', () => {
     await using searching = await startSearching({ events: 600 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     const { screen } = await plain(searching, ['search']);
-    expect(screen).toMatch(/\nthe first 500 of 601 events; --all prints all of them\nnext: .*\nnext: .*\n$/);
+    expect(screen).toMatch(/\nthe first 30 of 601 events; --all prints all of them\nnext: .*\nnext: .*\n$/);
   });
 });
 

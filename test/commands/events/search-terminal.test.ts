@@ -1,38 +1,94 @@
-import { expect, test } from 'vitest';
-import { startSearching } from '../../support/searching.ts';
-import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
+import { describe, expect, test } from 'vitest';
+import type { Pager } from '../../../src/context.ts';
+import { ClosedPipeError } from '../../../src/errors.ts';
+import { start } from '../../support/command.ts';
+import { type Searching, startSearching } from '../../support/searching.ts';
 
-test.skipIf(!hasTerminal)('a terminal that tells no size has 80 columns', async () => {
-  await using slow = await startSearching({ events: 3, latencyMs: 500 });
-  const terminal = startOnTerminal(['events', 'search', '--no-color'], { env: slow.env, columns: 0 });
-  expect(await terminal.finished).toBe(0);
-  expect(terminal.screen).toContain('searching');
-  const rows = shownLines(terminal.screen).slice(0, 4);
-  expect(rows[0]).toMatch(/^createdOn/);
-  expect(rows.every((row) => row.length <= 80)).toBe(true);
-});
-
-test.skipIf(!hasTerminal)('progress leaves nothing between the rows on one terminal', async () => {
-  await using slow = await startSearching({ events: 130, latencyMs: 300 });
-  const args = ['events', 'search', '--all', '--page-size', '50', '--concurrency', '1', '--no-color'];
-  const terminal = startOnTerminal(args, { env: slow.env, columns: 100 });
-  expect(await terminal.finished).toBe(0);
-  expect(terminal.screen).toContain('searching: ');
-  // What comes after the rows is the next step it offers.
-  const rows = shownLines(terminal.screen).slice(0, 131);
-  expect(rows.map((line) => line.split(/ {2,}/)[3])).toEqual([
-    'eventId',
-    ...slow.sandbox.control.store.newestIds(130),
-  ]);
-});
-
-/** The lines that stay on a terminal, as far as a spinner's line can be drawn over: none of its frames holds a line feed. */
-function shownLines(screen: string): string[] {
-  return screen
-    .split('\r\n')
-    .slice(0, -1)
-    .map((line) => {
-      const text = line.slice(line.lastIndexOf('\u001b[1G') + 1);
-      return text.replace(/^\[1G/, '').replace(/\u001b\[[?\d;]*[a-zA-Z]/g, '');
-    });
+/** A pager that keeps what it is given; its user leaves after so many writes. */
+function fakePager(patience = Number.POSITIVE_INFINITY) {
+  const seen = { commands: [] as string[], text: '', isEnded: false };
+  const openPager = (command: string): Pager => {
+    seen.commands.push(command);
+    let writes = 0;
+    return {
+      write: async (chunk) => {
+        if (++writes > patience) throw new ClosedPipeError();
+        seen.text += chunk.toString();
+      },
+      end: async () => {
+        seen.isEnded = true;
+      },
+    };
+  };
+  return { seen, openPager };
 }
+
+async function search(searching: Searching, args: readonly string[], more: object = {}) {
+  const pager = fakePager();
+  const env = { ...searching.env, NO_COLOR: '1', PAGER: 'more -x', ...more };
+  const running = start(['events', 'search', ...args], {
+    env,
+    terminal: 80,
+    context: { openPager: pager.openPager },
+  });
+  return { ...(await running.finished), pager: pager.seen };
+}
+const rows = (text: string) => text.split('\n').filter((line) => /^\d{4}-/.test(line)).length;
+
+describe('a search on a terminal', () => {
+  test('prints 30 rows, and says how many there are', async () => {
+    await using searching = await startSearching({ events: 100 });
+    const { code, stdout, stderr, pager } = await search(searching, ['--hints', 'off']);
+    expect([code, rows(stdout), pager.commands]).toEqual([0, 30, []]);
+    expect(stderr).toBe('the first 30 of 100 events; --all prints all of them\n');
+    // As many are asked for as are shown.
+    expect(searching.queries()[0]).toMatch(/limit\(1,30\)$/);
+  });
+
+  test.each([[['--all']], [['--limit', '60']], [['--json']], [['--csv', '--all']]])(
+    'shows %j through the pager, where there is more than the screen shows',
+    async (args) => {
+      await using searching = await startSearching({ events: 100 });
+      const { code, stdout, pager } = await search(searching, args);
+      expect([code, stdout, pager.commands, pager.isEnded]).toEqual([0, '', ['more -x'], true]);
+      const direct = await search(searching, [...args, '--no-pager']);
+      expect(pager.text).toBe(direct.stdout);
+      expect(direct.pager.commands).toEqual([]);
+    },
+  );
+
+  test.each<[string, string[], Record<string, string>]>([
+    ['what fits the screen', ['--limit', '20'], {}],
+    ['with PAGER=cat', ['--all'], { PAGER: 'cat' }],
+    ['with an empty HOOKTRAIL_PAGER', ['--all'], { HOOKTRAIL_PAGER: '' }],
+    ['on a dumb terminal', ['--all'], { TERM: 'dumb' }],
+  ])('prints %s without a pager', async (_, args, more) => {
+    await using searching = await startSearching({ events: 100 });
+    const { code, stdout, pager } = await search(searching, args, more);
+    expect([code, rows(stdout) > 19, pager.commands]).toEqual([0, true, []]);
+  });
+
+  test('ends well, reading no further, when the user leaves the pager', async () => {
+    await using searching = await startSearching({ events: 2000 });
+    const { seen, openPager } = fakePager(1);
+    const running = start(['events', 'search', '--all', '--page-size', '100', '--concurrency', '1'], {
+      env: { ...searching.env, NO_COLOR: '1', PAGER: 'less' },
+      terminal: 80,
+      context: { openPager },
+    });
+    expect(await running.finished).toMatchObject({ code: 0, stderr: '' });
+    expect([rows(seen.text), seen.isEnded]).toEqual([100, true]);
+    expect(searching.queries().length).toBeLessThan(5);
+  });
+
+  test('says what to do next below tables only, unless a setting turns that off', async () => {
+    await using searching = await startSearching({ events: 10 });
+    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    const hints = async (args: string[], more = {}) =>
+      (await search(searching, ['--failed', ...args], more)).stderr.includes('next:');
+    expect(await hints([])).toBe(true);
+    for (const format of [['--json'], ['--ndjson'], ['--csv'], ['--jq', 'length'], ['--hints', 'off']])
+      expect(await hints(format)).toBe(false);
+    expect(await hints([], { HOOKTRAIL_HINTS: 'off' })).toBe(false);
+  });
+});
