@@ -1,9 +1,9 @@
-import type { ReadPage } from '../events/read-pages.ts';
+import type { FoundPage } from '../events/merge-pages.ts';
 import type { Items } from '../items/items.ts';
 
 /** Events as far as they were read; the rest is read when somebody comes near the end. */
 export class EventList {
-  readonly #pages: AsyncIterator<ReadPage>;
+  readonly #pages: AsyncIterator<FoundPage>;
   readonly #items: Items[] = [];
   #loading: Promise<void> | undefined;
   /** How many there are in all, where the service tells. */
@@ -12,7 +12,7 @@ export class EventList {
   /** Why no more could be read. */
   problem: Error | undefined;
 
-  constructor(pages: AsyncIterator<ReadPage>) {
+  constructor(pages: AsyncIterator<FoundPage>) {
     this.#pages = pages;
   }
 

@@ -1,10 +1,13 @@
-import type { Clock } from '../context.ts';
+import type { Clock, Context } from '../context.ts';
 import type { Service } from '../http/service.ts';
 import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/value-text.ts';
+import { suggestion } from '../settings/nearest.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import type { EventFilters } from './event-filters.ts';
 import { endpoint } from './event-query.ts';
 import { type Answer, pageFetcher } from './fetch-page.ts';
 
@@ -37,4 +40,33 @@ export function eventTypeNames(items: Items): string[] {
   const read = createRowReader(name ? [name] : [], valueText, '');
   const names = read(items).map(([text = '']) => text);
   return [...new Set(names.filter((text) => text !== ''))];
+}
+
+/** For a result without events: warns of types that are not listed, with the nearest that is. */
+export function warnOfUnlisted(
+  { eventTypes }: EventFilters,
+  items: Items,
+  reporter: Pick<Reporter, 'warning'>,
+): void {
+  const listed = eventTypeNames(items);
+  for (const type of eventTypes.filter((one) => !listed.includes(one))) {
+    const next = suggestion(type, listed) ?? '`hooktrail event-types` lists them';
+    reporter.warning(`'${type}' is not among the event types on offer; ${next}`);
+  }
+}
+
+/** The same, asking the service for its types. Where these cannot be had there is no warning. */
+export async function warnOfTypes(
+  filters: EventFilters,
+  service: Service,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  reporter: Pick<Reporter, 'warning'>,
+): Promise<void> {
+  if (filters.eventTypes.length === 0) return;
+  try {
+    const { page } = await askEventTypes(service, clock);
+    warnOfUnlisted(filters, page.items, reporter);
+  } catch {
+    signal.throwIfAborted();
+  }
 }

@@ -5,7 +5,8 @@ import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type Query, searchUrl } from './event-query.ts';
 import { type Answer, type FetchPage, pageFetcher } from './fetch-page.ts';
-import { type ReadPage, readPages } from './read-pages.ts';
+import { type FoundPage, mergePages } from './merge-pages.ts';
+import { readPages } from './read-pages.ts';
 
 export interface FindOptions {
   /** Events per request, 1 to 500. */
@@ -22,12 +23,12 @@ export interface FindOptions {
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
-/** Every event that the filters choose, page by page. Throws `IncompleteError` when that is not what the service counts. */
+/** Every event that the filters choose, page by page, in the service's order of creation. Throws `IncompleteError` when that is not what the service counts. */
 export async function* findEvents(
   service: Service,
   filters: EventFilters,
   options: FindOptions,
-): AsyncGenerator<ReadPage> {
+): AsyncGenerator<FoundPage> {
   const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal, onDoubt } = options;
   const { baseUrl } = service;
   const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
@@ -37,15 +38,34 @@ export async function* findEvents(
   });
   const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, limit) });
   const { queries, fetchPage } = await byServiceClock(filters, send, first, clock, onDoubt);
+  yield* readMerged(fetchPage, baseUrl, queries, { pageSize, limit, concurrency, signal, onDoubt });
+}
+
+interface MergeOptions extends Pick<FindOptions, 'pageSize' | 'limit' | 'signal' | 'onDoubt'> {
+  readonly concurrency: () => number;
+}
+
+/** The events of several searches, which must not overlap, in order of creation; `limit` counts them all. */
+export async function* readMerged(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  queries: readonly Query[],
+  { concurrency, limit = Number.POSITIVE_INFINITY, ...options }: MergeOptions,
+): AsyncGenerator<FoundPage> {
+  // Together they ask for no more at once than one would.
+  const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
+  const searches = queries.map((query) =>
+    readPages(fetchPage, { ...options, baseUrl, query, limit, concurrency: share }),
+  );
+  const [only, another] = searches;
+  const { signal, onDoubt } = options;
+  const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
   let found = 0;
-  for (const query of queries) {
+  for await (const { items, total } of pages) {
+    const due = items.first(limit - found);
+    found += due.count;
+    yield { items: due, total };
     if (found >= limit) return;
-    const read = { baseUrl, query, pageSize, limit: limit - found, concurrency, signal, onDoubt };
-    for await (const page of readPages(fetchPage, read)) {
-      found += page.items.count;
-      // How many the other queries match is not known yet.
-      yield queries.length === 1 ? page : { ...page, total: undefined };
-    }
   }
 }
 

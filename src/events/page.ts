@@ -21,8 +21,7 @@ export class IdentifiedItems extends Items {
     return new IdentifiedItems(this.bytes, this.spansOf(indexes), keys, this.byEventId);
   }
 
-  /** At most the first `limit` of them. */
-  first(limit: number): IdentifiedItems {
+  override first(limit: number): IdentifiedItems {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 

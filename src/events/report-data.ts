@@ -10,9 +10,9 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { askCount } from './event-count.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query } from './event-query.ts';
-import { askEventTypes, eventTypeNames } from './event-types.ts';
+import { askEventTypes, eventTypeNames, warnOfUnlisted } from './event-types.ts';
 import { pageFetcher } from './fetch-page.ts';
-import { readPages } from './read-pages.ts';
+import { readMerged } from './find-events.ts';
 import { countQueries, gatherStats, type Stats } from './statistics.ts';
 import { type StatsWindow, statsWindow } from './statistics-window.ts';
 
@@ -61,6 +61,7 @@ export async function gatherReport(
   const count = countQueries(service, options.concurrency, context, reporter);
   const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
   const stats = await gatherStats(window, types, options.buckets, count);
+  if (stats.total === 0) warnOfUnlisted(filters, page.items, reporter);
   const ids = subscriptionsOf(failures);
   const cells = ids.map((subscriptionId) =>
     failed
@@ -80,7 +81,7 @@ export async function gatherReport(
   return { window, stats, subscriptions: [...tallies, ...others], failures };
 }
 
-/** The service lists the newest events first; of several searches each gives its share, the newest of all are kept. */
+/** The latest failures, as the service lists the newest events first. */
 async function latest(
   service: Service,
   queries: readonly Query[],
@@ -93,16 +94,14 @@ async function latest(
     progress.update({ note: waitText(attempt) }),
   );
   const { signal } = context;
+  const options = { pageSize: PAGE_SIZE, limit, signal, concurrency: () => concurrency };
   const pages: Items[] = [];
   let events = 0;
   try {
-    for (const query of queries) {
-      const options = { baseUrl: service.baseUrl, query, pageSize: PAGE_SIZE, limit, signal };
-      for await (const { items } of readPages(fetchPage, { ...options, concurrency: () => concurrency })) {
-        pages.push(items);
-        events += items.count;
-        progress.update({ events, note: '' });
-      }
+    for await (const { items } of readMerged(fetchPage, service.baseUrl, queries, options)) {
+      pages.push(items);
+      events += items.count;
+      progress.update({ events, note: '' });
     }
   } finally {
     progress.stop();

@@ -1,19 +1,16 @@
 import type { Call } from '../command.ts';
-import type { Service } from '../http/service.ts';
 import { memberPath } from '../items/field-path.ts';
 import { isGuid } from '../items/guid.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { stringText } from '../items/value-text.ts';
-import { suggestion } from '../settings/nearest.ts';
 import type { EventFilters } from './event-filters.ts';
-import { askEventTypes, eventTypeNames } from './event-types.ts';
 
 export interface SearchHints {
   /** Looks at items before they are printed. */
   see(items: Items): void;
-  /** Prints what there is to say after a search; `printed`: the events it printed. */
-  tell(printed: number, service: Service): Promise<void>;
+  /** Prints what there is to say after a search. */
+  tell(): void;
 }
 
 /** Next steps for a person at a terminal; undefined where nobody looks, or wants to be told. */
@@ -27,29 +24,11 @@ export function searchHints(
     see: (items) => {
       failed ??= firstFailedId(items);
     },
-    tell: async (printed, service) => {
-      if (failed !== undefined) {
-        for (const line of failureHints(failed, filters)) reporter.notice(`next: ${line}`);
-      } else if (printed === 0 && filters.eventTypes.length > 0) {
-        for (const line of await wrongTypes(filters.eventTypes, service, context)) reporter.notice(line);
-      }
+    tell: () => {
+      if (failed === undefined) return;
+      for (const line of failureHints(failed, filters)) reporter.notice(`next: ${line}`);
     },
   };
-}
-
-/** A hint is not worth an error: where the types cannot be had there is none. */
-async function wrongTypes(
-  types: readonly string[],
-  service: Service,
-  { clock, signal }: Call['context'],
-): Promise<string[]> {
-  try {
-    const { page } = await askEventTypes(service, clock);
-    return unlistedTypes(types, eventTypeNames(page.items));
-  } catch {
-    signal.throwIfAborted();
-    return [];
-  }
 }
 
 /** The id of the first event of a page that failed, where items tell it in the fields that searches go by. */
@@ -74,14 +53,4 @@ export function firstFailedId(items: Items): string | undefined {
 export function failureHints(id: string, filters: EventFilters): string[] {
   const stats = ['hooktrail events stats', ...filters.words('id', 'status')].join(' ');
   return [`hooktrail events get ${id}  # in full`, `${stats}  # what fails, since when`];
-}
-
-/** What to say of types that the service does not list; it may have events of them all the same. */
-export function unlistedTypes(asked: readonly string[], listed: readonly string[]): string[] {
-  return asked
-    .filter((type) => !listed.includes(type))
-    .map((type) => {
-      const next = suggestion(type, listed) ?? '`hooktrail event-types` lists them';
-      return `'${type}' is not among the event types on offer; ${next}`;
-    });
 }

@@ -13,7 +13,8 @@ ${aligned([
   ['--type NAME', 'of this event type, as hooktrail event-types lists them'],
 ])}
 All that are given must hold. One that is repeated, or holds a list with commas,
-takes any of its values:
+takes any of its values; the events of all come in one list, in the service's
+own order of creation: newest first, as a rule.
 
   hooktrail events search --failed --type document.signed,envelope.sent
 

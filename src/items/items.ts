@@ -62,6 +62,11 @@ export class Items {
     return new Items(this.bytes, this.spansOf(indexes));
   }
 
+  /** At most the first `limit` of them. */
+  first(limit: number): Items {
+    return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
+  }
+
   /**
    * The items, each followed by a line feed, in their own memory. Where one byte parts the items (the comma of the
    * service's array), no item moves: only that byte is changed.

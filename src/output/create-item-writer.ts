@@ -8,6 +8,17 @@ export async function createItemWriter(
   context: ItemContext,
   reporter: Reporter,
 ): Promise<ItemWriter> {
+  const writer = await writerOf(options, context, reporter);
+  if (!options.fields) return writer;
+  const { withFieldWarnings } = await import('./unknown-fields.ts');
+  return withFieldWarnings(writer, options.fields, options.list, reporter);
+}
+
+async function writerOf(
+  options: FormatOptions,
+  context: ItemContext,
+  reporter: Reporter,
+): Promise<ItemWriter> {
   const { stdout } = context;
   const { fields, jq } = options;
   if (jq !== undefined) {

@@ -72,6 +72,11 @@ async function total(call: Call<Flags>, filters: EventFilters): Promise<number> 
   const { flags, context, reporter } = call;
   return withService(call, async (service) => {
     const { countAll } = await import('../../events/event-count.ts');
-    return countAll(service, filters, flags.concurrency ?? CONCURRENCY, context, reporter);
+    const count = await countAll(service, filters, flags.concurrency ?? CONCURRENCY, context, reporter);
+    if (count === 0) {
+      const { warnOfTypes } = await import('../../events/event-types.ts');
+      await warnOfTypes(filters, service, context, reporter);
+    }
+    return count;
   });
 }

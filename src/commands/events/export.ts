@@ -97,8 +97,8 @@ async function exportInto(
   }
   const { withService } = await import('../../sign-in/connect.ts');
   const { runExport } = await import('../../events/export/export-run.ts');
-  const finished = await withService(call, (service) =>
-    runExport({
+  const finished = await withService(call, async (service) => {
+    const exported = await runExport({
       service,
       directory,
       identity,
@@ -107,8 +107,13 @@ async function exportInto(
       ...pageOptions(flags),
       context,
       reporter,
-    }),
-  );
+    });
+    if (exported.events === 0) {
+      const { warnOfTypes } = await import('../../events/event-types.ts');
+      await warnOfTypes(filters, service, context, reporter);
+    }
+    return exported;
+  });
   reporter.notice(`exported: ${summary(given, finished)}`);
 }
 

@@ -121,7 +121,11 @@ async function search(
       const all = found.total === undefined ? 'more' : `${found.total}`;
       reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
     }
-    await hints?.tell(found.printed, service);
+    if (found.printed === 0) {
+      const { warnOfTypes } = await import('../../events/event-types.ts');
+      await warnOfTypes(filters, service, context, reporter);
+    }
+    hints?.tell();
     return found;
   });
 }

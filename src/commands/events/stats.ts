@@ -75,7 +75,10 @@ async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> 
     const window = statsWindow(filters, serviceTime ?? context.clock.now());
     const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
     const count = countQueries(service, concurrency, context, reporter);
-    return gatherStats(window, types, buckets, count);
+    const stats = await gatherStats(window, types, buckets, count);
+    const { warnOfUnlisted } = await import('../../events/event-types.ts');
+    if (stats.total === 0) warnOfUnlisted(filters, page.items, reporter);
+    return stats;
   });
 }
 

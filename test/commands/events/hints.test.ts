@@ -42,8 +42,8 @@ describe('events search on a terminal', () => {
     const { screen } = await plain(searching, ['search', '--type', 'docment.signed', '--type', 'qqqq']);
     expect(screen).toBe(
       'no events match\n' +
-        "'docment.signed' is not among the event types on offer; did you mean document.signed?\n" +
-        "'qqqq' is not among the event types on offer; `hooktrail event-types` lists them\n",
+        "warning: 'docment.signed' is not among the event types on offer; did you mean document.signed?\n" +
+        "warning: 'qqqq' is not among the event types on offer; `hooktrail event-types` lists them\n",
     );
     const known = await plain(searching, ['search', '--type', 'document.signed', '--before', '2020-01-01']);
     expect(known.screen).toBe('no events match\n');
@@ -53,9 +53,13 @@ describe('events search on a terminal', () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     expect((await plain(searching, ['search', '--failed', '--quiet'])).screen).not.toContain('next:');
-    expect((await plain(searching, ['search', '--type', 'x', '--quiet'])).screen).toBe('');
+    const warning =
+      "warning: 'x' is not among the event types on offer; `hooktrail event-types` lists them\n";
+    expect((await plain(searching, ['search', '--type', 'x', '--quiet'])).screen).toBe(warning);
     expect((await searching.search('--failed')).stderr).toBe('');
-    expect((await searching.search('--type', 'docment.signed')).stderr).toBe('no events match\n');
+    expect((await searching.search('--type', 'docment.signed')).stderr).toBe(
+      "no events match\nwarning: 'docment.signed' is not among the event types on offer; did you mean document.signed?\n",
+    );
   });
 
   test('a hint that cannot be had is no error', async () => {

@@ -1,0 +1,45 @@
+import type { FieldPath } from '../items/field-path.ts';
+import { membersOf } from '../items/item-members.ts';
+import type { Items, ItemWriter, ListKind } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { suggestion } from '../settings/nearest.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+
+/** The same writer, which warns in the end of fields that no item had: their names may be misspelt. */
+export function withFieldWarnings(
+  writer: ItemWriter,
+  fields: readonly FieldPath[],
+  list: ListKind,
+  reporter: Pick<Reporter, 'warning'>,
+): ItemWriter {
+  let unseen = fields.filter(({ steps }) => steps.length > 0);
+  let names: readonly string[] = [];
+  const see = (items: Items) => {
+    if (names.length === 0) names = [...membersOf(items).names.keys()];
+    const cursor = createCursor(unseen);
+    for (let item = 0; item < items.count && unseen.length > 0; item++) {
+      cursor.read(items.bytes, items.start(item));
+      if (unseen.every((_, path) => cursor.starts[path] === MISSING)) continue;
+      unseen = unseen.filter((_, path) => cursor.starts[path] === MISSING);
+      see(items);
+      return;
+    }
+  };
+  return {
+    ...writer,
+    write: async (items) => {
+      if (items.count > 0 && unseen.length > 0) see(items);
+      await writer.write(items);
+    },
+    end: async () => {
+      await writer.end();
+      if (names.length === 0) return;
+      for (const { text, steps } of unseen) {
+        const [first = ''] = steps;
+        const meant = names.includes(first) ? undefined : suggestion(first, names);
+        const what = list === 'events' ? 'event' : 'event type';
+        reporter.warning(`--fields: no ${what} has the field '${text}'${meant ? `; ${meant}` : ''}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type FoundPage, mergePages } from '../../src/events/merge-pages.ts';
+import { Items } from '../../src/items/items.ts';
+
+const signal = new AbortController().signal;
+
+/** Pages of items that are JSON texts. */
+async function* pagesOf(items: readonly string[], size: number): AsyncGenerator<FoundPage> {
+  if (items.length === 0) yield { items: new Items(Buffer.alloc(0), []), total: 0 };
+  for (let from = 0; from < items.length; from += size)
+    yield {
+      items: Items.of(items.slice(from, from + size).map((text) => Buffer.from(text))),
+      total: items.length,
+    };
+}
+
+async function merged(searches: readonly (readonly string[])[], size = 3) {
+  const doubts: string[] = [];
+  const texts: string[] = [];
+  const totals = new Set<number | undefined>();
+  const streams = searches.map((items) => pagesOf(items, size));
+  for await (const { items, total } of mergePages(
+    streams,
+    () => 4,
+    signal,
+    (doubt) => doubts.push(doubt),
+  )) {
+    texts.push(...items.texts().map(String));
+    totals.add(total);
+  }
+  return { texts, doubts, totals: [...totals] };
+}
+
+const event = (ticks: number, search: number) => {
+  const createdOn = `2026-11-20T12:00:00.${String(ticks).padStart(7, '0')}Z`;
+  return JSON.stringify({ createdOn, search });
+};
+const ticksOf = (text: string) => Number(/\.(\d{7})Z/.exec(text)?.[1]);
+
+describe('the pages of several searches', () => {
+  test.each([1, -1])('come out as one list, in their own direction (%i), exact to 100 ns', async (sign) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 12 }), {
+          minLength: 2,
+          maxLength: 5,
+        }),
+        fc.integer({ min: 1, max: 5 }),
+        async (lists, size) => {
+          const searches = lists.map((list, search) =>
+            list.toSorted((a, b) => sign * (b - a)).map((ticks) => event(ticks, search)),
+          );
+          const { texts, doubts, totals } = await merged(searches, size);
+          expect([...texts].sort()).toEqual(searches.flat().sort());
+          const count = searches.flat().length;
+          expect(totals).toEqual(count === 0 ? [] : [count]);
+          const tells = searches.some(
+            (one) => ticksOf(one[0] ?? '') !== ticksOf(one.slice(0, size).at(-1) ?? '') && one.length > 1,
+          );
+          if (sign === 1 || tells) {
+            const ticks = texts.map(ticksOf);
+            expect(ticks).toEqual(ticks.toSorted((a, b) => sign * (b - a)));
+            expect(doubts).toEqual([]);
+          }
+        },
+      ),
+    );
+  });
+
+  test('without order lose nothing, and say so once', async () => {
+    const searches = [
+      [5, 9, 1, 7].map((ticks) => event(ticks, 0)),
+      [3, 8, 2].map((ticks) => event(ticks, 1)),
+    ];
+    const { texts, doubts } = await merged(searches, 2);
+    expect([...texts].sort()).toEqual(searches.flat().sort());
+    expect(doubts).toEqual([
+      'the service gives its events in no order of time: those of several filters are not in order either',
+    ]);
+  });
+
+  test('that tell no time come as they are read', async () => {
+    const { texts, doubts } = await merged([['{"a":1}', '{"a":2}'], ['{"b":1}']]);
+    expect([...texts].sort()).toEqual(['{"a":1}', '{"a":2}', '{"b":1}']);
+    expect(doubts).toEqual([
+      'events do not tell when they were created: those of several filters are not in order',
+    ]);
+  });
+
+  test('a failure of one is one of all, and leaves the others', async () => {
+    let left = false;
+    async function* failing(): AsyncGenerator<FoundPage> {
+      yield* pagesOf([event(9, 0)], 1);
+      throw new Error('page 2');
+    }
+    async function* other(): AsyncGenerator<FoundPage> {
+      try {
+        yield* pagesOf([event(8, 1), event(7, 1)], 1);
+      } finally {
+        left = true;
+      }
+    }
+    const texts: string[] = [];
+    await expect(async () => {
+      for await (const { items } of mergePages([failing(), other()], () => 4, signal))
+        texts.push(...items.texts().map(String));
+    }).rejects.toThrow('page 2');
+    expect(texts).toEqual([event(9, 0)]);
+    expect(left).toBe(true);
+  });
+});
