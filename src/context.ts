@@ -87,6 +87,8 @@ export interface Machine {
   readonly userId: number;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;
+  /** Where every user may make folders; not `$TMPDIR`, which differs between processes. */
+  readonly sharedFolder: string;
   /** Whether a process has that number on this machine; undefined where that cannot be told. */
   hasProcess(pid: number): boolean | undefined;
 }

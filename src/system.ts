@@ -152,6 +152,7 @@ function machine(): Machine {
   };
   return {
     platform: process.platform,
+    sharedFolder: '/tmp',
     pid: process.pid,
     runtime: `${process.version}-${process.arch}`,
     get hostname() {

@@ -265,7 +265,7 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
     }
   }
   // Users without a writable home: service accounts, read-only containers.
-  const shared = path.join('/tmp', `hooktrail-${user.userId}`);
+  const shared = path.join(user.sharedFolder, `hooktrail-${user.userId}`);
   await makeOwn(shared, user.userId);
   const folder = path.join(shared, hash);
   await makeOwn(folder, user.userId);

@@ -22,6 +22,7 @@ export function startProgress(
   context: Pick<Context, 'stderr' | 'environment' | 'clock'>,
   reporter: Pick<Reporter, 'quiet' | 'palette'>,
   label: string,
+  patience = PATIENCE,
 ): Progress {
   const { stderr, environment, clock } = context;
   if (!stderr.isTerminal || reporter.quiet || environment['TERM'] === 'dumb') {
@@ -53,7 +54,7 @@ export function startProgress(
     };
     clear = () => spinner.stop();
   };
-  const timer = setTimeout(() => void show().catch(() => undefined), PATIENCE);
+  const timer = setTimeout(() => void show().catch(() => undefined), patience);
   timer.unref();
   return {
     update: (changes) => {

@@ -37,6 +37,8 @@ describe('the rules of the code', () => {
       source('src/commands/x.ts', "import { Agent } from 'undici';"),
       'heavy libraries are imported when used',
     ],
+    [source('test/events/x.test.ts', 'const now = Date.now();'), "a test's time is clock.now()"],
+    [source('test/events/x.test.ts', "mkdir('/tmp/x')"), "a test's folders lie in os.tmpdir()"],
     [source('src/events/utils.ts', ''), 'a name without a subject'],
     [source('src/helpers/page.ts', ''), 'a name without a subject'],
   ])('%j breaks one', (file, rule) => {

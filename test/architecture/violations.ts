@@ -62,7 +62,18 @@ function brokenRules({ path: file, text }: Source): string[] {
     broken.push('only the system knows process');
   if (isSource && !maySeeProcess(file) && /\bDate\.now\(\)|new Date\(\)/.test(code))
     broken.push('only the system knows the clock');
+  if (file.endsWith('.test.ts') && !file.startsWith('test/architecture/')) broken.push(...brokenByTest(code));
   if (isSource) for (const imported of importsOf(code)) broken.push(...brokenBy(file, imported));
+  return broken;
+}
+
+/** A test takes nothing from the machine: its clock, its folders and its seed are given (test/support/command.ts). */
+function brokenByTest(code: string): string[] {
+  const broken: string[] = [];
+  if (/\bDate\.now\b|new Date\(\)/.test(code)) broken.push("a test's time is clock.now()");
+  if (/['"`]\/(tmp|var\/tmp)\b/.test(code)) broken.push("a test's folders lie in os.tmpdir()");
+  if (/\bseed:.*numRuns|numRuns.*\bseed:/.test(code))
+    broken.push('properties are drawn from the seed of the run');
   return broken;
 }
 

@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { clock } from '../support/clock.ts';
 import { run } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
 import { startSigningIn } from '../support/signing-in.ts';
@@ -86,7 +87,7 @@ test('a peer that cannot be reached, a taken port and a wrong clock are told', a
   signing.sandbox.control.fault('service', {
     kind: 'status',
     status: 503,
-    headers: { date: new Date(Date.now() + 400_000).toUTCString() },
+    headers: { date: new Date(clock.now() + 400_000).toUTCString() },
   });
   const env = { ...signing.env, HOOKTRAIL_AUTH_URL: 'http://127.0.0.1:9' };
   const [code, all] = await findings(env);

@@ -250,20 +250,16 @@ test('an interrupt ends the wait', async () => {
 });
 
 test('without a home that can be written the lock is in a folder of the user alone', async () => {
-  const nowhere = here({ userHome: path.join(log, 'a-file-is-no-home') });
-  expect(await withLock('worker', nowhere, async () => 'mine')).toBe('mine');
-  const shared = `/tmp/hooktrail-${os.userInfo().uid}`;
-  expect((await readdir(shared)).length).toBeGreaterThan(0);
-  const squatted = here({ userHome: path.join(log, 'a-file-is-no-home'), userId: 4_000_000 });
-  await mkdir('/tmp/hooktrail-4000000', { recursive: true });
-  try {
-    await expect(withLock('worker', squatted, async () => 'mine')).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining('it is not a folder of this user alone'),
-    });
-  } finally {
-    await rm('/tmp/hooktrail-4000000', { recursive: true });
-  }
+  const nobody = { userHome: path.join(log, 'a-file-is-no-home'), sharedFolder: home };
+  expect(await withLock('worker', here(nobody), async () => 'mine')).toBe('mine');
+  expect(await readdir(path.join(home, `hooktrail-${os.userInfo().uid}`))).toHaveLength(1);
+  await mkdir(path.join(home, 'hooktrail-4000000'));
+  await expect(
+    withLock('worker', here({ ...nobody, userId: 4_000_000 }), async () => 'mine'),
+  ).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('it is not a folder of this user alone'),
+  });
 });
 
 test('a lock folder that cannot be used is an error with its own words and a next step', async () => {

@@ -40,6 +40,7 @@ export function thisMachine(): Machine {
     hostname: os.hostname(),
     userId: uid,
     userHome: homedir,
+    sharedFolder: os.tmpdir(),
     hasProcess: existsProcess,
   };
 }

@@ -1,11 +1,18 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { startProgress } from '../../src/terminal/progress.ts';
+import { clock } from '../support/clock.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
-const clock = { now: () => Date.now(), sleep: async () => {} };
 const start = (stderr: FakeOutput, environment = {}, quiet = false) =>
-  startProgress({ stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching');
+  startProgress({ stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching', 50);
+/** Waits until progress that began now would be seen. */
+async function untilShown() {
+  const stderr = fakeOutput(80);
+  const progress = start(stderr);
+  await vi.waitFor(() => expect(shown(stderr)).toContain('searching'), 10_000);
+  progress.stop();
+}
 const shown = (stderr: FakeOutput) => stripVTControlCharacters(stderr.text);
 
 describe('progress', () => {
@@ -32,7 +39,7 @@ describe('progress', () => {
   test('shows nothing of work that is done soon', async () => {
     const stderr = fakeOutput(80);
     start(stderr).stop();
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await untilShown();
     expect(stderr.text).toBe('');
   });
 
@@ -42,7 +49,7 @@ describe('progress', () => {
     ['on a dumb terminal', fakeOutput(80), { TERM: 'dumb' }, false],
   ])('shows nothing %s', async (_, stderr, environment, quiet) => {
     const progress = start(stderr, environment, quiet);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await untilShown();
     progress.stop();
     expect(stderr.text).toBe('');
   });
