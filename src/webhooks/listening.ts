@@ -218,6 +218,7 @@ const CONCURRENCY = 4;
 /** Catches up at the start, then after each interval; never resolves. Rejects when there is no sign-in to search with. */
 async function keepRecovering(recovery: PeriodicRecovery, parts: RecoveryParts): Promise<never> {
   const { clock, signal, reporter } = parts;
+  const again = durationText(recovery.interval);
   for (let isFirst = true; ; isFirst = false) {
     try {
       const found = recovery.find(recovery.window, isFirst ? 0 : SETTLED);
@@ -228,11 +229,13 @@ async function keepRecovering(recovery: PeriodicRecovery, parts: RecoveryParts):
       else if (recovered > 0) {
         reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
       }
-      if (left > 0) reporter.warning(`${left} found events were not accepted; they are tried again`);
+      if (left > 0) {
+        const found = left === 1 ? '1 found event was' : `${left} found events were`;
+        reporter.warning(`${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`);
+      }
     } catch (error) {
       signal.throwIfAborted();
       if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
-      const again = durationText(recovery.interval);
       reporter.warning(`events could not be recovered, again in ${again}: ${(error as Error).message}`);
     }
     await clock.sleep(recovery.interval, signal);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, writeFile } from 'node:fs/promises';
+import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -123,6 +123,44 @@ test.skipIf(process.platform === 'win32')('a disk that is full at the start is n
   expect(text).toMatch(/^error: --journal: \S+events\.journal cannot be used: EFBIG: .*\nnext: /);
   expect(code).toBe(2);
 });
+
+test.skipIf(process.platform === 'win32').each(['with', 'without'])(
+  'the line of each acknowledged delivery is whole in a file that cannot grow, %s a handler',
+  async (kind) => {
+    await using handler = await startHandler();
+    await using home = await createHome();
+    const output = path.join(home.folder, 'events.ndjson');
+    const journal = path.join(home.folder, 'events.journal');
+    const forward = kind === 'with' ? ['--forward-to', handler.url] : [];
+    const program = spawn(
+      'sh',
+      [
+        ...['-c', 'ulimit -f 16 && out=$1 && shift && exec "$@" > "$out"', 'sh', output],
+        ...[process.execPath, inject('program')],
+        ...['webhooks', 'listen', '--port', '0', '--journal', journal, ...forward],
+      ],
+      {
+        env: { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN, NODE_DISABLE_COMPILE_CACHE: '1' },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    const errors: string[] = [];
+    const acknowledged: string[] = [];
+    const port = await portOf(program, errors);
+    const closed = once(program, 'close');
+    for (let at = 0; at < 100 && program.exitCode === null; at++) {
+      // The last line that fits is cut by the limit: its length fits no whole number of times.
+      const body = `{"eventId":"${at}","pad":"${'x'.repeat(333)}"}`;
+      const answer = await post(port, body).catch(() => ({ status: 0 }));
+      if (answer.status === 200) acknowledged.push(String(at));
+    }
+    expect(await closed).toEqual([1, null]);
+    expect(errors.at(-1)).toMatch(/^error: the output cannot be written: EFBIG/);
+    const lines = (await readFile(output, 'utf8')).split('\n').slice(0, -1);
+    expect(acknowledged.length).toBeGreaterThan(10);
+    expect(lines.map((line) => JSON.parse(line).eventId)).toEqual(acknowledged);
+  },
+);
 
 async function portOf(program: ChildProcess, errors: string[]): Promise<number> {
   const lines = createInterface(program.stderr as NodeJS.ReadableStream);

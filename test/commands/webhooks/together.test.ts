@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { post } from '../../support/listening.ts';
+import { start as startCommand } from '../../support/command.ts';
+import { ended, portOf, post } from '../../support/listening.ts';
 import { type Running, start } from '../../support/program.ts';
 import { startRecovering } from '../../support/recovering.ts';
 
@@ -78,4 +79,50 @@ test('a listener that is killed is taken over from: what it had under way is rec
   });
   expect(handler.taken.get(eventId)).toBe(1);
   await sent;
+});
+
+test('beside a listener that forwards elsewhere, a recovery is an error that names both', async () => {
+  await using recovering = await startRecovering({ events: 3 });
+  const { handler, env, journal } = recovering;
+  const other = 'http://127.0.0.1:9/other';
+  for (const [flags, words] of [
+    [['--forward-to', other], `forwards to ${other}`],
+    [[], 'forwards to no handler'],
+  ] as const) {
+    const listener = startCommand(['webhooks', 'listen', '--port', '0', '--journal', journal, ...flags], {
+      env,
+    });
+    await portOf(listener);
+    expect(await recovering.recover()).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        '0 forwarded; 0 in the journal already; 0 left\n' +
+        `error: --forward-to: a running \`webhooks listen\` has the journal ${journal} and ${words}, not to ${handler.url}\n` +
+        'next: name the same handler, stop the listener, or name another journal\n',
+    });
+    await ended(listener);
+  }
+  expect(handler.received).toEqual([]);
+});
+
+test('through a listener, what its handler refuses is listed with the words of the handler', async () => {
+  await using recovering = await startRecovering({ events: 3 });
+  const { handler, env, journal } = recovering;
+  handler.answer = () => 422;
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+  const listener = startCommand(args, { env });
+  await portOf(listener);
+  const { code, stderr } = await recovering.recover('--quiet');
+  expect([code, stderr]).toEqual([
+    1,
+    'error: 3 events were not recovered\n' +
+      '  3: the handler answered 422\n' +
+      'next: the same command again tries those that are left\n',
+  ]);
+  handler.answer = () => 200;
+  expect((await recovering.recover()).stderr).toBe('3 forwarded; 0 in the journal already; 0 left\n');
+  expect((await recovering.recover()).stderr).toBe('0 forwarded; 3 in the journal already; 0 left\n');
+  expect(listener.stdout.split('\n')).toHaveLength(4);
+  await ended(listener);
 });

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
+import { run, start } from '../../support/command.ts';
+import { createHome } from '../../support/home.ts';
+import { accepted, ended, portOf, post } from '../../support/listening.ts';
+import { type Recovering, startRecovering } from '../../support/recovering.ts';
+
+const MINUTE = 60_000;
+
+/** `webhooks listen --recover` beside a sandbox; ends with `await using`. */
+async function startCatchingUp(at: Recovering, ...flags: string[]) {
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', at.journal, '--forward-to', at.handler.url];
+  const program = start([...args, '--recover', ...flags], { env: at.env });
+  const port = await portOf(program);
+  return { program, port, [Symbol.asyncDispose]: () => ended(program) };
+}
+
+/** What the program said on standard error after the line that it listens. */
+function said({ program }: { program: { stderr: string } }): string[] {
+  return program.stderr.split('\n').slice(1, -1);
+}
+
+test('catches up at the start and after each interval, and says when deliveries are being lost', async () => {
+  await using at = await startRecovering({ events: 0 });
+  const { control } = at.searching.sandbox;
+  const created = (ago: number) =>
+    control.addEvent({ createdOn: new Date(clock.now() - ago).toISOString() }).eventId;
+  const old = created(61 * MINUTE);
+  const missed = [created(30 * MINUTE), created(20 * MINUTE)];
+  await using listener = await startCatchingUp(at);
+  await listener.program.printed('stderr', /recovered/);
+  expect(said(listener)).toEqual(['recovered 2 events of the last 1h']);
+  expect([...at.handler.taken.keys()]).toEqual(missed);
+  expect(listener.program.stdout.split('\n').map((line) => line && JSON.parse(line).eventId)).toEqual([
+    ...missed,
+    '',
+  ]);
+
+  const late = created(0);
+  await clock.asleep(5 * MINUTE);
+  clock.advance(5 * MINUTE);
+  await listener.program.printed('stderr', /being lost/);
+  expect(said(listener).slice(1)).toEqual([
+    'warning: recovered 1 event whose delivery never came: deliveries are being lost',
+  ]);
+  expect([...at.handler.taken]).toEqual([...missed, late].map((id) => [id, 1]));
+  expect(at.handler.taken.has(old)).toBe(false);
+  expect((await post(listener.port, JSON.stringify({ eventId: late }))).body).toBe('{"outcome":"duplicate"}');
+});
+
+test('an event whose delivery may still be on its way is left to the next search', async () => {
+  await using at = await startRecovering({ events: 0 });
+  await using listener = await startCatchingUp(at, '1h', '--recover-interval', '1m');
+  await listener.program.printed('stderr', /recovered 0 events/);
+  await clock.asleep(MINUTE);
+  clock.advance(MINUTE - 5_000);
+  const { eventId } = at.searching.sandbox.control.addEvent({});
+  const searches = () => at.searching.queries().length;
+  const before = searches();
+  clock.advance(5_000);
+  await expect.poll(searches).toBeGreaterThan(before);
+  await clock.asleep(MINUTE);
+  expect(await post(listener.port, JSON.stringify({ eventId }))).toMatchObject(accepted);
+  clock.advance(MINUTE);
+  await expect.poll(searches).toBeGreaterThan(before + 1);
+  await clock.asleep(MINUTE);
+  expect(said(listener)).toEqual(['recovered 0 events of the last 1h']);
+  expect([...at.handler.taken]).toEqual([[eventId, 1]]);
+});
+
+test('a search that fails is told, and made again after the interval; deliveries go on', async () => {
+  await using at = await startRecovering({ events: 0 });
+  const { control } = at.searching.sandbox;
+  const { eventId } = control.addEvent({});
+  control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+  await using listener = await startCatchingUp(at, '--recover-interval', '10m');
+  await listener.program.printed('stderr', /could not be recovered/);
+  expect(said(listener)).toEqual([
+    'warning: events could not be recovered, again in 10m: the search failed: the service answered 403 Forbidden',
+  ]);
+  expect(await post(listener.port, '{"eventId":"a"}')).toMatchObject(accepted);
+  await clock.asleep(10 * MINUTE);
+  clock.advance(10 * MINUTE);
+  await listener.program.printed('stderr', /being lost/);
+  expect(at.handler.taken.get(eventId)).toBe(1);
+});
+
+test('what the handler refuses is tried again the next time', async () => {
+  await using at = await startRecovering({ events: 0 });
+  const { eventId } = at.searching.sandbox.control.addEvent({});
+  at.handler.answer = () => 500;
+  await using listener = await startCatchingUp(at);
+  await listener.program.printed('stderr', /not accepted/);
+  expect(said(listener)).toEqual([
+    `warning: ${eventId}: the handler answered 500`,
+    'recovered 0 events of the last 1h',
+    'warning: 1 found event was not accepted, and is tried again in 5m',
+  ]);
+  at.handler.answer = () => 200;
+  await clock.asleep(5 * MINUTE);
+  clock.advance(5 * MINUTE);
+  await listener.program.printed('stderr', /recovered 1 event whose/);
+  expect(at.handler.taken.get(eventId)).toBe(1);
+});
+
+test('without a sign-in it does not start', async () => {
+  await using home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: 'x' };
+  const args = ['webhooks', 'listen', '--port', '0', '--recover'];
+  const { code, stderr } = await run(args, { env });
+  expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: settings are missing']);
+});
+
+test.each([
+  [
+    ['--recover', '5s'],
+    "--recover: invalid value '5s': must be a length of time such as 15s, 2m or 1h, at least 1m",
+  ],
+  [['--recover-interval', '5m'], '--recover-interval has no effect without --recover'],
+  [['--health', '/'], "--health: invalid value '/': must be another path than that of the deliveries"],
+  [['--health', 'x'], "--health: invalid value 'x': must be a path such as /events, without a query"],
+])('%j is an error of usage', async (flags, message) => {
+  await using home = await createHome();
+  const { code, stderr } = await run(['webhooks', 'listen', ...flags], { env: home.env });
+  expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${message}`]);
+});

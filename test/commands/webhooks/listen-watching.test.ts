@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { start } from '../../support/command.ts';
+import { startHandler } from '../../support/handler.ts';
+import { createHome } from '../../support/home.ts';
+import { API_TOKEN, ended, portOf, post, startListening } from '../../support/listening.ts';
+
+test('on a terminal each delivery is a line, and a summary comes in the end', async () => {
+  await using handler = await startHandler();
+  await using home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--forward-to', handler.url];
+  const program = start(args, { env, terminal: 100 });
+  try {
+    const port = await portOf(program);
+    await post(port, '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","eventType":"order.created"}');
+    await post(port, '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","eventType":"order.created"}');
+    handler.answer = () => 500;
+    await post(port, '{"eventId":"b\\u001b[31m"}');
+    await post(port, 'x');
+    program.kill('SIGINT');
+    expect((await program.finished).code).toBe(130);
+    const type = 'order.created'.padEnd(32);
+    expect(program.stdout.replaceAll(/\d+ ms/g, 'N ms')).toBe(
+      `12:00:00  ${type}  0f8fad5b  200  N ms\n` +
+        `12:00:00  ${type}  0f8fad5b  duplicate  N ms\n` +
+        `12:00:00  ${'-'.padEnd(32)}  b\\u001b[31m  500  N ms\n`,
+    );
+    expect(program.stderr.split('\n').at(-2)).toBe('1 accepted, 1 duplicate, 1 failed, 1 rejected');
+  } finally {
+    await ended(program);
+  }
+});
+
+test('--health answers GET with counts as JSON, and is no path for deliveries', async () => {
+  await using handler = await startHandler();
+  await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
+  await listening.send('{"eventId":"a"}');
+  await listening.send('{"eventId":"a"}');
+  await listening.send('x');
+  handler.answer = () => 503;
+  await listening.send('{"eventId":"b"}');
+  const health = await listening.send('', { 'api-token': undefined }, { method: 'GET', path: '/health?x' });
+  expect(health.status).toBe(200);
+  expect(health.headers['content-type']).toBe('application/json');
+  expect(JSON.parse(health.body)).toEqual({
+    since: expect.stringMatching(/^2026-11-20T12:00:0\d\.\d{3}Z$/),
+    accepted: 1,
+    duplicates: 1,
+    failed: 1,
+    rejected: 1,
+    recovered: 0,
+    underWay: 1,
+    known: 1,
+  });
+  expect((await listening.send('{"eventId":"c"}', {}, { path: '/health' })).status).toBe(404);
+});
