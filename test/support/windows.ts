@@ -7,11 +7,15 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { createHome } from './home.ts';
 import { noteRunning } from './left-running.ts';
+import { freePort } from './ports.ts';
 import type { Result } from './program.ts';
 import { windowsNode } from './requirement.ts';
+import { sandboxEnv } from './sandbox-env.ts';
 
 /*
  * The built program on the Windows build of Node, under Wine. Drive Z: is the root of this machine's files, and loopback is
@@ -72,7 +76,6 @@ export async function createWindowsHome(): Promise<WindowsHome> {
       HOOKTRAIL_STORE: 'file',
       HOOKTRAIL_PASSPHRASE: 'correct horse battery staple',
       NODE_OPTIONS: `--require="${onWindows(given).replaceAll('\\', '/')}"`,
-      HOOKTRAIL_TEST_NOW: String(clock.now()),
       HOOKTRAIL_TEST_HOME: onWindows(folder),
     },
     [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
@@ -106,10 +109,11 @@ export async function startOnWindows(
 ): Promise<WindowsProgram> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'windows-'));
   const at = (name: string) => path.join(folder, name);
+  clock.run();
   const start = {
     file: executable ?? onWindows(windowsNode),
     args: executable ? args : [onWindows(inject('program')), ...args],
-    env,
+    env: { ...env, HOOKTRAIL_TEST_NOW: String(clock.now()) },
     cwd,
   };
   await writeFile(at('start.json'), JSON.stringify(start));
@@ -140,6 +144,43 @@ export async function startOnWindows(
         if (ended) throw new Error(`${pattern} was not printed:\n${JSON.stringify(ended, null, 2)}`);
         await delay(20);
       }
+    },
+  };
+}
+
+/** A user on Windows and a sandbox on this machine. */
+export interface WindowsUser extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly home: WindowsHome;
+  readonly env: Readonly<Record<string, string>>;
+  run(args: readonly string[], options?: Partial<WindowsOptions>): Promise<Result>;
+  /** Signs in with a browser on this machine; returns what `login` printed. */
+  signIn(changes?: Readonly<Record<string, string>>): Promise<Result>;
+  /** How many token requests used a refresh token, and which errors they were answered with. */
+  refreshes(): (string | undefined)[];
+}
+
+export async function startWindowsUser(options: SandboxOptions = {}): Promise<WindowsUser> {
+  const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
+  const sandbox = await startSandbox({ events: 30, autoApprove: true, redirectUri, ...options });
+  const home = await createWindowsHome();
+  const env = { ...home.env, ...sandboxEnv(sandbox.settings) };
+  return {
+    sandbox,
+    home,
+    env,
+    run: (args, given) => runOnWindows(args, { env, ...given }),
+    async signIn(changes = {}) {
+      const login = await startOnWindows(['login', '--no-browser'], { env: { ...env, ...changes } });
+      const [url] = await login.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
+      await visit(url);
+      return login.finished;
+    },
+    refreshes: () =>
+      sandbox.log.filter(({ grantType }) => grantType === 'refresh_token').map(({ error }) => error),
+    async [Symbol.asyncDispose]() {
+      await sandbox.close();
+      await home[Symbol.asyncDispose]();
     },
   };
 }
