@@ -15,13 +15,10 @@ function fail(what, next) {
 if (version[0] < 20 || (version[0] === 20 && version[1] < 19)) {
   fail(
     'hooktrail needs Node.js 20.19 or newer, this is ' + process.versions.node,
-    'install a current Node.js, or run it with `npx -p node@22 -p hooktrail hooktrail`',
+    'install a current Node.js',
   );
 } else if (!require('fs').existsSync(program)) {
-  fail(
-    'the program is not built: there is no ' + program,
-    'run `npm install && npm run build` in the checkout',
-  );
+  fail('the program is not built: there is no ' + program, 'run `npm ci && npm run build` in the checkout');
 } else {
   require(program).start();
 }

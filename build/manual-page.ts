@@ -95,10 +95,10 @@ export function line(text: string): string {
   return escaped(text).replace(/^\./, '\\&.');
 }
 
-/** Lines that stay as they are, in the typewriter's font. */
+/** Lines that stay as they are, in the typewriter's font, at the left: they are as long as a terminal is wide. */
 export function literal(text: string): string {
   const lines = text.trimEnd().split('\n');
-  return ['.EX', ...lines.map(line), '.EE'].join('\n');
+  return ['.in 0', '.EX', ...lines.map(line), '.EE', '.in'].join('\n');
 }
 
 /** The whole tree, every declaration read, and its leaves in order with what their help says beyond the options. */

@@ -1,45 +1,82 @@
-import { readFile } from 'node:fs/promises';
+import { appendFile, chmod, readFile, realpath, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
+import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { makeFolder } from '../files/folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { quotedWord } from '../settings/command-words.ts';
 import { suggestion } from '../settings/nearest.ts';
 
 /** The shells that there are completions for. */
-export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
-export type Shell = (typeof shells)[number];
+const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
+type Shell = (typeof shells)[number];
+
+interface Flags {
+  readonly install?: true;
+  readonly uninstall?: true;
+}
 
 export function declare(command: Command, action: Action): void {
   command
-    .argument('<shell>', shells.join(', '))
+    .argument('[shell]', shells.join(', '))
+    .option('--install', 'put the script where the shell reads it (default: the shell in $SHELL)')
+    .option('--uninstall', 'take that out again')
     .addHelpText(
       'after',
       `
 Completes commands, options, values that are one of a few, profiles, and event
-types as event-types or events stats listed them last; the Tab
-key asks no server and no keychain. The scripts ask hooktrail itself what may
-come next, so they never need to be renewed.
+types as event-types or events stats listed them last; the Tab key asks no
+server and no keychain. The scripts ask hooktrail itself what may come next, so
+they never need to be renewed.
+
+--install says which files it wrote: the script, and for bash, zsh and
+PowerShell a few marked lines in the file that the shell reads when it starts.
+To place the script yourself, print it. For zsh, ~/.zshrc then needs the lines
+  fpath=(~/.zfunc $fpath)
+  autoload -Uz compinit && compinit
 
 Examples:
-  $ hooktrail completion bash \\
-      > ~/.local/share/bash-completion/completions/hooktrail
-  $ hooktrail completion zsh > ~/.zfunc/_hooktrail
-  $ hooktrail completion fish > ~/.config/fish/completions/hooktrail.fish
+  $ hooktrail completion --install
+  $ hooktrail completion zsh --uninstall
+  $ mkdir -p ~/.zfunc && hooktrail completion zsh > ~/.zfunc/_hooktrail
+  $ eval "$(hooktrail completion bash)"
   PS> hooktrail completion powershell | Out-String | Invoke-Expression`,
     )
     .action(action(run));
 }
 
-async function run({ args, context }: Call): Promise<void> {
-  const [name = ''] = args;
-  const shell = shells.find((one): one is Shell => one === name.toLowerCase());
-  if (!shell) {
-    throw new UsageError(`'${name}' is not a shell with completions: ${shells.join(', ')}`, {
-      next: suggestion(name, shells),
-    });
+async function run({ flags, args, context, reporter }: Call<Flags>): Promise<void> {
+  if (flags.install && flags.uninstall)
+    throw new UsageError('--install and --uninstall contradict each other: give one');
+  if (!flags.install && !flags.uninstall) {
+    const script = await completionScript(shellNamed(args[0] ?? ''));
+    return await context.stdout.write(script);
   }
-  await context.stdout.write(await completionScript(shell));
+  const shell = shellNamed(args[0] ?? path.basename(context.environment['SHELL'] ?? ''));
+  const place = placeOf(shell, context);
+  if (flags.install) {
+    for (const line of await install(shell, place)) reporter.notice(line);
+    reporter.notice(`open a new ${shell} to use it`);
+    return;
+  }
+  const removed = await uninstall(place);
+  for (const line of removed) reporter.notice(line);
+  if (removed.length === 0) reporter.notice(`nothing is installed for ${shell}`);
 }
 
+function shellNamed(name: string): Shell {
+  const lower = name.toLowerCase().replace(/\.exe$/, '');
+  const shell = shells.find((one) => one === (lower === 'pwsh' ? 'powershell' : lower));
+  if (shell) return shell;
+  if (name === '') throw new UsageError('the shell is missing', { next: `name one: ${shells.join(', ')}` });
+  throw new UsageError(`'${name}' is not a shell with completions: ${shells.join(', ')}`, {
+    next: suggestion(name, shells),
+  });
+}
+
+/** The names of the scripts in the package. */
 const files: Readonly<Record<Shell, string>> = {
   bash: 'hooktrail.bash',
   zsh: 'hooktrail.zsh',
@@ -50,4 +87,91 @@ const files: Readonly<Record<Shell, string>> = {
 /** The completion script of a shell. The package keeps them in a folder beside both `src/` and the built program. */
 async function completionScript(shell: Shell): Promise<string> {
   return await readFile(new URL(`../../completions/${files[shell]}`, import.meta.url), 'utf8');
+}
+
+/** Where a shell finds its script. */
+interface Place {
+  readonly script: string;
+  /** A file that the shell reads when it starts, and the lines in it that load the script; fish needs none. */
+  readonly startup?: { readonly file: string; readonly lines: readonly string[] };
+}
+
+function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environment' | 'machine'>): Place {
+  const home = environment['HOME'] || machine.userHome;
+  const data = environment['XDG_DATA_HOME'] || path.join(home, '.local', 'share');
+  const config = environment['XDG_CONFIG_HOME'] || path.join(home, '.config');
+  if (shell === 'fish') return { script: path.join(config, 'fish', 'completions', files.fish) };
+  const script = path.join(data, 'hooktrail', files[shell]);
+  const word = quotedWord(script);
+  if (shell === 'bash')
+    return { script, startup: { file: path.join(home, '.bashrc'), lines: [`[ -r ${word} ] && . ${word}`] } };
+  if (shell === 'zsh') {
+    const lines = [
+      '(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }',
+      `[[ -r ${word} ]] && source ${word}`,
+    ];
+    return { script, startup: { file: path.join(environment['ZDOTDIR'] || home, '.zshrc'), lines } };
+  }
+  const documents =
+    machine.platform === 'win32' ? path.join(machine.userHome, 'Documents', 'PowerShell') : undefined;
+  const folder = documents ?? path.join(config, 'powershell');
+  const literal = `'${script.replaceAll("'", "''")}'`;
+  const lines = [`if (Test-Path -LiteralPath ${literal}) { . ${literal} }`];
+  return { script, startup: { file: path.join(folder, 'Microsoft.PowerShell_profile.ps1'), lines } };
+}
+
+const BEGIN = '# >>> hooktrail completion >>>';
+const END = '# <<< hooktrail completion <<<';
+const BLOCK = new RegExp(`^${BEGIN}\\n[\\s\\S]*?^${END}\\n`, 'm');
+
+/** Returns what was written, a line for each file. */
+async function install(shell: Shell, { script, startup }: Place): Promise<string[]> {
+  makeFolder(path.dirname(script), 0o755);
+  await replaceFile(script, await completionScript(shell));
+  if (!startup) return [`wrote ${script}`];
+  const { file, lines } = startup;
+  const block = [BEGIN, ...lines, END, ''].join('\n');
+  const text = await textOf(file);
+  if (text !== undefined && BLOCK.test(text))
+    await rewrite(
+      file,
+      text.replace(BLOCK, () => block),
+    );
+  else {
+    makeFolder(path.dirname(file), 0o755);
+    await appendFile(file, text && !text.endsWith('\n') ? `\n${block}` : block);
+  }
+  return [`wrote ${script}`, `added lines to ${file}`];
+}
+
+/** Returns what was removed, a line for each file. */
+async function uninstall({ script, startup }: Place): Promise<string[]> {
+  const removed: string[] = [];
+  const text = startup && (await textOf(startup.file));
+  if (startup && text !== undefined && BLOCK.test(text)) {
+    await rewrite(startup.file, text.replace(BLOCK, ''));
+    removed.push(`removed lines from ${startup.file}`);
+  }
+  if ((await textOf(script)) !== undefined) {
+    await rm(script);
+    removed.push(`removed ${script}`);
+  }
+  return removed;
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** A startup file may be a link into a folder that the user versions: what it leads to is replaced, in its own mode. */
+async function rewrite(file: string, text: string): Promise<void> {
+  const target = await realpath(file);
+  const { mode } = await stat(target);
+  await replaceFile(target, text);
+  await chmod(target, mode);
 }

@@ -12,7 +12,7 @@ commands you would type. Your profiles, secrets and browser are left alone: all
 of it lives in a temporary folder that is removed at the end.
 
 Examples:
-  $ npx hooktrail demo
+  $ hooktrail demo
   $ hooktrail demo --verbose    # with a line for every request`,
     )
     .action(action(run));

@@ -86,8 +86,9 @@ test.skipIf(!available('man') || !available('groff'))(
     const { stderr } = await execute('groff', ['-man', '-ww', '-Tutf8', '-z', page]);
     expect(stderr).toBe('');
     const { stdout } = await execute('man', ['-l', page], {
-      env: { ...process.env, MANWIDTH: '100', LC_ALL: 'C.UTF-8' },
+      env: { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8' },
     });
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     for (const text of [
       'hooktrail events search',
       '--failed',

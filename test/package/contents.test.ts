@@ -102,6 +102,6 @@ test('says in a checkout that was not built what to do', async () => {
   expect([failed.code, failed.stderr]).toEqual([
     2,
     `error: the program is not built: there is no ${path.join(folder, 'dist', 'start.cjs')}\n` +
-      'next: run `npm install && npm run build` in the checkout\n',
+      'next: run `npm ci && npm run build` in the checkout\n',
   ]);
 });

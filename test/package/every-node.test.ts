@@ -62,7 +62,7 @@ describe.skipIf(!hasMatrix)('the packed program', () => {
         stdout: '',
         stderr:
           `error: hooktrail needs Node.js 20.19 or newer, this is ${version.trim().slice(1)}\n` +
-          'next: install a current Node.js, or run it with `npx -p node@22 -p hooktrail hooktrail`\n',
+          'next: install a current Node.js\n',
       });
     },
     180_000,
