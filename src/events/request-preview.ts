@@ -1,4 +1,6 @@
 import type { Call } from '../command.ts';
+import { mediaType } from '../http/service.ts';
+import { quotedWord } from '../settings/command-words.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import type { EventFilters } from './event-filters.ts';
 import { searchUrl } from './event-query.ts';
@@ -15,11 +17,21 @@ export async function previewRequests(
   const urlsAt = (baseUrl: URL) =>
     queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
   if (form === 'curl') {
-    const { curlCommand } = await import('../http/curl.ts');
     const { baseUrl, vendor } = await loadSettings(flags, context, ['baseUrl', 'vendor']);
     for (const url of urlsAt(baseUrl)) await write(curlCommand(url, vendor, flags.profile));
   } else {
     const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
     for (const url of urlsAt(baseUrl)) await write(url.href);
   }
+}
+
+/** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */
+function curlCommand(url: URL, vendor: string, profile: string | undefined): string {
+  const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
+  return [
+    'curl --globoff --silent --show-error --fail-with-body',
+    `--header ${quotedWord(`Accept: ${mediaType(vendor)}`)}`,
+    `--header "Authorization: Bearer ${token}"`,
+    quotedWord(url.href),
+  ].join(' ');
 }

@@ -58,7 +58,7 @@ async function exchange(
   limits: RequestLimits,
 ): Promise<HttpResponse> {
   const raw = await new Promise<HttpResponse>((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let received: ReceivedBody | undefined;
     let status = 0;
     let headers: IncomingHttpHeaders = {};
     let controller: Dispatcher.DispatchController | undefined;
@@ -97,19 +97,20 @@ async function exchange(
           controller = started;
           if (failure) started.abort(failure);
         },
-        onResponseStart(_controller, statusCode, received) {
+        onResponseStart(_controller, statusCode, raw) {
           // An upgrade that nobody asked for: no other answer follows (RFC 9110 section 15.2.2).
           if (statusCode === 101)
             fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
           status = statusCode;
-          headers = singleHeaders(received);
+          headers = singleHeaders(raw);
+          if (!dropBody) received = new ReceivedBody(Number(headers['content-length']), limits.bytes);
         },
         onResponseData(_controller, chunk) {
-          if (!dropBody) chunks.push(chunk);
+          received?.add(chunk);
         },
         onResponseEnd() {
           end();
-          resolve({ status, headers, body: Buffer.concat(chunks) });
+          resolve({ status, headers, body: received?.bytes() ?? Buffer.alloc(0) });
         },
         onResponseError: (_controller, error) => fail(exchangeFailure(error, url, limits)),
       },
@@ -118,6 +119,26 @@ async function exchange(
   // undici takes a connection for free a turn of the event loop after the answer: a request before then opens another.
   await setImmediate();
   return dropBody ? raw : { ...raw, body: await decoded(raw, url, limits.bytes) };
+}
+
+/** A body as it comes. One whose length is declared is written to its own place at once, and never exists twice. */
+class ReceivedBody {
+  readonly #space: Buffer | undefined;
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(declared: number, limit: number) {
+    if (declared <= limit) this.#space = Buffer.allocUnsafeSlow(declared);
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#space) this.#length += chunk.copy(this.#space, this.#length);
+    else this.#chunks.push(chunk);
+  }
+
+  bytes(): Buffer {
+    return this.#space?.subarray(0, this.#length) ?? Buffer.concat(this.#chunks);
+  }
 }
 
 /** A header that came several times is one with commas (RFC 9110 section 5.3), but for `Set-Cookie`. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context, Environment } from '../context.ts';
 import { UnreachableError } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
-import { visit } from '../http/visit.ts';
+import { createTransport } from '../http/undici-transport.ts';
 import type { SandboxSettings } from '../sandbox/options.ts';
 import { quotedWord } from '../settings/command-words.ts';
 
@@ -79,4 +79,21 @@ export function exportLines(settings: SandboxSettings, platform: NodeJS.Platform
         : `export ${name}=${quotedWord(value)}\n`,
     )
     .join('');
+}
+
+const MAX_REDIRECTS = 10;
+
+/** Opens an address as a browser would, following redirects, without one. */
+async function visit(url: URL, signal: AbortSignal): Promise<void> {
+  const transport = createTransport({ environment: {} });
+  try {
+    let at = url;
+    for (let hop = 0; hop < MAX_REDIRECTS; hop++) {
+      const { status, headers } = await transport.send({ method: 'GET', url: at, signal });
+      if (status < 300 || status > 399 || !headers.location) return;
+      at = new URL(headers.location, at.href);
+    }
+  } finally {
+    await transport.close();
+  }
 }
