@@ -60,6 +60,12 @@ export const tree: readonly (Branch | Leaf)[] = [
     load: () => import('./commands/token.ts'),
   },
   {
+    name: 'keygen',
+    group: SIGN_IN,
+    summary: 'make a random key to seal secret files with',
+    load: () => import('./commands/keygen.ts'),
+  },
+  {
     name: 'event-types',
     group: EVENTS,
     summary: 'list the event types on offer',

@@ -89,6 +89,8 @@ export interface Machine {
   readonly userHome: string;
   /** Where every user may make folders; not `$TMPDIR`, which differs between processes. */
   readonly sharedFolder: string;
+  /** Docker or Podman, as far as their marks tell. */
+  readonly isContainer: boolean;
   /** Whether a process has that number on this machine; undefined where that cannot be told. */
   hasProcess(pid: number): boolean | undefined;
 }

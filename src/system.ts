@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
@@ -163,6 +163,9 @@ function machine(): Machine {
     },
     get userHome() {
       return account().homedir;
+    },
+    get isContainer() {
+      return existsSync('/.dockerenv') || existsSync('/run/.containerenv');
     },
     hasProcess,
   };

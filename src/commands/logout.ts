@@ -1,60 +1,73 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import type { SignOut } from '../sign-in/sign-out.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 
 interface Flags {
   readonly all?: true;
+  readonly yes?: true;
 }
 
 export function declare(command: Command, action: Action): void {
   command
     .option('--all', 'sign out of every profile')
+    .option('--yes', 'do not ask before --all')
     .addHelpText(
       'after',
       `
-Deletes what login stored on this machine: the profile's settings, tokens and
-client secret. The service offers no way to revoke tokens: an access token that
-was copied elsewhere stays good until it ends.
+Deletes the secrets that login stored on this machine, tokens and client secret,
+and revokes the tokens where the identity provider offers that. Elsewhere an
+access token that was copied stays good until it ends. Addresses and client id
+stay for the next login; \`hooktrail profiles delete NAME\` takes them too.
 
 Examples:
   $ hooktrail logout
   $ hooktrail logout --profile staging
-  $ hooktrail logout --all`,
+  $ hooktrail logout --all --yes`,
     )
     .action(action(run));
 }
 
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
-  const { changeConfig, readConfig } = await import('../settings/config-file.ts');
+  const { readConfig } = await import('../settings/config-file.ts');
   const { chooseProfile } = await import('../settings/settings.ts');
   const { forgetPending } = await import('../sign-in/pending-sign-in.ts');
   const { signOut } = await import('../sign-in/sign-out.ts');
+  const { isSecretGiven } = await import('../secrets/given-secret.ts');
+  const { canPrompt, promptText } = await import('../terminal/prompt.ts');
   const config = await readConfig(context);
   // No other setting matters here, and a bad one must not keep anybody signed in.
   const { profile } = chooseProfile(flags, context.environment, config);
   const saved = Object.keys(config.profiles);
-  const ending = flags.all ? saved : saved.filter((name) => name === profile);
+  if (flags.all && !flags.yes && saved.length > 0 && canPrompt(context)) {
+    const question = `Sign out of every profile (${saved.join(', ')})? (yes or no)`;
+    const check = (text: string) => (/^(y|yes|n|no)$/i.test(text) ? undefined : 'answer yes or no');
+    if (!/^y/i.test(await promptText(question, context, check)))
+      throw new UsageError('nothing was changed', { next: 'sign out of one profile with --profile NAME' });
+  }
 
-  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
   let removed = 0;
-  for (const name of flags.all ? saved : [profile]) removed += await signOut(name, context);
+  for (const name of flags.all ? saved : [profile]) {
+    const ended = await signOut(name, context, reporter);
+    removed += ended.removed;
+    if (ended.removed > 0) tell(name, ended, reporter);
+  }
   // Those too that belong to no saved profile.
   if (flags.all) removed += await forgetPending(undefined, context);
-  if (ending.length > 0) {
-    await changeConfig(context, (config) => {
-      for (const name of ending) {
-        delete config.profiles[name];
-        if (config.profile === name) delete config.profile;
-      }
-    });
-  }
-
-  if (removed === 0 && ending.length === 0) {
+  if (removed === 0)
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
-  } else {
-    const names = flags.all ? 'every profile' : `the profile '${profile}'`;
-    reporter.notice(`signed out of ${names} on this machine; the service shows no way to revoke tokens`);
-  }
-  if (context.environment['HOOKTRAIL_ACCESS_TOKEN']) {
+  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands go on using it');
   }
+}
+
+function tell(profile: string, { revocation }: SignOut, reporter: Reporter): void {
+  const out = `signed out of the profile '${profile}' on this machine`;
+  if (revocation === 'done') reporter.notice(`${out}; its tokens are revoked`);
+  else if (revocation === 'not offered')
+    reporter.notice(`${out}; the identity provider offers no way to revoke tokens`);
+  else reporter.notice(out);
+  if (typeof revocation === 'object')
+    reporter.warning(`the tokens of '${profile}' could not be revoked: ${revocation.failure}`);
 }

@@ -3,24 +3,41 @@ import type { Action, Call } from '../command.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
+interface Flags extends SettingFlags {
+  readonly json?: true;
+}
+
 export function declare(command: Command, action: Action): void {
+  command.option('--json', 'print one JSON object: token, expiresAt, scope, origin');
   addConnectionFlags(command)
     .addHelpText(
       'after',
       `
 The token is good for another minute at least: it is refreshed first if need be.
+With --json, origin is that of the event service that the token is for; what is
+not known is null.
 
 Examples:
   $ curl -H "Authorization: Bearer $(hooktrail token)" \\
       -H 'Accept: application/vnd.acme.v1+json' \\
       https://events.example.com/v1/event-types
-  $ export HOOKTRAIL_ACCESS_TOKEN="$(hooktrail token --profile staging)"`,
+  $ export HOOKTRAIL_ACCESS_TOKEN="$(hooktrail token --profile staging)"
+  $ hooktrail token --json | jq -r .expiresAt`,
     )
     .action(action(run));
 }
 
-async function run({ flags, context, reporter }: Call<SettingFlags>): Promise<void> {
+async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { openSession } = await import('../sign-in/session.ts');
-  const { tokens } = await openSession(flags, context, reporter);
-  await context.stdout.write(`${await tokens.accessToken()}\n`);
+  const { settings, tokens } = await openSession(flags, context, reporter);
+  const token = await tokens.accessToken();
+  if (!flags.json) return await context.stdout.write(`${token}\n`);
+  const { expiresAt, scope } = tokens.latest() ?? {};
+  const shown = {
+    token,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    scope: scope ?? null,
+    origin: settings.baseUrl?.origin ?? null,
+  };
+  await context.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
 }

@@ -7,7 +7,7 @@ import { LockedError, withLock } from '../lock/lock.ts';
 import { sessionBus } from '../secrets/dbus/address.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import type { Settings } from '../settings/settings.ts';
-import { openLoopbackPort } from '../sign-in/redirect-port.ts';
+import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
 /** The checks that ask nobody but this machine. */
@@ -101,7 +101,7 @@ async function lock(context: Context): Promise<Finding> {
 
 async function redirectPort({ redirectUri }: Settings): Promise<Finding> {
   try {
-    (await openLoopbackPort(redirectUri)).close();
+    (await listenForRedirect(redirectUri)).close();
     return ok('redirect', `${redirectUri.text} is free for a sign-in`);
   } catch (error) {
     return failed('redirect', error, 'doubtful');

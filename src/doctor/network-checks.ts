@@ -5,11 +5,11 @@ import { apiUrl } from '../http/service.ts';
 import { serviceError } from '../http/service-error.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
-import { LockedError } from '../lock/lock.ts';
+import { LockedError, withLock } from '../lock/lock.ts';
 import { urlText } from '../settings/setting-values.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { withService } from '../sign-in/connect.ts';
-import { bindingOf, withSignInLock } from '../sign-in/session.ts';
+import { signInLockName } from '../sign-in/session.ts';
 import { readSignInState } from '../sign-in/sign-in-state.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
@@ -98,8 +98,8 @@ async function signInLock(settings: Settings, context: Context): Promise<Finding
   const { authUrl, baseUrl, clientId } = settings;
   if (!authUrl || !baseUrl || !clientId) return ok('refresh', 'nothing to refresh');
   try {
-    const binding = bindingOf({ ...settings, authUrl, baseUrl, clientId });
-    await withSignInLock(binding, context, async () => undefined, { patience: 0 });
+    const name = signInLockName({ ...settings, authUrl, baseUrl, clientId });
+    await withLock(name, context, async () => undefined, { patience: 0 });
     return ok('refresh', 'no other process refreshes the sign-in');
   } catch (error) {
     if (!(error instanceof LockedError)) return failed('refresh', error);

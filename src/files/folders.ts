@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Machine } from '../context.ts';
 
 /**
  * Makes a folder, and those above it that are missing, for the user alone unless `mode` says otherwise; one that is
@@ -20,6 +21,27 @@ export function makeFolder(folder: string, mode = 0o700): void {
     makeFolder(parent, mode);
     makeFolder(folder, mode);
   }
+}
+
+/**
+ * Makes a folder in the common `/tmp` that nobody else can read or write, and those below it in `names`: a place for users without a
+ * writable home. Throws the system's error, or an `Error` where another user put something there first.
+ */
+export async function ownFolderInTmp(
+  { sharedFolder, userId }: Pick<Machine, 'sharedFolder' | 'userId'>,
+  ...names: string[]
+): Promise<string> {
+  let folder = sharedFolder;
+  for (const name of [`hooktrail-${userId}`, ...names]) {
+    folder = path.join(folder, name);
+    await mkdir(folder, { mode: 0o700 }).catch((error) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    const found = await lstat(folder);
+    if (!found.isDirectory() || found.uid !== userId || (found.mode & 0o077) !== 0)
+      throw new Error(`${folder} is not a folder of this user alone`);
+  }
+  return folder;
 }
 
 /** Makes an empty folder that nobody else can read. */

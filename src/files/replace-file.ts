@@ -37,6 +37,21 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
   await sweepTemporary(file, now).catch(() => undefined);
 }
 
+/** Makes a file that is not there yet, mode 0600, and on the disk when this ends. Throws the system's error. */
+export async function createFile(file: string, content: string): Promise<void> {
+  const handle = await files.open(file, 'wx', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } catch (error) {
+    await files.rm(file, { force: true }).catch(() => undefined);
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(path.dirname(path.resolve(file)));
+}
+
 /** On Windows a file that another program has open for a moment, a virus scanner above all, cannot be replaced. */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries++) {

@@ -14,9 +14,12 @@ Secrets:
 ${aligned([
   ['HOOKTRAIL_CLIENT_SECRET', 'the client secret'],
   ['HOOKTRAIL_ACCESS_TOKEN', 'an access token to use as it is: never refreshed, never stored'],
-  ['HOOKTRAIL_PASSPHRASE', 'opens the encrypted file of secrets (--store file)'],
+  ['HOOKTRAIL_PASSPHRASE', 'opens the encrypted file of secrets (--store file); a key of keygen too'],
   ['HOOKTRAIL_API_TOKEN', 'the token that webhooks listen expects of a sender'],
 ])}
+Each secret may come from elsewhere instead: <NAME>_FILE names a file, and
+<NAME>_COMMAND a command for the shell, whose first line is the secret.
+
 The machine:
 ${aligned([
   ['HOOKTRAIL_CONFIG_DIR', 'where settings, and secrets in an encrypted file, are kept'],

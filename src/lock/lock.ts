@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { access, constants, lstat, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context, Machine } from '../context.ts';
 import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
-import { makeFolder } from '../files/folders.ts';
+import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import { type Claim, LockFiles, type LockState } from './lock-file.ts';
 import { type Condition, conditionOf, describeSelf, type Holder } from './lock-holder.ts';
 
@@ -265,25 +265,15 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
     }
   }
   // Users without a writable home: service accounts, read-only containers.
-  const shared = path.join(user.sharedFolder, `hooktrail-${user.userId}`);
-  await makeOwn(shared, user.userId);
-  const folder = path.join(shared, hash);
-  await makeOwn(folder, user.userId);
-  return folder;
-}
-
-/** Makes a folder that nobody else can write; refuses one that another user put there first. */
-async function makeOwn(folder: string, userId: number): Promise<void> {
   try {
-    await mkdir(folder, { mode: 0o700 }).catch((error) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-    const found = await lstat(folder);
-    if (found.isDirectory() && found.uid === userId && (found.mode & 0o077) === 0) return;
+    return await ownFolderInTmp(user, hash);
   } catch (error) {
-    throw explained(error, folder);
+    throw unusable(
+      path.join(user.sharedFolder, `hooktrail-${user.userId}`),
+      (error as Error).message,
+      error as Error,
+    );
   }
-  throw unusable(folder, 'it is not a folder of this user alone');
 }
 
 /** Errors of the system in the lock's own words; any other is returned as it is. */
@@ -299,9 +289,9 @@ const STEPS: Readonly<Record<string, string>> = {
   ENFILE: 'end programs that hold many files open: the system has no room for more',
 };
 
-function unusable(folder: string, why: string, cause?: NodeJS.ErrnoException): UnusableLockError {
+function unusable(folder: string, why: string, cause: NodeJS.ErrnoException): UnusableLockError {
   return new UnusableLockError(
     `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${why}`,
-    { next: STEPS[cause?.code ?? ''] ?? 'repair the folder, or remove it', cause },
+    { next: STEPS[cause.code ?? ''] ?? 'repair the folder, or remove it', cause },
   );
 }

@@ -2,6 +2,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createHash,
+  hkdfSync,
   randomBytes,
   type ScryptOptions,
   scrypt,
@@ -9,12 +10,15 @@ import {
 import { promisify } from 'node:util';
 
 /**
- * The format: magic, scrypt's log2 N, r and p, salt, then nonce, tag and ciphertext of AES-256-GCM, then SHA-256 of all of
- * it. The header is authenticated with the ciphertext. The checksum tells an accident from a wrong passphrase; it proves nothing.
+ * The two formats, told apart by their magic. Sealed with a passphrase: magic, scrypt's log2 N, r and p, salt. Sealed with
+ * a key of `keygen`: magic, salt; nothing has to be stretched, so HKDF takes scrypt's place. Then, in both: nonce, tag and
+ * ciphertext of AES-256-GCM, then SHA-256 of all of it. The header is authenticated with the ciphertext. The checksum
+ * tells an accident from a wrong passphrase; it proves nothing.
  */
-const MAGIC = Buffer.from('hooktrail-secrets-1\n');
+const PASSPHRASE_MAGIC = Buffer.from('hooktrail-secrets-1\n');
+const KEY_MAGIC = Buffer.from('hooktrail-secrets-2\n');
+const MAGIC_BYTES = PASSPHRASE_MAGIC.length;
 const SALT = 16;
-const HEADER = MAGIC.length + 3 + SALT;
 const CHECKSUM = 32;
 
 /**
@@ -38,14 +42,36 @@ export interface FileKey {
 
 export type Damage = 'truncated' | 'damaged' | 'other-format';
 
+/** How a file is sealed: with what a person types, or with a random key that `keygen` made. */
+export type SealKind = 'passphrase' | 'key';
+
+const GENERATED = /^htk1-([A-Za-z0-9_-]{43})$/;
+
+/** 256 random bits in the form that is taken for a key wherever a passphrase is. */
+export function generateKey(): string {
+  return `htk1-${randomBytes(32).toString('base64url')}`;
+}
+
+export function sealKindOf(passphrase: string): SealKind {
+  return GENERATED.test(passphrase) ? 'key' : 'passphrase';
+}
+
+/** How a file without damage was sealed. */
+export function sealKindIn(file: Buffer): SealKind {
+  return file.subarray(0, MAGIC_BYTES).equals(KEY_MAGIC) ? 'key' : 'passphrase';
+}
+
 export async function newFileKey(passphrase: string): Promise<FileKey> {
   const { logN, r, p } = PARAMETERS;
-  const header = Buffer.concat([MAGIC, Buffer.from([logN, r, p]), randomBytes(SALT)]);
+  const header =
+    sealKindOf(passphrase) === 'key'
+      ? Buffer.concat([KEY_MAGIC, randomBytes(SALT)])
+      : Buffer.concat([PASSPHRASE_MAGIC, Buffer.from([logN, r, p]), randomBytes(SALT)]);
   return { header, key: await deriveKey(passphrase, header) };
 }
 
 export async function fileKey(passphrase: string, file: Buffer): Promise<FileKey> {
-  const header = file.subarray(0, HEADER);
+  const header = file.subarray(0, headerLength(file));
   return { header, key: await deriveKey(passphrase, header) };
 }
 
@@ -55,28 +81,41 @@ export function encryptFile({ header, key }: FileKey, plaintext: string, binding
   return Buffer.concat([content, checksum(content)]);
 }
 
-/** Undefined where the key is wrong or the file was altered by someone who mended the checksum. */
+/** Undefined where the key is wrong or the file was altered by someone who repaired the checksum. */
 export function decryptFile({ header, key }: FileKey, file: Buffer, binding: string): string | undefined {
-  const sealed = file.subarray(HEADER, -CHECKSUM);
+  const sealed = file.subarray(header.length, -CHECKSUM);
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
 /** What is wrong with a file, as far as it can be told without the passphrase. */
 export function damageOf(file: Buffer): Damage | undefined {
-  const magic = file.subarray(0, MAGIC.length);
-  if (!magic.equals(MAGIC.subarray(0, magic.length))) return 'other-format';
-  if (file.length < HEADER + CHECKSUM) return 'truncated';
+  const magic = file.subarray(0, MAGIC_BYTES);
+  const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));
+  if (!isOurs) return 'other-format';
+  if (file.length < headerLength(file) + CHECKSUM) return 'truncated';
   const content = file.subarray(0, -CHECKSUM);
   if (!checksum(content).equals(file.subarray(-CHECKSUM))) return 'damaged';
-  const [logN = 0, r, p = 0] = file.subarray(MAGIC.length);
+  if (sealKindIn(file) === 'key') return undefined;
+  const [logN = 0, r, p = 0] = file.subarray(MAGIC_BYTES);
   // A crafted header must not buy itself all memory or an hour of computing.
   return logN >= 13 && logN <= 17 && r === 8 && p >= 1 && p <= 10 ? undefined : 'other-format';
 }
 
+function headerLength(file: Buffer): number {
+  return sealKindIn(file) === 'key' ? MAGIC_BYTES + SALT : MAGIC_BYTES + 3 + SALT;
+}
+
 async function deriveKey(passphrase: string, header: Buffer): Promise<Buffer> {
-  const [logN = 0, r = 0, p = 0] = header.subarray(MAGIC.length);
+  const isKey = sealKindIn(header) === 'key';
+  const salt = header.subarray(isKey ? MAGIC_BYTES : MAGIC_BYTES + 3);
+  if (isKey) {
+    // RFC 5869. A passphrase that is no key opens nothing: the caller tells the two kinds apart.
+    const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
+    return Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32));
+  }
+  const [logN = 0, r = 0, p = 0] = header.subarray(MAGIC_BYTES);
   const N = 2 ** logN;
-  return await derive(passphrase, header.subarray(MAGIC.length + 3), 32, { N, r, p, maxmem: 256 * N * r });
+  return await derive(passphrase, salt, 32, { N, r, p, maxmem: 256 * N * r });
 }
 
 function checksum(content: Buffer): Buffer {

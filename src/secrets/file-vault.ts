@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { type HooktrailError, NotSignedInError, UsageError } from '../errors.ts';
+import { NotSignedInError, UsageError } from '../errors.ts';
 import {
   type Damage,
   damageOf,
@@ -8,21 +8,37 @@ import {
   type FileKey,
   fileKey,
   newFileKey,
+  sealKindIn,
+  sealKindOf,
 } from './encrypted-file.ts';
-import { askPassphrase } from './passphrase.ts';
+import { givenSecret } from './given-secret.ts';
 import {
   bindingText,
+  deleteElsewhere,
   deleteSecretFile,
   probeSecretFolder,
+  readElsewhere,
   readSecretFile,
   secretFile,
+  writeElsewhere,
   writeSecretFile,
 } from './secret-files.ts';
 import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'stdin' | 'stderr' | 'signal'>;
+type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
 
-/** All secrets of a binding in one file, encrypted with a passphrase that is stored nowhere. */
+/**
+ * The file was sealed with a passphrase and a key was given, or the other way round. `login` may seal it anew: it needs
+ * nothing of what is in it.
+ */
+export class OtherSealError extends UsageError {}
+
+/** What a file holds; `written` tells which of two is the later one: milliseconds since the epoch, always growing. */
+interface Content extends Secrets {
+  readonly written?: number;
+}
+
+/** All secrets of a binding in one file, encrypted with a passphrase or key that is stored nowhere. */
 export class FileVault implements Vault {
   readonly kind = 'file';
   readonly place: string;
@@ -31,6 +47,9 @@ export class FileVault implements Vault {
   /** Kept for this run: the passphrase is asked once and the key derived once. */
   #passphrase: Promise<string> | undefined;
   #key: FileKey | undefined;
+  #written = 0;
+  /** What is stored is sealed in the other way, and will be written over unread. */
+  #isReplaced = false;
 
   constructor(binding: Binding, context: Surroundings) {
     this.#binding = bindingText(binding);
@@ -38,51 +57,96 @@ export class FileVault implements Vault {
     this.place = secretFile(context, binding, 'vault');
   }
 
-  async probe(): Promise<void> {
+  async probe(anew = false): Promise<void> {
     await probeSecretFolder(this.#context);
     // A file that does not open must be known before a browser opens or a token is spent; so must a passphrase.
-    if ((await this.read()) === undefined) await this.#keyFor(undefined);
+    const stored = await this.read().catch((error) => {
+      if (!anew || !(error instanceof OtherSealError)) throw error;
+      this.#isReplaced = true;
+      return undefined;
+    });
+    if (stored === undefined) await this.#keyFor(undefined);
   }
 
   async readAccess(): Promise<AccessToken | undefined> {
-    return (await this.read())?.access;
+    const file = await readSecretFile(this.place);
+    return file && (await this.#open(file, this.place)).access;
   }
 
   async read(): Promise<Secrets | undefined> {
-    const file = await readSecretFile(this.place);
-    if (file === undefined) return undefined;
-    const damage = damageOf(file);
-    if (damage) throw this.#damaged(DAMAGES[damage]);
-    const text = decryptFile(await this.#keyFor(file), file, this.#binding);
-    if (text === undefined) {
-      throw new UsageError(`the passphrase does not open ${this.place}`, {
-        details: ['it is not the one the file was written with, or somebody altered the file'],
-        next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start anew',
-      });
+    if (this.#isReplaced) return undefined;
+    let failure: unknown;
+    let latest: Content | undefined;
+    const take = async (file: Buffer, place: string) => {
+      const content = await this.#open(file, place);
+      if (latest === undefined || (content.written ?? 0) > (latest.written ?? 0)) latest = content;
+    };
+    try {
+      const file = await readSecretFile(this.place);
+      if (file) await take(file, this.place);
+    } catch (error) {
+      failure = error;
     }
-    return this.#parsed(text);
+    for (const { place, content } of await readElsewhere(this.place, this.#context))
+      await take(content, place).catch(() => undefined);
+    if (latest === undefined) {
+      if (failure) throw failure;
+      return undefined;
+    }
+    const { refreshToken, clientSecret, access, written = 0 } = latest;
+    this.#written = written;
+    return { refreshToken, clientSecret, access };
   }
 
   async write(secrets: Secrets): Promise<void> {
-    const stored = await this.read();
-    const all = {
-      refreshToken: secrets.refreshToken ?? stored?.refreshToken,
-      clientSecret: secrets.clientSecret ?? stored?.clientSecret,
-      access: secrets.access ?? stored?.access,
-    };
-    const key = this.#key ?? (await this.#keyFor(undefined));
-    await writeSecretFile(this.place, encryptFile(key, JSON.stringify(all), this.#binding));
+    await writeSecretFile(this.place, await this.#sealed(secrets));
+    this.#isReplaced = false;
+    // Older than what was just written, and so in nobody's way.
+    await deleteElsewhere(this.place, this.#context).catch(() => undefined);
+  }
+
+  async rescue(secrets: Secrets): Promise<string> {
+    return await writeElsewhere(this.place, await this.#sealed(secrets), this.#context);
   }
 
   async delete(): Promise<void> {
     await deleteSecretFile(this.place);
+    await deleteElsewhere(this.place, this.#context);
+  }
+
+  async #sealed({ refreshToken, clientSecret, access }: Secrets): Promise<Buffer> {
+    this.#written = Math.max(this.#context.clock.now(), this.#written + 1);
+    const content: Content = { refreshToken, clientSecret, access, written: this.#written };
+    const key = this.#key ?? (await this.#keyFor(undefined));
+    return encryptFile(key, JSON.stringify(content), this.#binding);
+  }
+
+  async #open(file: Buffer, place: string): Promise<Content> {
+    const damage = damageOf(file);
+    if (damage) throw damaged(DAMAGES[damage], place);
+    const text = decryptFile(await this.#keyFor(file), file, this.#binding);
+    if (text === undefined) {
+      throw new UsageError(`the passphrase does not open ${place}`, {
+        details: ['it is not the one the file was written with, or somebody altered the file'],
+        next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start anew',
+      });
+    }
+    try {
+      const { refreshToken, clientSecret, access, written } = JSON.parse(text) as Content;
+      const token = access && parseAccess(JSON.stringify(access));
+      return { refreshToken, clientSecret, access: token, written: written ?? 0 };
+    } catch {
+      throw damaged(DAMAGES.damaged, place);
+    }
   }
 
   async #keyFor(file: Buffer | undefined): Promise<FileKey> {
     if (file === undefined) {
       this.#key ??= await newFileKey(await this.#ask(true));
     } else if (!this.#key?.header.equals(file.subarray(0, this.#key.header.length))) {
-      this.#key = await fileKey(await this.#ask(false), file);
+      const passphrase = await this.#ask(false);
+      if (sealKindOf(passphrase) !== sealKindIn(file)) throw otherSeal(this.place, sealKindIn(file));
+      this.#key = await fileKey(passphrase, file);
     }
     return this.#key as FileKey;
   }
@@ -91,21 +155,6 @@ export class FileVault implements Vault {
     this.#passphrase ??= askPassphrase(this.#context, isNew);
     return this.#passphrase;
   }
-
-  #parsed(text: string): Secrets {
-    try {
-      const { refreshToken, clientSecret, access } = JSON.parse(text) as Secrets;
-      return { refreshToken, clientSecret, access: access && parseAccess(JSON.stringify(access)) };
-    } catch {
-      throw this.#damaged(DAMAGES.damaged);
-    }
-  }
-
-  #damaged(how: string): HooktrailError {
-    return new NotSignedInError(`the encrypted file of secrets ${how}: ${this.place}`, {
-      next: 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`',
-    });
-  }
 }
 
 const DAMAGES: Readonly<Record<Damage, string>> = {
@@ -113,3 +162,56 @@ const DAMAGES: Readonly<Record<Damage, string>> = {
   damaged: 'is damaged',
   'other-format': 'is not one of this version of hooktrail',
 };
+
+function damaged(how: string, place: string): NotSignedInError {
+  return new NotSignedInError(`the encrypted file of secrets ${how}: ${place}`, {
+    next: 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`',
+  });
+}
+
+function otherSeal(place: string, kind: 'passphrase' | 'key'): OtherSealError {
+  const [was, given] =
+    kind === 'key' ? ['a key of `hooktrail keygen`', 'a passphrase'] : ['a passphrase', 'a key'];
+  return new OtherSealError(`${place} is sealed with ${was}, and ${given} was given`, {
+    next: 'give the one it was sealed with, or run `hooktrail login`: it seals the file with the one that is given now',
+  });
+}
+
+/** By the input it came from: a command that opens several files, or one again, asks its user once. */
+const answers = new WeakMap<Context['stdin'], Promise<string>>();
+
+/**
+ * What opens the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or a hidden prompt, asked twice for a new
+ * file. White space around it does not count, and letters that look alike are the same (NFKC). Throws `UsageError` where
+ * there is neither.
+ */
+export async function askPassphrase(
+  context: Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>,
+  isNew: boolean,
+): Promise<string> {
+  const given = (await givenSecret('HOOKTRAIL_PASSPHRASE', context))?.trim();
+  if (given) return given.normalize('NFKC');
+  const answer = answers.get(context.stdin) ?? promptPassphrase(context, isNew);
+  answers.set(context.stdin, answer);
+  return await answer;
+}
+
+async function promptPassphrase(
+  context: Pick<Context, 'environment' | 'stdin' | 'stderr' | 'signal'>,
+  isNew: boolean,
+): Promise<string> {
+  const { canPrompt, promptSecret } = await import('../terminal/prompt.ts');
+  if (!canPrompt(context)) {
+    throw new UsageError('the encrypted file of secrets needs a passphrase', {
+      next: 'set HOOKTRAIL_PASSPHRASE, or run the command on a terminal',
+    });
+  }
+  let message = isNew ? 'New passphrase for the encrypted file' : 'Passphrase of the encrypted file';
+  for (;;) {
+    const passphrase = await promptSecret(message, context);
+    if (!isNew || (await promptSecret('The same passphrase again', context)) === passphrase) {
+      return passphrase.normalize('NFKC');
+    }
+    message = 'The two differ. New passphrase for the encrypted file';
+  }
+}

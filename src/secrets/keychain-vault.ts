@@ -7,28 +7,44 @@ import { KeychainError } from './keychain-error.ts';
 import {
   bindingHash,
   bindingText,
+  deleteElsewhere,
   deleteSecretFile,
   probeSecretFolder,
+  readElsewhere,
   readSecretFile,
   secretFile,
+  writeElsewhere,
   writeSecretFile,
 } from './secret-files.ts';
 import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
-type Kept = 'refresh-token' | 'client-secret';
 
 /**
- * Windows keeps 2,560 bytes an entry. What is longer lies in a file, encrypted under a key that is in the keychain, rather
- * than in several entries: a file is replaced as a whole, entries one after the other. One limit holds on every system, so
- * that every system tests it.
+ * Windows keeps 2,560 bytes an item. Secrets that are longer lie in a file, encrypted under the key in the item: a file is
+ * replaced as a whole, several items would be written one after the other. One limit holds on every system, so that
+ * every system tests it.
  */
-const ENTRY_LIMIT = 2_048;
-const IN_FILE = 'in-file';
+const ITEM_LIMIT = 2_048;
+
+/** The secrets that cannot be had again; `written` tells which of two is the later: milliseconds, always growing. */
+interface Kept {
+  readonly refreshToken?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly written: number;
+}
+
+/** The one item of a sign-in. */
+interface Item extends Kept {
+  /** Encrypts the files of this sign-in; 32 bytes. */
+  readonly key: Buffer;
+  /** The secrets were too long: they are in the file. */
+  readonly inFile: boolean;
+}
 
 /**
- * Secrets in the OS keychain. The access token, which may be long and changes often, is cached in a file encrypted under
- * a random key that only the keychain holds: reading it takes one keychain entry and one file.
+ * Secrets in one item of the OS keychain: one question to its user, one write. The access token, which may be long and
+ * changes often, is cached in a file encrypted under a random key that only the item holds.
  */
 export class KeychainVault implements Vault {
   readonly kind = 'keychain';
@@ -36,6 +52,10 @@ export class KeychainVault implements Vault {
   readonly #binding: Binding;
   readonly #context: Surroundings;
   #keychain: Promise<Keychain> | undefined;
+  /** As it was last read or written. */
+  #item: Item | undefined;
+  #hasEarlierForm = false;
+  #written = 0;
 
   constructor(binding: Binding, context: Surroundings, keychain?: Promise<Keychain>) {
     this.#binding = binding;
@@ -53,56 +73,108 @@ export class KeychainVault implements Vault {
     await keychain.delete(account);
     if (read !== text) throw new KeychainError('refused', 'what was stored could not be read back');
     await probeSecretFolder(this.#context);
+    // So that a write has nothing left to read.
+    await this.#readItem();
   }
 
   async readAccess(): Promise<AccessToken | undefined> {
-    const key = await this.#key();
-    return key && (await this.#cached(key));
+    const item = await this.#readItem();
+    return item && (await this.#cached(item.key));
   }
 
   async read(): Promise<Secrets | undefined> {
-    const key = await this.#key();
-    const refreshToken = await this.#secret('refresh-token', key);
-    const clientSecret = await this.#secret('client-secret', key);
-    const access = key && (await this.#cached(key));
+    const item = await this.#readItem();
+    if (item === undefined) return undefined;
+    let latest: Kept | undefined = item.inFile ? undefined : item;
+    for (const sealed of await this.#sealedFiles()) {
+      const kept = this.#unsealed(sealed, item.key);
+      if (kept && kept.written > (latest?.written ?? -1)) latest = kept;
+    }
+    if (latest === undefined) throw this.#damaged();
+    this.#written = latest.written;
+    const { refreshToken, clientSecret } = latest;
+    const access = await this.#cached(item.key);
     return refreshToken || clientSecret || access ? { refreshToken, clientSecret, access } : undefined;
   }
 
   async write({ refreshToken, clientSecret, access }: Secrets): Promise<void> {
-    const key = (await this.#key()) ?? (await this.#newKey());
-    // The one that cannot be had again comes first.
-    if (refreshToken !== undefined) await this.#keep('refresh-token', refreshToken, key);
-    if (clientSecret !== undefined) await this.#keep('client-secret', clientSecret, key);
-    if (access !== undefined) await this.#writeFile('access', JSON.stringify(access), key);
+    const before = this.#item;
+    const kept: Kept = { refreshToken, clientSecret, written: this.#nextWritten() };
+    const key = before?.key ?? randomBytes(32);
+    const text = itemText({ ...kept, key, inFile: false });
+    const inFile = Buffer.byteLength(text) > ITEM_LIMIT;
+    // The secrets that cannot be had again come first.
+    if (inFile) {
+      await writeSecretFile(this.#file('secrets'), this.#sealed(kept, key));
+      if (!before?.inFile) await this.#setItem({ key, inFile, written: 0 });
+    } else {
+      await this.#setItem({ ...kept, key, inFile });
+      // Older than what was just written, and so in nobody's way.
+      await deleteSecretFile(this.#file('secrets')).catch(() => undefined);
+    }
+    await deleteElsewhere(this.#file('secrets'), this.#context).catch(() => undefined);
+    if (this.#hasEarlierForm) await this.#forgetEarlierForm().catch(() => undefined);
+    if (access === undefined) await deleteSecretFile(this.#file('access'));
+    else await this.#writeAccess(access, key);
+  }
+
+  async rescue({ refreshToken, clientSecret, access }: Secrets): Promise<string> {
+    // A key that the keychain does not have yet opens nothing later.
+    if (this.#item === undefined) throw new KeychainError('refused');
+    const { key } = this.#item;
+    const sealed = this.#sealed({ refreshToken, clientSecret, written: this.#nextWritten() }, key);
+    if (access) await this.#writeAccess(access, key).catch(() => undefined);
+    const file = this.#file('secrets');
+    try {
+      await writeSecretFile(file, sealed);
+      return file;
+    } catch {
+      return await writeElsewhere(file, sealed, this.#context);
+    }
   }
 
   async delete(): Promise<void> {
     const keychain = await this.#open();
-    for (const name of ['refresh-token', 'client-secret', 'cache-key'])
-      await keychain.delete(this.#account(name));
-    for (const name of ['refresh-token', 'client-secret', 'access']) await deleteSecretFile(this.#file(name));
+    await keychain.delete(this.#account('sign-in'));
+    await this.#forgetEarlierForm();
+    for (const name of ['secrets', 'access']) await deleteSecretFile(this.#file(name));
+    await deleteElsewhere(this.#file('secrets'), this.#context);
+    this.#item = undefined;
   }
 
-  async #secret(name: Kept, key: Buffer | undefined): Promise<string | undefined> {
-    const sealed = await readSecretFile(this.#file(name));
-    if (sealed === undefined) {
-      const entry = await (await this.#open()).get(this.#account(name));
-      if (entry === IN_FILE) throw this.#damaged(name);
-      return entry ?? undefined;
-    }
-    const plaintext = key && unseal(key, sealed, this.#authenticated(name));
-    if (plaintext === undefined) throw this.#damaged(name);
-    return plaintext.toString('utf8');
+  #nextWritten(): number {
+    this.#written = Math.max(this.#context.clock.now(), this.#written + 1);
+    return this.#written;
   }
 
-  /** Once a secret has a file it stays there, since a crash between a file and an entry must not leave two truths. */
-  async #keep(name: Kept, secret: string, key: Buffer): Promise<void> {
-    const keychain = await this.#open();
-    const hasFile = (await readSecretFile(this.#file(name))) !== undefined;
-    if (!hasFile && Buffer.byteLength(secret) <= ENTRY_LIMIT)
-      return await keychain.set(this.#account(name), secret);
-    await this.#writeFile(name, secret, key);
-    await keychain.set(this.#account(name), IN_FILE);
+  async #readItem(): Promise<Item | undefined> {
+    const text = await (await this.#open()).get(this.#account('sign-in'));
+    this.#item = text === null ? await this.#readEarlierForm() : itemOf(text);
+    this.#hasEarlierForm = text === null && this.#item !== undefined;
+    if (text !== null && this.#item === undefined) throw this.#damaged();
+    return this.#item;
+  }
+
+  async #setItem(item: Item): Promise<void> {
+    await (await this.#open()).set(this.#account('sign-in'), itemText(item));
+    this.#item = item;
+  }
+
+  /** The files that may hold the secrets: the usual one, and those of a last resort. */
+  async #sealedFiles(): Promise<Buffer[]> {
+    const file = this.#file('secrets');
+    const usual = await readSecretFile(file);
+    const others = await readElsewhere(file, this.#context);
+    return [...(usual ? [usual] : []), ...others.map(({ content }) => content)];
+  }
+
+  #sealed(kept: Kept, key: Buffer): Buffer {
+    return seal(key, Buffer.from(JSON.stringify(kept)), this.#authenticated('secrets'));
+  }
+
+  #unsealed(sealed: Buffer, key: Buffer): Kept | undefined {
+    const text = unseal(key, sealed, this.#authenticated('secrets'));
+    return text && keptIn(JSON.parse(text.toString('utf8')));
   }
 
   /** A cache that is missing, damaged or of another key is no cache: the refresh token brings a new one. */
@@ -112,20 +184,37 @@ export class KeychainVault implements Vault {
     return plaintext && parseAccess(plaintext.toString('utf8'));
   }
 
-  async #writeFile(name: Kept | 'access', text: string, key: Buffer): Promise<void> {
-    await writeSecretFile(this.#file(name), seal(key, Buffer.from(text), this.#authenticated(name)));
+  async #writeAccess(access: AccessToken, key: Buffer): Promise<void> {
+    const sealed = seal(key, Buffer.from(JSON.stringify(access)), this.#authenticated('access'));
+    await writeSecretFile(this.#file('access'), sealed);
   }
 
-  async #key(): Promise<Buffer | undefined> {
-    const entry = await (await this.#open()).get(this.#account('cache-key'));
-    const key = Buffer.from(entry ?? '', 'base64url');
-    return key.length === 32 ? key : undefined;
+  /**
+   * Versions before 0.2 kept three items, `cache-key`, `refresh-token` and `client-secret`, and the long ones in files. They
+   * are read as they are; the next write makes one item of them.
+   */
+  async #readEarlierForm(): Promise<Item | undefined> {
+    const keychain = await this.#open();
+    const key = Buffer.from((await keychain.get(this.#account('cache-key'))) ?? '', 'base64url');
+    if (key.length !== 32) return undefined;
+    const secret = async (name: 'refresh-token' | 'client-secret') => {
+      const sealed = await readSecretFile(this.#file(name));
+      if (!sealed) return (await keychain.get(this.#account(name))) ?? undefined;
+      const text = unseal(key, sealed, this.#authenticated(name));
+      if (text === undefined) throw this.#damaged();
+      return text.toString('utf8');
+    };
+    const [refreshToken, clientSecret] = [await secret('refresh-token'), await secret('client-secret')];
+    return { key, refreshToken, clientSecret, written: 0, inFile: false };
   }
 
-  async #newKey(): Promise<Buffer> {
-    const key = randomBytes(32);
-    await (await this.#open()).set(this.#account('cache-key'), key.toString('base64url'));
-    return key;
+  async #forgetEarlierForm(): Promise<void> {
+    const keychain = await this.#open();
+    for (const name of ['refresh-token', 'client-secret'])
+      await keychain.delete(this.#account(name)).then(() => deleteSecretFile(this.#file(name)));
+    // Last: it is what the others are found by.
+    await keychain.delete(this.#account('cache-key'));
+    this.#hasEarlierForm = false;
   }
 
   #open(): Promise<Keychain> {
@@ -145,12 +234,31 @@ export class KeychainVault implements Vault {
     return Buffer.from(`hooktrail 1 ${name} ${bindingText(this.#binding)}`);
   }
 
-  #damaged(name: Kept): NotSignedInError {
-    return new NotSignedInError(`the stored ${name.replace('-', ' ')} is damaged`, {
-      details: [`${this.#file(name)} is missing, was changed, or belongs to another key`],
+  #damaged(): NotSignedInError {
+    return new NotSignedInError('the stored refresh token is damaged', {
+      details: [`${this.#file('secrets')} is missing, was changed, or belongs to another key`],
       next: 'run `hooktrail logout` and `hooktrail login`',
     });
   }
+}
+
+function itemText({ key, ...rest }: Item): string {
+  return JSON.stringify({ ...rest, key: key.toString('base64url') });
+}
+
+/** Undefined where the text is no item. */
+function itemOf(text: string): Item | undefined {
+  try {
+    const { key, inFile, ...rest } = JSON.parse(text);
+    const bytes = Buffer.from(key, 'base64url');
+    return bytes.length === 32 ? { ...keptIn(rest), key: bytes, inFile: inFile === true } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keptIn({ refreshToken, clientSecret, written }: Partial<Kept>): Kept {
+  return { refreshToken, clientSecret, written: written ?? 0 };
 }
 
 const PLACES: Partial<Record<NodeJS.Platform, string>> = {

@@ -3,8 +3,9 @@ import { promises as files, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { makeFolder } from '../files/folders.ts';
+import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
+import { refusePlanted } from '../files/planted.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { Binding } from './vault.ts';
 
@@ -48,6 +49,7 @@ export async function writeSecretFile(file: string, content: Uint8Array): Promis
   } catch (error) {
     throw new UsageError(`secrets cannot be written to ${folder}: ${(error as Error).message}`, {
       next: 'make the folder writable and free some space, or name another with HOOKTRAIL_CONFIG_DIR',
+      cause: error,
     });
   }
 }
@@ -70,27 +72,95 @@ export async function probeSecretFolder(context: Place): Promise<void> {
   await deleteSecretFile(file);
 }
 
-/** The files of a profile, or of all, each with the hash of its binding. */
+/**
+ * Writes a secret file's content under the same name to the first other folder of the user's that takes it; returns that
+ * file. Throws where none does.
+ */
+export async function writeElsewhere(file: string, content: Uint8Array, context: Place): Promise<string> {
+  for (const folder of otherFolders(context)) {
+    const place = path.join(folder, path.basename(file));
+    try {
+      if (folder === tmpFolder(context))
+        await ownFolderInTmp(context.machine, 'secrets', path.basename(folder));
+      await writeSecretFile(place, content);
+      return place;
+    } catch {}
+  }
+  throw new UsageError(`${path.basename(file)} can be written nowhere`);
+}
+
+/** What `writeElsewhere` left for a file, with where it is. */
+export async function readElsewhere(
+  file: string,
+  context: Place,
+): Promise<{ place: string; content: Buffer }[]> {
+  const found: { place: string; content: Buffer }[] = [];
+  for (const folder of otherFolders(context)) {
+    const place = path.join(folder, path.basename(file));
+    try {
+      refusePlanted(place, 'the secrets', context.machine);
+      const content = await readSecretFile(place);
+      if (content) found.push({ place, content });
+    } catch {}
+  }
+  return found;
+}
+
+/** Removes what `writeElsewhere` left for a file. */
+export async function deleteElsewhere(file: string, context: Place): Promise<void> {
+  for (const folder of otherFolders(context)) await deleteSecretFile(path.join(folder, path.basename(file)));
+}
+
+/** The files of a profile, or of all, each with the hash of its binding, wherever they are. */
 export async function listSecretFiles(
   context: Place,
   profile: string | undefined,
 ): Promise<{ file: string; signIn: string; kind: string }[]> {
-  const folder = secretFolder(context);
-  const names = await files.readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw new UsageError(`the folder ${folder} cannot be read: ${error.message}`, {
-      next: 'change its permissions, or name another with HOOKTRAIL_CONFIG_DIR',
-      cause: error,
-    });
-  });
-  return names.flatMap((name) => {
-    // Temporary files of a write that was cut short carry a suffix of their own.
-    const [, owner, hash, kind] = /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(?:\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
-    if (!owner || !hash || !kind || (profile !== undefined && owner !== profile)) return [];
-    return [{ file: path.join(folder, name), signIn: `${owner}/${hash}`, kind }];
-  });
+  const lists = await Promise.all([
+    files.readdir(secretFolder(context)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw new UsageError(`the folder ${secretFolder(context)} cannot be read: ${error.message}`, {
+        next: 'change its permissions, or name another with HOOKTRAIL_CONFIG_DIR',
+        cause: error,
+      });
+    }),
+    ...otherFolders(context).map((folder) => files.readdir(folder).catch(() => [] as string[])),
+  ]);
+  const folders = [secretFolder(context), ...otherFolders(context)];
+  return lists.flatMap((names, index) =>
+    names.flatMap((name) => {
+      // Temporary files of a write that was cut short carry a suffix of their own.
+      const [, owner, hash, kind] =
+        /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(?:\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
+      if (!owner || !hash || !kind || (profile !== undefined && owner !== profile)) return [];
+      return [{ file: path.join(folders[index] as string, name), signIn: `${owner}/${hash}`, kind }];
+    }),
+  );
 }
 
 function secretFolder(context: Place): string {
   return path.join(configFolder(context), 'secrets');
+}
+
+/**
+ * On other file systems than the configuration, as a rule: the home, the session's memory, the temporary files. Each
+ * configuration folder has its own there.
+ */
+function otherFolders(context: Place): string[] {
+  const { environment, machine } = context;
+  const own = ownName(context);
+  const home = path.join(machine.userHome, '.hooktrail', 'secrets', own);
+  if (machine.platform === 'win32') return [home];
+  const runtime = environment['XDG_RUNTIME_DIR'];
+  const session = runtime && path.isAbsolute(runtime) ? [path.join(runtime, 'hooktrail', own)] : [];
+  return [home, ...session, tmpFolder(context)];
+}
+
+function tmpFolder(context: Place): string {
+  const { sharedFolder, userId } = context.machine;
+  return path.join(sharedFolder, `hooktrail-${userId}`, 'secrets', ownName(context));
+}
+
+function ownName(context: Place): string {
+  return createHash('sha256').update(configFolder(context)).digest('hex').slice(0, 16);
 }

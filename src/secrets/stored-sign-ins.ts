@@ -10,12 +10,25 @@ export async function hasOtherSignIn(
   binding: Binding,
   context: Context,
 ): Promise<boolean> {
-  const own = `${binding.profile}/${bindingHash(binding)}`;
+  const own = signInOf(binding);
+  return (await signInsOf(kind, binding.profile, context)).some((signIn) => signIn !== own);
+}
+
+/** Whether something is stored for the binding; nothing of it is opened. */
+export async function hasSignIn(kind: Vault['kind'], binding: Binding, context: Context): Promise<boolean> {
+  return (await signInsOf(kind, binding.profile, context)).includes(signInOf(binding));
+}
+
+function signInOf(binding: Binding): string {
+  return `${binding.profile}/${bindingHash(binding)}`;
+}
+
+async function signInsOf(kind: Vault['kind'], profile: string, context: Context): Promise<string[]> {
   const found =
     kind === 'file'
-      ? (await listSecretFiles(context, binding.profile)).filter((entry) => entry.kind === 'vault')
-      : await keychainEntries(binding.profile, context);
-  return found.some(({ signIn }) => signIn !== own);
+      ? (await listSecretFiles(context, profile)).filter((entry) => entry.kind === 'vault')
+      : await keychainEntries(profile, context);
+  return found.map(({ signIn }) => signIn);
 }
 
 /**

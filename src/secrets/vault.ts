@@ -1,3 +1,5 @@
+import type { Clock, Context, Keychain } from '../context.ts';
+
 /** What a sign-in yields and `hooktrail` keeps; nothing of it is ever written in the clear. */
 export interface Secrets {
   readonly refreshToken?: string | undefined;
@@ -28,16 +30,72 @@ export interface Vault {
   readonly kind: 'keychain' | 'file';
   /** Human words for where it is, for `status`: the keychain's name or the file's path. */
   readonly place: string;
-  /** Proves that secrets can be written and read back, and leaves nothing behind. */
-  probe(): Promise<void>;
-  /** The cached access token alone: the cheap path of every command. */
+  /**
+   * Proves that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that replaces what
+   * is stored; a file that is sealed with a passphrase where a key is given, or the other way round, then counts as empty.
+   */
+  probe(anew?: boolean): Promise<void>;
+  /** Only the cached access token: the cheap path of every command. */
   readAccess(): Promise<AccessToken | undefined>;
-  /** Everything; undefined where nothing is stored for this binding. */
+  /** Everything; undefined where nothing is stored for this binding. Looks as well where `rescue` writes. */
   read(): Promise<Secrets | undefined>;
-  /** Stores what is given (refresh token first, then the access token) and keeps what is left undefined. */
+  /** Replaces all that is stored. After a `read` or a `probe` nothing is read for it: what was read may be gone. */
   write(secrets: Secrets): Promise<void>;
+  /**
+   * The last resort after `write` failed: keeps the secrets in another folder of the user's, where the next `read` finds
+   * them. Returns the file.
+   */
+  rescue(secrets: Secrets): Promise<string>;
   /** Forgets everything of this binding. */
   delete(): Promise<void>;
+}
+
+/**
+ * The store of a binding's secrets; asks nothing of the user until something is read or written. `keychain`: one that
+ * is being opened already.
+ */
+export async function openVault(
+  kind: 'keychain' | 'file',
+  binding: Binding,
+  context: Context,
+  keychain?: Promise<Keychain>,
+): Promise<Vault> {
+  if (kind === 'file') {
+    const { FileVault } = await import('./file-vault.ts');
+    return new FileVault(binding, context);
+  }
+  const { KeychainVault } = await import('./keychain-vault.ts');
+  return new KeychainVault(binding, context, keychain);
+}
+
+/** Milliseconds between the tries to store what cannot be had again: a disk or a keychain may fail for a moment. */
+const PAUSES = [100, 400, 1_000, 2_000];
+
+/**
+ * Stores secrets that cannot be had again: several tries over some seconds, then another folder. Resolves to that folder's
+ * file where only it took them, else to undefined. Throws the first error where nothing took them. It takes no abort
+ * signal: an interrupt waits.
+ */
+export async function storeSurely(
+  vault: Pick<Vault, 'write' | 'rescue'>,
+  secrets: Secrets,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<string | undefined> {
+  let first: unknown;
+  for (const pause of [0, ...PAUSES]) {
+    if (pause > 0) await clock.sleep(pause);
+    try {
+      await vault.write(secrets);
+      return undefined;
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  try {
+    return await vault.rescue(secrets);
+  } catch {
+    throw first;
+  }
 }
 
 /** An access token as it was stored; undefined where the text is none. */

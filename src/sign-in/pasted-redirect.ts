@@ -2,10 +2,10 @@ import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { canPrompt, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { checkResponse, type Expected, issuerText } from './authorization-response.ts';
-import type { Answer } from './redirect-listener.ts';
+import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
 const QUESTION = 'Paste the URL the browser ended up at';
+const BESIDE = 'Waiting for the browser. If its last page does not load, paste the address of that page here';
 
 /**
  * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal: what is forged, foreign or
@@ -19,9 +19,49 @@ export async function receivePasted(
   reporter: Reporter,
 ): Promise<Answer> {
   if (!canPrompt(context)) return await receiveLine(redirectUri, expected, lines, reporter);
+  return await promptRedirect(QUESTION, redirectUri, expected, context);
+}
+
+/**
+ * The answer that comes first: the browser's at the listener, or one that is pasted on the terminal because the browser
+ * could not reach the listener. The same checks hold for both.
+ */
+export async function pastedBeside(
+  answer: Promise<Answer>,
+  redirectUri: URL,
+  expected: Expected,
+  context: Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>,
+  lines: Lines,
+  reporter: Reporter,
+): Promise<Answer> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, context.signal]);
+  if (context.environment['TERM'] === 'dumb') {
+    // Nothing but text may be written there.
+    reporter.notice(`${BESIDE}.`);
+    const line = receiveLine(redirectUri, expected, lines, reporter);
+    line.catch(() => undefined);
+    return await Promise.race([answer, line]);
+  }
+  const pasted = promptRedirect(BESIDE, redirectUri, expected, { ...context, signal });
+  try {
+    return await Promise.race([answer, pasted]);
+  } finally {
+    over.abort(new Error('over'));
+    // The terminal is the person's again before anything else is printed.
+    await pasted.catch(() => undefined);
+  }
+}
+
+async function promptRedirect(
+  question: string,
+  redirectUri: URL,
+  expected: Expected,
+  context: Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>,
+): Promise<Answer> {
   let problem: string | undefined;
   for (;;) {
-    const text = await promptText(problem ? `${problem}. ${QUESTION}` : QUESTION, context);
+    const text = await promptText(problem ? `${problem}. ${QUESTION}` : question, context);
     const checked = await readPasted(text, redirectUri, expected);
     if (typeof checked !== 'string') return checked;
     problem = `That URL is not taken: ${checked}`;
@@ -52,9 +92,7 @@ async function readPasted(text: string, redirectUri: URL, expected: Expected): P
     return `it does not begin with ${redirectUri.origin}${redirectUri.pathname}`;
   }
   const result = await checkResponse(url.searchParams, expected);
-  if (result.kind === 'stray') return result.reason;
-  if (result.kind !== 'foreign') return result;
-  return `it names ${issuerText(result.issuer)}, not ${expected.issuer} (--issuer changes what is expected)`;
+  return result.kind === 'stray' ? result.reason : result;
 }
 
 /** Standard input a line at a time: the client secret and the pasted URL may come on the same pipe. */

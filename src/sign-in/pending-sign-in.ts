@@ -6,9 +6,9 @@ import { NotSignedInError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { openVault } from '../secrets/open-vault.ts';
 import { forgetEverything, forgetProfile } from '../secrets/stored-sign-ins.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { openVault } from '../secrets/vault.ts';
 import { resolveSettings, type SettingFlags } from '../settings/settings.ts';
 import { BOUND, type BoundSettings, bindingOf } from './session.ts';
 

@@ -1,23 +1,104 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Clock } from '../context.ts';
-import { type AuthorizationResponse, checkResponse, type Expected } from './authorization-response.ts';
-import { type PageName, page, pageHeaders } from './redirect-page.ts';
-import type { LoopbackPort } from './redirect-port.ts';
+import { UsageError } from '../errors.ts';
+import { isLoopback, type RedirectUri } from '../settings/setting-values.ts';
+import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
-export type Answer = Extract<AuthorizationResponse, { kind: 'code' | 'refused' }>;
+/** Sockets on this machine alone that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
+export interface RedirectPort {
+  /** As given; port 0 became the port that was free. */
+  readonly redirectUri: RedirectUri;
+  /**
+   * Takes the browser's redirect; call once, what comes earlier gets no answer. `onStray` is told, as a short reason, of
+   * each request that is turned away. A duplicate of an answer waits for the same page as the answer itself.
+   */
+  receive(expected: Expected, clock: Pick<Clock, 'sleep'>, onStray: (reason: string) => void): Reception;
+  /** Frees the port at once, whatever sockets a browser keeps open. */
+  close(): void;
+}
 
 export interface Reception {
   /** The first redirect that is an answer to the request; whatever else comes is turned away and leaves no mark. */
   readonly answer: Promise<Answer>;
-  /** Tells the browser how it ended; resolves when it was told. */
-  conclude(name: PageName): Promise<void>;
+  /** Tells the browser how it ended, for `foreign` with the issuer that came; resolves when it was told. */
+  conclude(name: PageName, issuer?: string): Promise<void>;
 }
 
-export interface Strays {
-  /** Our `state` with another issuer: worth a warning. */
-  foreign(issuer: string | undefined): void;
-  /** Any other request, as a short reason. */
-  stray(reason: string): void;
+/** Binds every address that the redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`. */
+export async function listenForRedirect(redirectUri: RedirectUri): Promise<RedirectPort> {
+  const { text, url } = redirectUri;
+  if (url.protocol !== 'http:' || !isLoopback(url)) {
+    throw new UsageError(`--redirect-uri: ${text} does not lead back to this machine`, {
+      next: 'run it with --paste and paste the URL the browser ends up at',
+    });
+  }
+  const bound = new URL(url);
+  const servers: Server[] = [];
+  const close = () => {
+    for (const server of servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+  };
+  try {
+    for (const host of addressesOf(url)) {
+      const server = await listen(host, Number(bound.port || 80)).catch((error) => {
+        // `localhost` on a machine without IPv6: nobody else can listen there either.
+        if (servers.length > 0 && isAbsent(error)) return undefined;
+        throw explained(error, bound);
+      });
+      if (!server) continue;
+      servers.push(server);
+      bound.port = String((server.address() as AddressInfo).port);
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const actual = url.port === '0' ? { text: bound.href, url: bound } : redirectUri;
+  return {
+    redirectUri: actual,
+    close,
+    receive: (expected, clock, onStray) => receive(servers, actual.url, expected, clock, onStray),
+  };
+}
+
+/** `localhost` may resolve to either family, and a neighbour that holds the other one would get the code. */
+function addressesOf({ hostname }: URL): string[] {
+  if (hostname === '[::1]') return ['::1'];
+  return hostname.endsWith('localhost') ? ['127.0.0.1', '::1'] : [hostname];
+}
+
+async function listen(host: string, port: number): Promise<Server> {
+  const server = createServer({ keepAlive: false });
+  server.listen({ host, port, ipv6Only: host === '::1' });
+  // Rejects on 'error', which comes instead.
+  await once(server, 'listening');
+  return server;
+}
+
+function isAbsent(error: unknown): boolean {
+  return ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function explained(error: unknown, { host, hostname, port }: URL): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (!code) return error;
+  const what =
+    code === 'EADDRINUSE' ? `port ${port || 80} of ${hostname} is taken by another program` : message;
+  return new UsageError(`cannot wait for the sign-in on ${host}: ${what}`, {
+    next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
+    cause: error,
+  });
 }
 
 /** How long a browser is kept waiting for the outcome; then it is sent back to the terminal. */
@@ -25,19 +106,19 @@ const PATIENCE = 10_000;
 /** How long a browser may take to fetch the page. */
 const FAREWELL = 2_000;
 
-/** Takes the browser's redirect on the port. A duplicate of an answer waits for the same page as the answer itself. */
-export function receiveRedirect(
-  port: LoopbackPort,
+function receive(
+  servers: readonly Server[],
+  redirectUri: URL,
   expected: Expected,
-  strays: Strays,
   clock: Pick<Clock, 'sleep'>,
+  onStray: (reason: string) => void,
 ): Reception {
   const waiting = new Set<ServerResponse>();
   let accept: (answer: Answer) => void;
   const answer = new Promise<Answer>((resolve) => {
     accept = resolve;
   });
-  let outcome: PageName | undefined;
+  let outcome: string | undefined;
   const concluded = new AbortController();
 
   const keepWaiting = (response: ServerResponse) => {
@@ -48,48 +129,50 @@ export function receiveRedirect(
       waiting.delete(response);
       done.abort();
     });
-    const late = () => void send(response, 'received', clock);
+    const late = () => void send(response, page('received'), clock);
     clock.sleep(PATIENCE, AbortSignal.any([done.signal, concluded.signal])).then(late, () => undefined);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const parameters = redirectParameters(request, port.redirectUri.url);
+    const parameters = redirectParameters(request, redirectUri);
     if (!(parameters instanceof URLSearchParams)) {
-      strays.stray(parameters.reason);
+      onStray(parameters.reason);
       return turnAway(response, parameters.status);
     }
     const result = await checkResponse(parameters, expected);
-    if (result.kind === 'code' || result.kind === 'refused') {
-      // The promise takes the first; what comes after it is a reload, a prefetch or a replay.
-      accept(result);
-      return keepWaiting(response);
+    if (result.kind === 'stray') {
+      onStray(result.reason);
+      return turnAway(response, 400);
     }
-    if (result.kind === 'foreign') strays.foreign(result.issuer);
-    else strays.stray(result.reason);
-    turnAway(response, 400);
+    // The promise takes the first; what comes after it is a reload, a prefetch or a replay.
+    accept(result);
+    keepWaiting(response);
   };
 
-  port.onRequest((request, response) => {
-    // A socket that breaks is the browser's business.
-    response.on('error', () => undefined);
-    void handle(request, response).catch(() => response.destroy());
-  });
+  for (const server of servers) {
+    server.on('request', (request, response) => {
+      // A socket that breaks is the browser's business.
+      response.on('error', () => undefined);
+      void handle(request, response).catch(() => response.destroy());
+    });
+  }
   return {
     answer,
-    conclude: async (name) => {
-      outcome = name;
+    conclude: async (name, issuer) => {
+      const content = page(name, issuer);
+      outcome = content;
       concluded.abort();
-      await Promise.all([...waiting].map((response) => send(response, name, clock)));
+      await Promise.all([...waiting].map((response) => send(response, content, clock)));
     },
   };
 }
 
 /** Resolves when the page is sent, or cannot be: one that waits behind another request's answer is never told that. */
-async function send(response: ServerResponse, name: PageName, clock: Pick<Clock, 'sleep'>): Promise<void> {
+async function send(response: ServerResponse, content: string, clock: Pick<Clock, 'sleep'>): Promise<void> {
   if (response.writableEnded || response.destroyed) return;
   const closed = new AbortController();
   response.on('close', () => closed.abort());
-  const body = Buffer.from(page(name));
+  const body = Buffer.from(content);
   response.writeHead(200, { ...pageHeaders, 'content-length': body.length }).end(body);
   await clock.sleep(FAREWELL, closed.signal).catch(() => undefined);
 }
@@ -108,13 +191,13 @@ function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
 }
 
 /** Why a request cannot be the redirect; answered with this status and nothing else. */
-export interface Refusal {
+interface Refusal {
   readonly status: 400 | 404 | 405;
   readonly reason: string;
 }
 
 /** The parameters of a request that came the way a browser follows the redirect URI, or why it did not. */
-export function redirectParameters(
+function redirectParameters(
   request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   redirectUri: URL,
 ): URLSearchParams | Refusal {
@@ -132,4 +215,60 @@ export function redirectParameters(
 
 function hostsOf({ hostname, port }: URL): string[] {
   return port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
+}
+
+/** What the browser's user is told. Nothing of a request ever shows, but for the issuer of one that carries our `state`. */
+export type PageName = 'signedIn' | 'failed' | 'refused' | 'foreign' | 'received';
+
+const texts: { readonly [Name in PageName]: readonly [title: string, text: string] } = {
+  signedIn: ['Signed in', 'You can close this tab and go back to the terminal.'],
+  failed: ['Not signed in', 'Something went wrong. The terminal says what.'],
+  refused: ['Not signed in', 'The sign-in was refused. The terminal says why.'],
+  foreign: [
+    'Not signed in',
+    'The answer names another identity provider than expected. If it is yours, give its name with --issuer.',
+  ],
+  received: ['Almost there', 'The terminal finishes the sign-in. You can close this tab.'],
+};
+
+const style = `
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
+body { display: grid; min-height: 90vh; margin: 0; place-content: center; text-align: center; padding: 1rem }
+h1 { font-size: 1.75rem; font-weight: 600; margin: 0 }
+p { margin: .5rem 0; opacity: .8 }
+small { display: block; margin-top: 3rem; opacity: .6; letter-spacing: .05em }
+`;
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+/** Kept nowhere, run by nothing, framed by nobody, and silent about the URL it was asked by. */
+const pageHeaders: OutgoingHttpHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+};
+
+function page(name: PageName, issuer?: string): string {
+  const [title, text] = texts[name];
+  const named = issuer === undefined ? '' : `\n<p>It names ${escaped(issuer)}.</p>`;
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title} – hooktrail</title>
+<style>${style}</style>
+<main>
+<h1>${title}</h1>
+<p>${text}</p>${named}
+<small>hooktrail</small>
+</main>
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,29 +1,29 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from '../context.ts';
-import { traced } from '../http/redaction.ts';
+import { NotSignedInError, UsageError } from '../errors.ts';
 import type { TokenSource } from '../http/service.ts';
-import { TOKEN_LIMITS } from '../http/transport.ts';
-import { createTransport } from '../http/undici-transport.ts';
-import type { LockOptions } from '../lock/lock.ts';
+import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
-import { openVault } from '../secrets/open-vault.ts';
-import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
-import type { SettingName } from '../settings/setting-names.ts';
-import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { KeychainError } from '../secrets/keychain-error.ts';
+import { type AccessToken, type Binding, openVault, type Vault } from '../secrets/vault.ts';
+import { readConfig } from '../settings/config-file.ts';
+import { type SettingName, settingNames } from '../settings/setting-names.ts';
+import { loadSettings, resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { givenToken } from './given-token.ts';
-import { loginCommand, notSignedIn, withoutSignIn } from './not-signed-in.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
 const MARGIN = 60_000;
 /** What a sibling has just stored serves although the provider grants less than the margin; this much is needed to use it. */
 const SHORT_MARGIN = 5_000;
-/** Milliseconds to wait for another process's refresh: twice as long as a token request may take, and some. */
-const REFRESH_PATIENCE = 150_000;
 
 /** The settings that a stored sign-in is bound to: without one of them there is none to be found. */
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
 export type BoundSettings = Settings<(typeof BOUND)[number]>;
+
+/** Where tokens come from, and what is known of the one that was last given out; undefined of one that the user gave. */
+export interface Session extends TokenSource {
+  latest(): AccessToken | undefined;
+}
 
 /**
  * The settings of this run, and where its requests get their token: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the
@@ -35,18 +35,28 @@ export async function openSession<Needed extends SettingName = never>(
   context: Context,
   reporter: Reporter,
   needed: readonly Needed[] = [],
-): Promise<{ settings: Settings<Needed>; tokens: TokenSource }> {
-  const given = givenToken(context.environment);
-  if (given) {
-    const tokens = { accessToken: async () => given, replace: async () => undefined };
-    return { settings: await loadSettings(flags, context, needed), tokens };
+): Promise<{ settings: Settings<Needed>; tokens: Session }> {
+  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
+    const settings = await loadSettings(flags, context, needed);
+    const accessToken = () => givenToken(context);
+    return { settings, tokens: { accessToken, replace: async () => undefined, latest: () => undefined } };
   }
   const settings = await loadSettings(flags, context, [...BOUND, ...needed]);
   const binding = bindingOf(settings);
   const vault = await openForReading(settings.store, binding, context).catch((error) => {
     throw withoutSignIn(error, settings);
   });
-  return { settings, tokens: new StoredSession(settings, binding, vault, context, reporter) };
+  return { settings, tokens: new StoredSession(settings, vault, context, reporter) };
+}
+
+/** `HOOKTRAIL_ACCESS_TOKEN`, or what its file or command gives. Throws `UsageError` for what is no token. */
+export async function givenToken(context: Context): Promise<string> {
+  const given = (await givenSecret('HOOKTRAIL_ACCESS_TOKEN', context))?.trim() ?? '';
+  if (isHeaderSafe(given)) return given;
+  throw new UsageError(
+    'HOOKTRAIL_ACCESS_TOKEN is not a token: it holds spaces, line ends or other characters',
+    { next: 'put a valid token there, or unset the variable to use the stored sign-in' },
+  );
 }
 
 /** The keychain is asked first of all, and what reads it is loaded while it answers; it is open when this ends. */
@@ -66,33 +76,31 @@ export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
 
-/** Runs `work` while no other process refreshes or replaces the sign-in of this provider, client and profile. */
-export async function withSignInLock<T>(
-  binding: Binding,
-  context: Context,
-  work: () => Promise<T>,
-  options: LockOptions<T> = {},
-): Promise<T> {
-  const { withLock } = await import('../lock/lock.ts');
-  return await withLock(lockName(binding), context, work, options);
+/** The saved settings of a profile as far as they name a sign-in; undefined where they name none, or are damaged. */
+export async function savedSettings(profile: string, context: Context): Promise<BoundSettings | undefined> {
+  try {
+    return resolveSettings({ profile }, {}, await readConfig(context), BOUND);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
 }
 
-function lockName({ authUrl, clientId, profile }: Binding): string {
-  return JSON.stringify([authUrl, clientId, profile]);
+/** The name of the lock under which the sign-in of this provider, client and profile is refreshed or replaced. */
+export function signInLockName({ authUrl, clientId, profile }: BoundSettings): string {
+  return JSON.stringify([authUrl.href, clientId, profile]);
 }
 
-class StoredSession implements TokenSource {
+class StoredSession implements Session {
   readonly #settings: BoundSettings;
-  readonly #binding: Binding;
   readonly #vault: Vault;
   readonly #context: Context;
   readonly #reporter: Reporter;
-  #current: { readonly token: string; readonly until: number } | undefined;
+  #current: (AccessToken & { readonly until: number }) | undefined;
   #pending: Promise<string> | undefined;
 
-  constructor(settings: BoundSettings, binding: Binding, vault: Vault, context: Context, reporter: Reporter) {
+  constructor(settings: BoundSettings, vault: Vault, context: Context, reporter: Reporter) {
     this.#settings = settings;
-    this.#binding = binding;
     this.#vault = vault;
     this.#context = context;
     this.#reporter = reporter;
@@ -134,55 +142,29 @@ class StoredSession implements TokenSource {
     const serves = (access: AccessToken) =>
       access.token !== rejected && this.#hasTime(access, access.token === known ? MARGIN : SHORT_MARGIN);
     // Most runs find a token that is good: what a refresh takes is read when there is one.
-    const [{ withLock }, { refreshUnderLock }] = await Promise.all([
-      import('../lock/lock.ts'),
-      import('./refresh-protocol.ts'),
-    ]);
-    // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off
-    // the answer that carries the new refresh token.
-    const transport = traced(
-      createTransport(this.#context, TOKEN_LIMITS),
-      this.#reporter,
-      this.#context.clock,
-    );
-    try {
-      const access = await withLock(
-        lockName(this.#binding),
-        this.#context,
-        (lock) =>
-          refreshUnderLock(
-            {
-              settings: this.#settings,
-              vault: this.#vault,
-              context: this.#context,
-              reporter: this.#reporter,
-              world: { transport, clock: this.#context.clock },
-              serves,
-              lasts: (access) => access.token !== rejected && this.#hasTime(access, 0),
-              loginCommand: loginCommand(this.#settings.profile),
-            },
-            lock,
-          ),
-        {
-          patience: REFRESH_PATIENCE,
-          meanwhile: async () => {
-            const stored = await this.#vault.readAccess();
-            return stored && serves(stored) ? stored : undefined;
-          },
-        },
-      );
-      if (access) return this.#use(access);
-    } finally {
-      await transport.close();
-    }
-    throw await notSignedIn(this.#settings, this.#binding, this.#vault, this.#context);
+    const { refreshSignIn } = await import('./refresh.ts');
+    const access = await refreshSignIn({
+      settings: this.#settings,
+      vault: this.#vault,
+      context: this.#context,
+      reporter: this.#reporter,
+      serves,
+      lasts: (access) => access.token !== rejected && this.#hasTime(access, 0),
+    });
+    if (access) return this.#use(access);
+    throw await notSignedIn(this.#settings, this.#vault, this.#context);
   }
 
-  #use({ token, expiresAt }: AccessToken): string {
+  latest(): AccessToken | undefined {
+    return this.#current;
+  }
+
+  #use(access: AccessToken): string {
+    const { token, expiresAt } = access;
     const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - this.#now();
     // A provider that grants two minutes or less must not make every request of this run a refresh.
     this.#current = {
-      token,
+      ...access,
       until: this.#now() + (left > 2 * MARGIN ? left - MARGIN : Math.max(left / 2, SHORT_MARGIN)),
     };
     return token;
@@ -195,4 +177,44 @@ class StoredSession implements TokenSource {
   #now(): number {
     return this.#context.clock.now();
   }
+}
+
+export function loginCommand(profile: string): string {
+  return profile === 'default' ? 'hooktrail login' : `hooktrail login --profile ${profile}`;
+}
+
+/**
+ * What a failure to read the store means where nobody ever signed in: a keychain that is not there holds no sign-in. Any other
+ * failure is returned as it is.
+ */
+export function withoutSignIn(error: unknown, { profile, profileExists }: Settings): unknown {
+  if (profileExists || !(error instanceof KeychainError) || !error.holdsNothing) return error;
+  const login = loginCommand(profile);
+  return new NotSignedInError('not signed in', {
+    details: [error.message],
+    next: `run \`${login}\`, or \`${login} --store file\` where there is no keychain`,
+  });
+}
+
+/** Says why nothing is stored: never signed in, or signed in somewhere else than these settings point to. */
+async function notSignedIn(
+  settings: BoundSettings,
+  vault: Vault,
+  context: Context,
+): Promise<NotSignedInError> {
+  const { profile } = settings;
+  const named = profile === 'default' ? '' : ` with the profile '${profile}'`;
+  const next = `run \`${loginCommand(profile)}\``;
+  const { hasOtherSignIn } = await import('../secrets/stored-sign-ins.ts');
+  if (!(await hasOtherSignIn(vault.kind, bindingOf(settings), context).catch(() => false))) {
+    return new NotSignedInError(`not signed in${named}`, { next });
+  }
+  const details = (['authUrl', 'clientId', 'baseUrl'] as const).map((name) => {
+    const value = settings[name];
+    return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.given[name]?.source})`;
+  });
+  return new NotSignedInError(`not signed in${named} to these:`, {
+    details: [...details, 'the stored sign-in belongs to others, and its tokens are sent nowhere else'],
+    next: `take back what overrides the settings, or ${next}`,
+  });
 }

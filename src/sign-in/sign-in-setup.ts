@@ -1,16 +1,18 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { openVault } from '../secrets/open-vault.ts';
-import type { Vault } from '../secrets/vault.ts';
+import { givenSecret } from '../secrets/given-secret.ts';
+import { openVault, type Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { parseSetting } from '../settings/setting-values.ts';
 import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { canPrompt, promptSecret, promptText } from '../terminal/prompt.ts';
 import type { Lines } from './pasted-redirect.ts';
-import { bindingOf } from './session.ts';
+import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
+  /** The addresses of a profile that has a sign-in may change without a question. */
+  readonly replace?: boolean;
 }
 
 /** All that a sign-in needs before the browser opens. */
@@ -19,6 +21,8 @@ export interface SignInSetup {
   readonly clientSecret: string;
   /** Proven to take secrets. */
   readonly vault: Vault;
+  /** The settings that were typed at questions. */
+  readonly typed: SettingFlags;
 }
 
 const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
@@ -33,26 +37,52 @@ export async function prepareSignIn(
   lines: Lines,
 ): Promise<SignInSetup> {
   const asks = canPrompt(context);
-  let given = await givenSecret(flags, context, lines);
+  let given = await givenClientSecret(flags, context, lines);
   const known = await loadSettings(flags, context);
   const missing = NEEDED.filter((name) => known[name] === undefined);
   if (missing.length > 0 && !asks) throw incomplete(missing, given === undefined);
-  const answers = await ask(missing, context);
-  const settings = await loadSettings({ ...flags, ...answers }, context, NEEDED);
+  const typed = await ask(missing, context);
+  const settings = await loadSettings({ ...flags, ...typed }, context, NEEDED);
+  if (!flags.replace) await confirmReplacement(settings, context);
   const vault = await openVault(settings.store, bindingOf(settings), context);
-  await vault.probe();
+  await vault.probe(true);
   given ??= (await vault.read())?.clientSecret;
   if (given === undefined && asks) given = await promptSecret('Client secret', context);
   if (given === undefined) throw incomplete([], true);
-  return { settings, clientSecret: given, vault };
+  return { settings, clientSecret: given, vault, typed };
 }
 
-async function givenSecret(
+/**
+ * Asks before a sign-in takes the place of one at other addresses: the old one could not be found any more. Throws
+ * `UsageError` without a terminal, and where the answer is no.
+ */
+async function confirmReplacement(settings: BoundSettings, context: Context): Promise<void> {
+  const { profile } = settings;
+  const saved = await savedSettings(profile, context);
+  if (!saved) return;
+  const changes = BOUND.filter((name) => String(saved[name]) !== String(settings[name]));
+  if (changes.length === 0) return;
+  const { hasSignIn } = await import('../secrets/stored-sign-ins.ts');
+  if (!(await hasSignIn(saved.store, bindingOf(saved), context))) return;
+  const details = changes.map(
+    (name) => `${settingNames[name].meaning}: ${String(saved[name])}, would become ${String(settings[name])}`,
+  );
+  const refused = new UsageError(`the profile '${profile}' is signed in elsewhere`, {
+    details,
+    next: 'choose another profile with --profile NAME, or replace this one with --replace',
+  });
+  if (!canPrompt(context)) throw refused;
+  const question = `The profile '${profile}' is signed in elsewhere (${details.join('; ')}). Replace it? (yes or no)`;
+  const check = (text: string) => (/^(y|yes|n|no)$/i.test(text) ? undefined : 'answer yes or no');
+  if (!/^y/i.test(await promptText(question, context, check))) throw refused;
+}
+
+async function givenClientSecret(
   { clientSecretStdin }: SignInFlags,
   context: Context,
   lines: Lines,
 ): Promise<string | undefined> {
-  if (!clientSecretStdin) return context.environment['HOOKTRAIL_CLIENT_SECRET'] || undefined;
+  if (!clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
   // On a terminal the line would show while it is typed.
   if (canPrompt(context)) return await promptSecret('Client secret', context);
   const line = (await lines.next())?.trim();

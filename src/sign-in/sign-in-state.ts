@@ -1,11 +1,10 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import { openVault } from '../secrets/open-vault.ts';
-import type { Secrets, Vault } from '../secrets/vault.ts';
+import { isSecretGiven } from '../secrets/given-secret.ts';
+import { openVault, type Secrets, type Vault } from '../secrets/vault.ts';
 import { urlText } from '../settings/setting-values.ts';
 import type { Settings } from '../settings/settings.ts';
-import { givenToken } from './given-token.ts';
-import { withoutSignIn } from './not-signed-in.ts';
+import { givenToken, withoutSignIn } from './session.ts';
 
 /** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
 export interface SignInState {
@@ -29,7 +28,8 @@ export interface SignInState {
 
 /** Reads what is there without asking any server. Throws where the store is unusable. */
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
-  const fromEnvironment = givenToken(context.environment) !== undefined;
+  const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
+  if (fromEnvironment) await givenToken(context);
   const vault = fromEnvironment ? undefined : await vaultOf(settings, context);
   const secrets = await secretsIn(vault, settings);
   const { access, refreshToken } = secrets;

@@ -1,29 +1,78 @@
 import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { traced } from '../http/redaction.ts';
+import { createTransport } from '../http/undici-transport.ts';
+import { withLock } from '../lock/lock.ts';
+import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { forgetProfile } from '../secrets/stored-sign-ins.ts';
-import type { Binding } from '../secrets/vault.ts';
-import { readConfig } from '../settings/config-file.ts';
-import { resolveSettings } from '../settings/settings.ts';
+import { openVault, type Secrets } from '../secrets/vault.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { forgetPending } from './pending-sign-in.ts';
-import { BOUND, bindingOf, withSignInLock } from './session.ts';
+import { METADATA_LIMITS, readMetadata } from './provider-metadata.ts';
+import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
+import { revoke } from './token-endpoint.ts';
 
-/**
- * Deletes every secret of a profile, of started sign-ins too; returns how many sign-ins were removed. A refresh under way
- * is waited for: what it stores must not outlive this. Throws where a store cannot be emptied, or stays locked.
- */
-export async function signOut(profile: string, context: Context): Promise<number> {
-  const forget = async () =>
-    (await forgetProfile(profile, context)) + (await forgetPending(profile, context));
-  const binding = await savedBinding(profile, context);
-  return binding ? await withSignInLock(binding, context, forget) : await forget();
+export interface SignOut {
+  /** How many sign-ins were removed from this machine, started ones too. */
+  readonly removed: number;
+  /** What became of the tokens at the provider; a text says why they could not be revoked. */
+  readonly revocation: 'done' | 'not offered' | 'nothing to revoke' | { readonly failure: string };
 }
 
-/** Undefined where what is saved names no sign-in, or cannot be understood: that must not stand in the way. */
-async function savedBinding(profile: string, context: Context): Promise<Binding | undefined> {
+/**
+ * Deletes every secret of a profile, of started sign-ins too, and then revokes the tokens where the provider offers that
+ * (RFC 7009). A refresh under way is waited for: what it stores must not outlive this. Throws where a store cannot be
+ * emptied, or stays locked; a revocation that fails does not.
+ */
+export async function signOut(profile: string, context: Context, reporter: Reporter): Promise<SignOut> {
+  const saved = await savedSettings(profile, context);
+  const forget = async () =>
+    (await forgetProfile(profile, context)) + (await forgetPending(profile, context));
+  if (!saved) return { removed: await forget(), revocation: 'nothing to revoke' };
+  return await withLock(signInLockName(saved), context, async () => {
+    const secrets = await readable(saved, context);
+    const removed = await forget();
+    if (removed === 0) return { removed, revocation: 'nothing to revoke' };
+    return { removed, revocation: await revokeAt(saved, secrets, context, reporter) };
+  });
+}
+
+/** What is stored, where it can be read without asking anybody: signing out must not need a passphrase. */
+async function readable(settings: BoundSettings, context: Context): Promise<Secrets | undefined> {
+  if (settings.store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
+    return undefined;
   try {
-    return bindingOf(resolveSettings({ profile }, {}, await readConfig(context), BOUND));
+    const vault = await openVault(settings.store, bindingOf(settings), context);
+    return await vault.read();
+  } catch {
+    return undefined;
+  }
+}
+
+async function revokeAt(
+  settings: BoundSettings,
+  secrets: Secrets | undefined,
+  context: Context,
+  reporter: Reporter,
+): Promise<SignOut['revocation']> {
+  const transport = traced(createTransport(context, METADATA_LIMITS), reporter, context.clock);
+  try {
+    const { revocation } = await readMetadata(settings, transport);
+    if (revocation === undefined) return 'not offered';
+    if (!secrets) return { failure: 'they could not be read' };
+    const token = secrets.refreshToken ?? secrets.access?.token;
+    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? secrets.clientSecret;
+    if (token === undefined) return 'nothing to revoke';
+    if (clientSecret === undefined) return { failure: 'the client secret is not stored' };
+    const hint = secrets.refreshToken === undefined ? 'access_token' : 'refresh_token';
+    await revoke(
+      settings,
+      { token, hint, clientSecret, endpoint: revocation },
+      { transport, clock: context.clock },
+    );
+    return 'done';
   } catch (error) {
-    if (error instanceof UsageError) return undefined;
-    throw error;
+    return { failure: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await transport.close();
   }
 }

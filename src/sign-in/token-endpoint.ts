@@ -1,10 +1,17 @@
 import type * as OAuth from 'oauth4webapi';
 import type { Clock } from '../context.ts';
-import { ServiceError, UnreachableError } from '../errors.ts';
+import {
+  type ErrorParts,
+  type HooktrailError,
+  NotSignedInError,
+  ServiceError,
+  UnreachableError,
+} from '../errors.ts';
+import { describeBody } from '../http/service-error.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
+import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
-import { type Granted, grantedIn, isHeaderSafe, tokenRefusal, UnusableGrantError } from './token-answer.ts';
 
 /** What the token endpoint grants (the service description, part 5). */
 export interface TokenGrant {
@@ -38,7 +45,9 @@ export interface TokenRequestWorld {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-const LATER = { next: 'run the command again later: the sign-in is kept' };
+const KEPT = 'run the command again later: the sign-in is kept';
+/** The request may have been carried out, and then the stored refresh token is spent. */
+const UNKNOWN = 'run the command again: only then it shows whether the sign-in is kept';
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).
@@ -80,6 +89,108 @@ export async function refresh(
   });
 }
 
+/** Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
+export async function authorizeDevice(
+  settings: Client & Pick<SettingValues, 'scope'>,
+  clientSecret: string,
+  endpoint: string,
+  { transport }: TokenRequestWorld,
+): Promise<OAuth.DeviceAuthorizationResponse> {
+  const oauth = await import('oauth4webapi');
+  const as = { ...serverOf(settings), device_authorization_endpoint: endpoint };
+  const client = { client_id: settings.clientId };
+  const what = 'the sign-in';
+  const response = await oauth.deviceAuthorizationRequest(
+    as,
+    client,
+    oauth.ClientSecretPost(clientSecret),
+    { scope: settings.scope },
+    sending(oauth, settings, transport, (answer) => {
+      if (!isSuccess(answer)) throw tokenRefusal(answer, what, [clientSecret]);
+      return new Response(answer.body.toString('utf8'), { headers: { 'content-type': 'application/json' } });
+    }),
+  );
+  try {
+    return await oauth.processDeviceAuthorizationResponse(as, client, response);
+  } catch (error) {
+    throw unusable(what, error);
+  }
+}
+
+/**
+ * Exchanges a device code for tokens (RFC 8628 section 3.4). Throws as `exchangeCode` does; `RefusedGrantError` with
+ * `authorization_pending` or `slow_down` until the person has signed in.
+ */
+export async function exchangeDeviceCode(
+  settings: Client,
+  clientSecret: string,
+  deviceCode: string,
+  world: TokenRequestWorld,
+): Promise<TokenGrant> {
+  return await request(settings, clientSecret, [deviceCode, clientSecret], world, {
+    what: 'the sign-in',
+    send: (oauth, as, client, authentication, options) =>
+      oauth.deviceCodeGrantRequest(as, client, authentication, deviceCode, options),
+    process: (oauth, as, client, response) => oauth.processDeviceCodeResponse(as, client, response),
+  });
+}
+
+export interface Revocation {
+  readonly token: string;
+  readonly hint: 'access_token' | 'refresh_token';
+  readonly clientSecret: string;
+  readonly endpoint: string;
+}
+
+/** Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode` does. */
+export async function revoke(
+  settings: Client,
+  { token, hint, clientSecret, endpoint }: Revocation,
+  { transport }: TokenRequestWorld,
+): Promise<void> {
+  const oauth = await import('oauth4webapi');
+  const as = { ...serverOf(settings), revocation_endpoint: endpoint };
+  const client = { client_id: settings.clientId };
+  await oauth.revocationRequest(as, client, oauth.ClientSecretPost(clientSecret), token, {
+    additionalParameters: { token_type_hint: hint },
+    ...sending(oauth, settings, transport, (answer) => {
+      if (!isSuccess(answer)) throw tokenRefusal(answer, 'the revocation', [token, clientSecret]);
+      return new Response(null, { status: 200 });
+    }),
+  });
+}
+
+function serverOf({ authUrl }: Client): OAuth.AuthorizationServer & { issuer: string } {
+  const issuer = urlText(authUrl);
+  return { issuer, token_endpoint: `${issuer}/connect/token` };
+}
+
+/** Has the library's requests sent by our transport; `receive` makes of an answer what the library is to see. */
+function sending(
+  oauth: typeof OAuth,
+  { authUrl }: Client,
+  transport: Transport,
+  receive: (answer: HttpResponse) => Response,
+) {
+  return {
+    [oauth.allowInsecureRequests]: isLoopback(authUrl),
+    [oauth.customFetch]: async (
+      url: string,
+      { body, headers, method }: { body: unknown; headers: Record<string, string>; method: string },
+    ) => receive(await post(transport, new URL(url), method, headers, String(body))),
+  };
+}
+
+function isSuccess({ status }: HttpResponse): boolean {
+  return status >= 200 && status <= 299;
+}
+
+function unusable(what: string, error: unknown): ServiceError {
+  // Not kept as the cause: it carries the answer with the tokens.
+  const why = error instanceof Error ? error.message : String(error);
+  return new ServiceError(`${what} failed: the identity provider's answer cannot be used: ${why}`);
+}
+
 interface Grant {
   /** For messages: what fails when this fails. */
   readonly what: string;
@@ -99,36 +210,31 @@ interface Grant {
 }
 
 async function request(
-  { authUrl, clientId }: Client,
+  settings: Client,
   clientSecret: string,
   secrets: readonly string[],
   { transport, clock }: TokenRequestWorld,
   grant: Grant,
 ): Promise<TokenGrant> {
   const oauth = await import('oauth4webapi');
-  const issuer = urlText(authUrl);
-  const as = { issuer, token_endpoint: `${issuer}/connect/token` };
-  const client = { client_id: clientId };
+  const as = serverOf(settings);
+  const client = { client_id: settings.clientId };
   const sentAt = clock.now();
   let received: Granted | undefined;
-  const response = await grant.send(oauth, as, client, oauth.ClientSecretPost(clientSecret), {
-    [oauth.allowInsecureRequests]: isLoopback(authUrl),
-    [oauth.customFetch]: async (url, { body, headers, method }) => {
-      const answer = await post(transport, new URL(url), method, headers, String(body));
-      if (answer.status < 200 || answer.status > 299) throw tokenRefusal(answer, grant.what, secrets);
-      received = grantedIn(answer);
-      return received.response;
-    },
+  const options = sending(oauth, settings, transport, (answer) => {
+    if (!isSuccess(answer)) throw tokenRefusal(answer, grant.what, secrets);
+    received = grantedIn(answer);
+    return received.response;
   });
+  const response = await grant.send(oauth, as, client, oauth.ClientSecretPost(clientSecret), options);
   let granted: OAuth.TokenEndpointResponse;
   try {
     granted = await grant.process(oauth, as, client, response);
     if (!isHeaderSafe(granted.access_token)) throw new Error('no header can carry its access token');
   } catch (error) {
-    // Not kept as the cause: it carries the answer with the tokens.
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `${grant.what} failed: the identity provider's answer cannot be used: ${why}`;
-    throw new UnusableGrantError(message, LATER, received?.refreshToken);
+    const { message } = unusable(grant.what, error);
+    const next = received?.refreshToken === undefined ? UNKNOWN : KEPT;
+    throw new UnusableGrantError(message, { next }, received?.refreshToken);
   }
   return {
     accessToken: granted.access_token,
@@ -162,7 +268,144 @@ async function post(
       cause: error,
       next: isOurs
         ? error.next
-        : 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run the command again: the sign-in is kept',
+        : `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${error.ambiguous ? UNKNOWN : KEPT}`,
     });
   }
+}
+
+/** A grant that cannot be used, although the token it was asked with is spent. */
+export class UnusableGrantError extends ServiceError {
+  /** The spent token's successor, which cannot be asked for again. */
+  readonly refreshToken: string | undefined;
+
+  constructor(message: string, parts: ErrorParts, refreshToken: string | undefined) {
+    super(message, parts);
+    this.refreshToken = refreshToken;
+  }
+}
+
+/** A success of the token endpoint. */
+interface Granted {
+  readonly refreshToken: string | undefined;
+  /**
+   * The answer as the OAuth library wants it, with what the service description shows and nothing else. A member that is
+   * missing or of another type is left out where that makes the grant no worse.
+   */
+  readonly response: Response;
+}
+
+/** Seconds that the service description, part 8, states, for an answer that says none and a token that can be renewed. */
+const STATED_LIFETIME = 1800;
+/** A hundred years in seconds: past it dates end. */
+const LONGEST_LIFETIME = 3_155_760_000;
+
+function grantedIn({ body }: Pick<HttpResponse, 'body'>): Granted {
+  const answer = parsed(body.toString('utf8'));
+  const { access_token, token_type, refresh_token, scope, expires_in } = answer;
+  const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
+  const kept = {
+    access_token,
+    token_type: token_type ?? 'Bearer',
+    refresh_token: refreshToken,
+    ...(typeof scope === 'string' ? { scope } : {}),
+    expires_in: lifetimeOf(expires_in) ?? (refreshToken === undefined ? undefined : STATED_LIFETIME),
+  };
+  const response = new Response(JSON.stringify(kept), { headers: { 'content-type': 'application/json' } });
+  return { refreshToken, response };
+}
+
+function lifetimeOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  return typeof seconds === 'number' ? Math.min(Math.max(seconds, 0), LONGEST_LIFETIME) : undefined;
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    // RFC 8259 section 8.1 lets a reader pass over a byte order mark.
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    if (value !== null && typeof value === 'object' && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {}
+  throw new ServiceError("the identity provider's answer cannot be used: it is not a JSON object", {
+    next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
+  });
+}
+
+/** The provider refused, with the error code of RFC 6749 section 5.2 where it gave one. */
+export class RefusedGrantError extends NotSignedInError {
+  readonly error: string | undefined;
+
+  constructor(message: string, parts: ErrorParts, error: string | undefined) {
+    super(message, parts);
+    this.error = error;
+  }
+}
+
+/** The code or refresh token is spent, expired or revoked (RFC 6749 section 5.2, `invalid_grant`). */
+export class InvalidGrantError extends RefusedGrantError {}
+
+/** Other answers that mean: not with this client, not with this secret, not this user. */
+const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'access_denied']);
+
+/** The error for an answer of the token endpoint that grants nothing. Nothing of `secrets` is in it, whatever the answer repeats. */
+function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly string[]): HooktrailError {
+  const { status } = answer;
+  if (status >= 300 && status < 400) {
+    return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
+      details: [
+        'redirects of the token endpoint are not followed: they would carry the client secret elsewhere',
+      ],
+      next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
+    });
+  }
+  const details = describeBody(answer).map((line) => withoutSecrets(line, secrets));
+  const error = errorOf(answer);
+  if (error === 'invalid_grant') {
+    const parts = { details, next: 'run `hooktrail login`' };
+    return new InvalidGrantError(`${what} was refused by the identity provider`, parts, error);
+  }
+  if (REFUSALS.has(error ?? '') || status === 401) {
+    const next =
+      'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret';
+    return new RefusedGrantError(`${what} was refused by the identity provider`, { details, next }, error);
+  }
+  // The description shows no error answers, so their form proves nothing: these mean no, whatever they say beside it.
+  if (status === 400 || status === 403) {
+    const parts = { details, next: 'check the client settings, and run `hooktrail login`' };
+    return new RefusedGrantError(`${what} was refused by the identity provider (${status})`, parts, error);
+  }
+  return new ServiceError(`${what} failed: the identity provider answered ${status}`, {
+    details,
+    next:
+      status === 503 || status === 429 || status === 408
+        ? KEPT
+        : status >= 500
+          ? UNKNOWN
+          : 'check --auth-url (HOOKTRAIL_AUTH_URL) and the client settings',
+  });
+}
+
+function errorOf({ body }: HttpResponse): string | undefined {
+  try {
+    const { error } = JSON.parse(body.toString('utf8'));
+    return typeof error === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Providers repeat parameters in their explanations; and whatever looks like a token is not for a terminal or a log. */
+function withoutSecrets(line: string, secrets: readonly string[]): string {
+  let text = line;
+  for (const secret of secrets.filter((secret) => secret.length > 3)) {
+    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+      text = text.replaceAll(form, '[redacted]');
+    }
+  }
+  return text
+    .replace(/\beyJ[\w-]{8,}(\.[\w-]*)*/g, '[redacted]')
+    .replace(
+      /\b((?:access|refresh|id)_token|client_secret|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&]+/gi,
+      '$1$2[redacted]',
+    );
 }

@@ -3,8 +3,9 @@ import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
 import { configFolder } from '../files/places.ts';
 import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../secrets/encrypted-file.ts';
+import { askPassphrase } from '../secrets/file-vault.ts';
+import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
-import { askPassphrase } from '../secrets/passphrase.ts';
 import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -27,7 +28,7 @@ const VARIABLE = 'HOOKTRAIL_API_TOKEN';
  * `UsageError` where the store cannot be read.
  */
 export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
-  const token = given(context);
+  const token = await given(context);
   if (token !== undefined) return token;
   return place.store === 'file' ? await readFile(place, context) : await readKeychain(place, context);
 }
@@ -41,11 +42,11 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
   const canAsk = canPrompt(context);
   let unusable: unknown;
   try {
-    const found = isNew && canAsk ? given(context) : await findApiToken(place, context);
+    const found = isNew && canAsk ? await given(context) : await findApiToken(place, context);
     if (found !== undefined) return found;
   } catch (error) {
     // What is wrong with the store matters only where nobody can be asked; Ctrl+C at its passphrase is an answer.
-    if (context.environment[VARIABLE] || error instanceof InterruptedError) throw error;
+    if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
     unusable = error;
   }
   if (canAsk) {
@@ -88,8 +89,8 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
   return file;
 }
 
-function given({ environment }: Context): string | undefined {
-  const token = environment[VARIABLE];
+async function given(context: Context): Promise<string | undefined> {
+  const token = await givenSecret(VARIABLE, context);
   return token ? checked(token, VARIABLE) : undefined;
 }
 

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Behaviour } from '../../src/sandbox/options.ts';
 import { visit } from '../support/browser.ts';
 import type { Result } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
@@ -22,16 +23,77 @@ async function signInAs(profile: string): Promise<void> {
 const profiles = async () =>
   JSON.parse(await readFile(path.join(at.home.folder, 'config', 'config.json'), 'utf8'));
 
-test('logout deletes the profile and its secrets, and says that nothing is revoked', async () => {
+test('logout deletes the secrets, revokes the tokens, and keeps addresses and client id', async () => {
+  await signInAs('default');
+  const before = await profiles();
+  const token = (await at.run(['token'])).stdout.trim();
+  expect(await at.run(['logout'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: "signed out of the profile 'default' on this machine; its tokens are revoked\n",
+  });
+  expect(await profiles()).toEqual(before);
+  expect((await at.run(['token'])).code).toBe(4);
+  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: token };
+  expect((await at.run(['status', '--check'], { env })).code).toBe(4);
+});
+
+test('the refresh token is what is revoked, with its client', async () => {
+  await signInAs('default');
+  await at.run(['logout']);
+  const revocations = at.sandbox.log.filter(({ url }) => url.endsWith('/connect/revocation'));
+  expect(revocations).toMatchObject([{ method: 'POST', status: 200 }]);
+});
+
+test('where the provider offers no revocation, logout says so', async () => {
+  at.sandbox.control.behaviour.revocation = false;
   await signInAs('default');
   expect(await at.run(['logout'])).toEqual({
     code: 0,
     stdout: '',
     stderr:
-      "signed out of the profile 'default' on this machine; the service shows no way to revoke tokens\n",
+      "signed out of the profile 'default' on this machine; the identity provider offers no way to revoke tokens\n",
   });
-  expect(await profiles()).toEqual({ version: 1, profiles: {} });
+});
+
+test.each<[string, Behaviour['metadata']]>([
+  ['is missing', 'none'],
+  ['names another issuer', (whole) => ({ ...whole, issuer: 'https://evil.example' })],
+  [
+    'names an endpoint of another origin',
+    (whole) => ({ ...whole, revocation_endpoint: 'https://evil.example/revoke' }),
+  ],
+  ['is a list', () => [1]],
+])('metadata that %s offers no revocation', async (_name, metadata) => {
+  await signInAs('default');
+  at.sandbox.control.behaviour.metadata = metadata;
+  expect(await at.run(['logout'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('the identity provider offers no way to revoke tokens'),
+  });
   expect((await at.run(['token'])).code).toBe(4);
+});
+
+test('a provider that cannot be reached leaves the tokens good, which logout says', async () => {
+  await signInAs('default');
+  await at.sandbox.close();
+  const { code, stderr } = await at.run(['logout']);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(
+    /^signed out of the profile 'default' on this machine\nwarning: the tokens of 'default' could not be revoked: .*ECONNREFUSED.*\n$/,
+  );
+  expect((await at.run(['token'])).code).toBe(4);
+});
+
+test('logout needs no passphrase; without it nothing can be revoked', async () => {
+  await signInAs('default');
+  const env = { ...at.env, HOOKTRAIL_PASSPHRASE: undefined };
+  expect(await at.run(['logout'], { env })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr:
+      "signed out of the profile 'default' on this machine\nwarning: the tokens of 'default' could not be revoked: they could not be read\n",
+  });
 });
 
 test('logout waits for a refresh under way, so that nothing is stored after it', async () => {
@@ -61,7 +123,7 @@ test('logout leaves other profiles alone', async () => {
   await signInAs('default');
   await signInAs('staging');
   await at.run(['logout']);
-  expect(Object.keys((await profiles()).profiles)).toEqual(['staging']);
+  expect(Object.keys((await profiles()).profiles)).toEqual(['default', 'staging']);
   expect((await at.run(['token', '--profile', 'staging'])).code).toBe(0);
   expect((await at.run(['token', '--profile', 'default'])).code).toBe(4);
 });
@@ -71,9 +133,11 @@ test('logout --all leaves nothing', async () => {
   await signInAs('staging');
   expect(await at.run(['logout', '--all'])).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('signed out of every profile on this machine'),
+    stderr:
+      "signed out of the profile 'default' on this machine; its tokens are revoked\n" +
+      "signed out of the profile 'staging' on this machine; its tokens are revoked\n",
   });
-  expect(await profiles()).toEqual({ version: 1, profiles: {} });
+  expect(Object.keys((await profiles()).profiles)).toEqual(['default', 'staging']);
   for (const folder of ['pending', 'secrets']) {
     expect(await readdir(path.join(at.home.folder, 'config', folder)).catch(() => [])).toEqual([]);
   }

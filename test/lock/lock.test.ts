@@ -176,7 +176,7 @@ test('a process of a system without /proc is dead when its number is gone, and u
 });
 
 test('a process that cannot look, out of file descriptors, takes nobody for dead', async () => {
-  const script = path.resolve(import.meta.dirname, '../support/lock-blind.ts');
+  const script = path.resolve(import.meta.dirname, '../support/lock-blind-worker.ts');
   const command = `ulimit -n 256; exec "$0" --import tsx "$1"`;
   const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script]);
   expect(stdout).toBe('unknown');
@@ -258,7 +258,7 @@ test('without a home that can be written the lock is in a folder of the user alo
     withLock('worker', here({ ...nobody, userId: 4_000_000 }), async () => 'mine'),
   ).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('it is not a folder of this user alone'),
+    message: expect.stringContaining('is not a folder of this user alone'),
   });
 });
 

@@ -2,9 +2,10 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openVault } from '../../src/secrets/open-vault.ts';
+import { generateKey } from '../../src/secrets/encrypted-file.ts';
 import { forgetProfile, hasOtherSignIn } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
+import { openVault } from '../../src/secrets/vault.ts';
 import { createContext } from '../support/context.ts';
 
 const binding: Binding = {
@@ -42,10 +43,86 @@ test('what is written comes back, also in another process', async () => {
   expect(await (await open('pass')).readAccess()).toEqual(secrets.access);
 });
 
-test('what is left out of a write is kept', async () => {
-  await written();
-  await (await open('pass')).write({ refreshToken: 'the next one' });
-  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'the next one' });
+test('a write replaces everything, and after a read it reads nothing', async () => {
+  const vault = await open('pass');
+  await vault.write(secrets);
+  await vault.read();
+  await writeFile(vault.place, 'what was stored is gone');
+  await vault.write({ ...secrets, refreshToken: 'the next one', access: undefined });
+  expect(await (await open('pass')).read()).toEqual({
+    ...secrets,
+    refreshToken: 'the next one',
+    access: undefined,
+  });
+});
+
+test('what is rescued to another folder is found by the next read, until a write follows', async () => {
+  const vault = await open('pass');
+  await vault.write(secrets);
+  const place = await vault.rescue({ ...secrets, refreshToken: 'rescued' });
+  expect(path.dirname(place)).not.toBe(path.dirname(vault.place));
+  expect((await stat(place)).mode & 0o777).toBe(0o600);
+  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
+  await rm(vault.place);
+  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
+  await (await open('pass')).write({ ...secrets, refreshToken: 'after' });
+  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'after' });
+  await expect(stat(place)).rejects.toThrow('ENOENT');
+});
+
+test('what was rescued is forgotten with its profile', async () => {
+  const place = await (await open('pass')).rescue(secrets);
+  expect(await forgetProfile('default', context())).toBe(1);
+  await expect(stat(place)).rejects.toThrow('ENOENT');
+});
+
+test('another configuration folder has its own rescued secrets', async () => {
+  await (await open('pass')).rescue(secrets);
+  const elsewhere = createContext({
+    environment: { HOOKTRAIL_CONFIG_DIR: path.join(folder, 'other'), HOOKTRAIL_PASSPHRASE: 'pass' },
+  });
+  expect(await (await openVault('file', binding, elsewhere)).read()).toBeUndefined();
+});
+
+test('a key of keygen seals without scrypt, and its file opens with that key alone', async () => {
+  const key = generateKey();
+  expect(key).toMatch(/^htk1-[A-Za-z0-9_-]{43}$/);
+  const vault = await open(key);
+  await vault.write(secrets);
+  expect((await readFile(vault.place)).subarray(0, 20).toString()).toBe('hooktrail-secrets-2\n');
+  expect(await (await open(`  ${key}\n`)).read()).toEqual(secrets);
+  await expect((await open(generateKey())).read()).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the passphrase does not open ${vault.place}`,
+  });
+  const whole = await readFile(vault.place);
+  for (const at of [0, 25, 40, 60, whole.length - 1]) {
+    const flipped = Buffer.from(whole);
+    flipped[at] = (flipped[at] as number) ^ 1;
+    await writeFile(vault.place, flipped);
+    await expect((await open(key)).read(), `byte ${at}`).rejects.toMatchObject({ exitCode: 4 });
+  }
+});
+
+test('a file that is sealed the other way is told as such, and a sign-in seals it anew', async () => {
+  const key = generateKey();
+  const place = await written();
+  const refused = {
+    exitCode: 2,
+    message: `${place} is sealed with a passphrase, and a key was given`,
+    next: 'give the one it was sealed with, or run `hooktrail login`: it seals the file with the one that is given now',
+  };
+  await expect((await open(key)).read()).rejects.toMatchObject(refused);
+  await expect((await open(key)).probe()).rejects.toMatchObject(refused);
+  const vault = await open(key);
+  await vault.probe(true);
+  expect(await vault.read()).toBeUndefined();
+  expect(await (await open('pass')).read()).toEqual(secrets);
+  await vault.write(secrets);
+  expect(await (await open(key)).read()).toEqual(secrets);
+  await expect((await open('pass')).read()).rejects.toMatchObject({
+    message: `${place} is sealed with a key of \`hooktrail keygen\`, and a passphrase was given`,
+  });
 });
 
 test('nothing stored needs no passphrase to be told', async () => {
@@ -73,7 +150,6 @@ test('a wrong passphrase is told as one', async () => {
     next: expect.stringContaining('HOOKTRAIL_PASSPHRASE'),
   };
   await expect((await open('other')).read()).rejects.toMatchObject(refused);
-  await expect((await open('other')).write({ refreshToken: 'x' })).rejects.toMatchObject(refused);
   await expect((await open('other')).probe()).rejects.toMatchObject(refused);
   expect(await (await open('pass')).read()).toEqual(secrets);
 });

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openVault } from '../../src/secrets/open-vault.ts';
 import { forgetEverything, forgetProfile } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding } from '../../src/secrets/vault.ts';
+import { openVault } from '../../src/secrets/vault.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 
 const binding: Binding = {
@@ -35,12 +35,12 @@ const context = () => {
 const open = (changes: Partial<Binding> = {}) => openVault('keychain', { ...binding, ...changes }, context());
 const files = async () => (await readdir(path.join(folder, 'secrets')).catch(() => [])).sort();
 
-test('refresh token, client secret and cache key are entries, the access token is a file', async () => {
+test('a sign-in is one item, and the access token is a file', async () => {
   const access = { token: 'a'.repeat(8192), expiresAt: 1, scope: undefined };
   await (await open()).write({ refreshToken: 'refresh', clientSecret: 'secret', access });
   expect(
     [...keychain.entries.keys()].map((account) => account.replace(/[0-9a-f]{16}/, 'hash')).sort(),
-  ).toEqual(['default/hash/cache-key', 'default/hash/client-secret', 'default/hash/refresh-token']);
+  ).toEqual(['default/hash/sign-in']);
   expect(await files()).toEqual([expect.stringMatching(/^default~[0-9a-f]{16}\.access$/)]);
   expect(await (await open()).read()).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access });
 });
@@ -54,7 +54,7 @@ test('reading the access token takes one entry', async () => {
     return get(account);
   };
   expect((await (await open()).readAccess())?.token).toBe('access');
-  expect(asked).toEqual([expect.stringMatching(/cache-key$/)]);
+  expect(asked).toEqual([expect.stringMatching(/sign-in$/)]);
 });
 
 test.each([
@@ -82,7 +82,7 @@ test('a crash after the refresh token was stored loses nothing but the cached ac
   // A folder cannot be replaced by a file.
   await mkdir(cache);
   await expect(
-    (await open()).write({ refreshToken: 'new', access: { token: 'new access' } }),
+    (await open()).write({ refreshToken: 'new', clientSecret: 'secret', access: { token: 'new access' } }),
   ).rejects.toThrow();
   await rmdir(cache);
   expect(await (await open()).read()).toEqual({
@@ -90,6 +90,57 @@ test('a crash after the refresh token was stored loses nothing but the cached ac
     clientSecret: 'secret',
     access: undefined,
   });
+});
+
+test('what earlier versions stored in three items is read, and one item takes their place with the next write', async () => {
+  const vault = await open();
+  await vault.write({ refreshToken: 'refresh', clientSecret: 'secret', access: { token: 'access' } });
+  const [[account, text] = ['', '']] = [...keychain.entries];
+  const base = account.replace(/sign-in$/, '');
+  keychain.entries.clear();
+  keychain.entries.set(`${base}cache-key`, JSON.parse(text).key);
+  keychain.entries.set(`${base}refresh-token`, 'refresh');
+  keychain.entries.set(`${base}client-secret`, 'secret');
+  const later = await open();
+  expect((await later.readAccess())?.token).toBe('access');
+  const read = await later.read();
+  expect(read).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access: { token: 'access' } });
+  await later.write({ ...read, refreshToken: 'next' });
+  expect([...keychain.entries.keys()]).toEqual([account]);
+  expect(await (await open()).read()).toMatchObject({ refreshToken: 'next', clientSecret: 'secret' });
+});
+
+test('a write after a read is one call of the keychain', async () => {
+  await (await open()).write({ refreshToken: 'refresh', clientSecret: 'secret' });
+  const vault = await open();
+  await vault.read();
+  const calls: string[] = [];
+  for (const name of ['get', 'set', 'delete'] as const) {
+    const original = keychain[name] as (...given: string[]) => Promise<never>;
+    keychain[name] = (...given: string[]) => {
+      calls.push(name);
+      return original(...given);
+    };
+  }
+  await vault.write({ refreshToken: 'next', clientSecret: 'secret' });
+  expect(calls).toEqual(['set']);
+});
+
+test('a keychain that falls silent after the rotation: the new token lies in a file, and the next read finds it', async () => {
+  await (await open()).write({ refreshToken: 'old', clientSecret: 'secret' });
+  const vault = await open();
+  await vault.read();
+  const { set } = keychain;
+  keychain.set = () => Promise.reject(new Error('locked'));
+  await expect(vault.write({ refreshToken: 'new', clientSecret: 'secret' })).rejects.toMatchObject({
+    exitCode: 2,
+  });
+  const place = await vault.rescue({ refreshToken: 'new', clientSecret: 'secret' });
+  expect((await readFile(place)).includes('new')).toBe(false);
+  expect(await (await open()).read()).toMatchObject({ refreshToken: 'new', clientSecret: 'secret' });
+  keychain.set = set;
+  await (await open()).write({ refreshToken: 'after', clientSecret: 'secret' });
+  expect(await (await open()).read()).toMatchObject({ refreshToken: 'after' });
 });
 
 test('a damaged cache is no cache; a damaged refresh token is an error', async () => {
@@ -114,10 +165,11 @@ test('the cache of one sign-in does not open in the name of another, nor as anot
   await (await open(other)).write({ access: { token: 'other' } });
   // Even where somebody made the keys the same.
   const [key] = [...keychain.entries]
-    .filter(([account]) => account.endsWith('cache-key'))
-    .map(([, text]) => text);
-  for (const account of keychain.entries.keys()) {
-    if (account.endsWith('cache-key')) keychain.entries.set(account, key as string);
+    .filter(([account]) => account.endsWith('sign-in'))
+    .map(([, text]) => JSON.parse(text).key);
+  for (const [account, text] of keychain.entries) {
+    if (account.endsWith('sign-in'))
+      keychain.entries.set(account, JSON.stringify({ ...JSON.parse(text), key }));
   }
   const caches = (await files()).filter((name) => name.endsWith('.access'));
   const [first, second] = caches.map((name) => path.join(folder, 'secrets', name)) as [string, string];
@@ -126,7 +178,7 @@ test('the cache of one sign-in does not open in the name of another, nor as anot
   await writeFile(second, contents[0]);
   expect(await (await open()).readAccess()).toBeUndefined();
   expect(await (await open(other)).readAccess()).toBeUndefined();
-  const token = (await files()).find((name) => name.endsWith('.refresh-token')) as string;
+  const token = (await files()).find((name) => name.endsWith('.secrets')) as string;
   await writeFile(path.join(folder, 'secrets', token), contents[0]);
   await expect((await open()).read()).rejects.toMatchObject({
     message: 'the stored refresh token is damaged',

@@ -3,7 +3,8 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ask, redirectOf, visit } from '../support/browser.ts';
+import { ask, browserCommand, redirectOf, visit } from '../support/browser.ts';
+import { run as runProcess } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -92,15 +93,19 @@ test.runIf(process.platform === 'linux')('no process shows a secret in its argum
     return seen;
   };
   const sampling = sample();
-  const { secrets, challenge } = await signInWith([]);
-  await at.signIn();
-  await at.run(['status', '--check']);
-  await at.run(['token']);
+  const env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };
+  const granted = grants();
+  const login = await runProcess(['login'], { env });
+  await runProcess(['status', '--check'], { env });
+  await runProcess(['token'], { env });
   ended.abort();
   const seen = await sampling;
   // The browser's argument is the URL to sign in at: the samples did see these processes.
   expect(seen).toContain('browser-command.mjs');
-  expect(leaked(seen, secrets, challenge)).toEqual([]);
+  const challenge = new URL(login.stderr.match(/^http\S+authorize\S+$/m)?.[0] as string).searchParams;
+  const { access_token: access, refresh_token: refresh } = granted[0] as Record<string, string>;
+  const secrets = [at.sandbox.settings.clientSecret, access as string, refresh as string];
+  expect(leaked(seen, secrets, challenge.get('code_challenge') as string)).toEqual([]);
 });
 
 test('files in the working directory do nothing', async () => {

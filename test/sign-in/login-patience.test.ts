@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest';
-import { receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
-import { openLoopbackPort } from '../../src/sign-in/redirect-port.ts';
+import { listenForRedirect } from '../../src/sign-in/redirect-listener.ts';
 import { ask, changed } from '../support/browser.ts';
 
 const expected = { state: 'the-state', issuer: 'https://id.example', clientId: 'me' };
 const anyPort = { text: 'http://127.0.0.1:0/callback', url: new URL('http://127.0.0.1:0/callback') };
-const nobody = { foreign: () => undefined, stray: () => undefined };
+const nobody = () => undefined;
 const good = { state: expected.state, iss: expected.issuer, code: 'abc' };
 
 test('a browser is not kept waiting for an exchange that takes too long', async () => {
-  const port = await openLoopbackPort(anyPort);
+  const port = await listenForRedirect(anyPort);
   const waited: number[] = [];
   const clock = { sleep: async (milliseconds: number) => void waited.push(milliseconds) };
-  const reception = receiveRedirect(port, expected, nobody, clock);
+  const reception = port.receive(expected, clock, nobody);
   const { body } = await ask(changed(port.redirectUri.url, good));
   expect(body).toContain('The terminal finishes the sign-in.');
   expect(waited[0]).toBe(10_000);
@@ -24,8 +23,8 @@ test('a browser is not kept waiting for an exchange that takes too long', async 
 });
 
 test('the first of two answers counts, whatever the second says', async () => {
-  const port = await openLoopbackPort(anyPort);
-  const reception = receiveRedirect(port, expected, nobody, { sleep: async () => undefined });
+  const port = await listenForRedirect(anyPort);
+  const reception = port.receive(expected, { sleep: async () => undefined }, nobody);
   await ask(changed(port.redirectUri.url, good));
   await ask(changed(port.redirectUri.url, { ...good, code: undefined, error: 'access_denied' }));
   expect(await reception.answer).toMatchObject({ kind: 'code' });

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport-error.ts';
 import type { Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
-import { refreshUnderLock } from '../../src/sign-in/refresh-protocol.ts';
+import { refreshUnderLock } from '../../src/sign-in/refresh.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
 import { createContext } from '../support/context.ts';
 
@@ -11,8 +12,9 @@ const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example'
 const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
 
 /** The protocol against a store and a provider that note what happens, in order. */
-function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: boolean } = {}) {
+function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: boolean[] } = {}) {
   const events: string[] = [];
+  const held = [...(parts.held ?? [])];
   let stored: Secrets | undefined = parts.stored ?? { refreshToken: 'old', clientSecret: 'secret' };
   const vault: Vault = {
     kind: 'file',
@@ -25,7 +27,11 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
     },
     write: async (secrets) => {
       events.push(`write ${secrets.refreshToken} ${secrets.access?.token}`);
-      stored = { ...stored, ...secrets, refreshToken: secrets.refreshToken ?? stored?.refreshToken };
+      stored = secrets;
+    },
+    rescue: async (secrets) => {
+      events.push(`rescue ${secrets.refreshToken} ${secrets.access?.token}`);
+      return '/elsewhere/file';
     },
     delete: async () => void events.push('delete'),
   };
@@ -40,6 +46,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
       body: Buffer.from(JSON.stringify(answer)),
     };
   };
+  const warnings: string[] = [];
   const context = createContext();
   const run = () =>
     refreshUnderLock(
@@ -47,21 +54,20 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
         settings: resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND),
         vault,
         context,
-        reporter: { trace: () => undefined },
-        world: {
-          transport: { send, prepare: () => undefined, close: async () => undefined },
-          clock: context.clock,
-        },
+        reporter: { trace: () => undefined, warning: (text) => void warnings.push(text) },
         serves: (access) => access.token.startsWith('good'),
         lasts: () => false,
-        loginCommand: 'hooktrail login',
       },
-      { isStillHeld: async () => parts.held ?? true, lost: new AbortController().signal },
+      {
+        transport: { send, prepare: () => undefined, close: async () => undefined },
+        clock: context.clock,
+      },
+      { isStillHeld: async () => held.shift() ?? true },
     );
   const store = (secrets: Secrets) => {
     stored = secrets;
   };
-  return { events, vault, run, store };
+  return { events, vault, run, store, warnings };
 }
 
 const lost = () => new TransportError('broken', 'the connection broke');
@@ -86,7 +92,7 @@ test('what a sibling stored meanwhile is used', async () => {
 });
 
 test('who lost the lock while suspended spends nothing', async () => {
-  const { events, run } = scene([granted], { held: false });
+  const { events, run } = scene([granted], { held: [false] });
   await expect(run()).rejects.toMatchObject({ exitCode: 1, next: 'run the command again' });
   expect(events).toEqual(['read', 'probe']);
 });
@@ -144,4 +150,74 @@ test('no refresh token and no client secret are told apart, and nothing is sent'
     exitCode: 2,
     next: expect.stringContaining('HOOKTRAIL_CLIENT_SECRET'),
   });
+});
+
+const noRoom = () => new UsageError('secrets cannot be written to here: ENOSPC', { next: 'free some space' });
+
+/** Makes so many writes fail. */
+function failing(vault: Vault, times: number): void {
+  const { write } = vault;
+  let failed = 0;
+  vault.write = async (secrets) => {
+    if (failed++ < times) throw noRoom();
+    await write(secrets);
+  };
+}
+
+test('a disk that fails for a moment after the rotation costs nothing, and is not read', async () => {
+  const { events, vault, run, warnings } = scene([granted]);
+  failing(vault, 4);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
+  expect(warnings).toEqual([]);
+});
+
+test('where the store stays shut, another folder takes the new tokens, and the user is told', async () => {
+  const { events, vault, run, warnings } = scene([granted]);
+  failing(vault, 100);
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'rescue new new-access']);
+  expect(warnings).toEqual([
+    'the new tokens could not be stored in here; they are kept, encrypted, in /elsewhere/file, where the next command finds them',
+  ]);
+});
+
+test('where nothing takes the new tokens, the error says that the sign-in is lost', async () => {
+  const { vault, run } = scene([granted]);
+  failing(vault, 100);
+  vault.rescue = () => Promise.reject(noRoom());
+  await expect(run()).rejects.toMatchObject({
+    exitCode: 4,
+    message:
+      'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
+    details: ['secrets cannot be written to here: ENOSPC'],
+    next: 'free some space; then run `hooktrail login`',
+  });
+});
+
+test('without a new refresh token nothing is lost where the access token cannot be stored', async () => {
+  const { vault, run, warnings } = scene([{ ...granted, refresh_token: undefined }]);
+  failing(vault, 100);
+  vault.rescue = () => Promise.reject(noRoom());
+  expect((await run())?.token).toBe('new-access');
+  expect(warnings).toEqual([
+    'the new access token could not be stored, so the next command asks for another: secrets cannot be written to here: ENOSPC',
+  ]);
+});
+
+test('who lost the lock while the request was under way does not write over a successor', async () => {
+  const { events, vault, run, store } = scene([granted], { held: [true, false] });
+  const { read } = vault;
+  vault.read = async () => {
+    if (events.includes('post old')) store({ refreshToken: 'theirs', clientSecret: 'secret' });
+    return await read();
+  };
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+});
+
+test('who lost the lock while the request was under way stores what nobody else has', async () => {
+  const { events, run } = scene([granted], { held: [true, false] });
+  expect((await run())?.token).toBe('new-access');
+  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'write new new-access']);
 });

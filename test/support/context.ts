@@ -41,6 +41,7 @@ export function thisMachine(): Machine {
     userId: uid,
     userHome: homedir,
     sharedFolder: os.tmpdir(),
+    isContainer: false,
     hasProcess: existsProcess,
   };
 }

@@ -22,7 +22,7 @@ async function run({ args, context, reporter }: Call): Promise<void> {
   const config = await readConfig(context);
   if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
-  await signOut(name, context);
+  await signOut(name, context, reporter);
   await changeConfig(context, (saved) => {
     delete saved.profiles[name];
     if (saved.profile === name) delete saved.profile;

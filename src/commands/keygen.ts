@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import type { Action, Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+
+export function declare(command: Command, action: Action): void {
+  command
+    .argument('[file]', 'a new file to write the key to, for you alone to read; standard output when absent')
+    .addHelpText(
+      'after',
+      `
+The key takes the place of a passphrase that nobody types: in cron jobs,
+containers and CI. It opens the encrypted file at once, where a passphrase takes
+a third of a second of computing. Keep it apart from the file that it opens.
+An existing file is never written over. HOOKTRAIL_PASSPHRASE or
+HOOKTRAIL_PASSPHRASE_FILE gives the key to other commands; \`hooktrail login\`
+moves a profile from a passphrase to a key, and back.
+
+Examples:
+  $ hooktrail keygen ~/.hooktrail.key
+  $ hooktrail keygen | pass insert --multiline hooktrail`,
+    )
+    .action(action(run));
+}
+
+async function run({ args, context, reporter }: Call): Promise<void> {
+  const { generateKey } = await import('../secrets/encrypted-file.ts');
+  const [file] = args;
+  if (file === undefined) return await context.stdout.write(`${generateKey()}\n`);
+  const { createFile } = await import('../files/replace-file.ts');
+  const { refusePlanted } = await import('../files/planted.ts');
+  refusePlanted(file, 'the key', context.machine);
+  try {
+    await createFile(file, `${generateKey()}\n`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code === 'EEXIST'
+      ? new UsageError(`${file} exists already, and is left as it is`, {
+          next: 'name a new file, or remove that one if nothing is sealed with its key',
+        })
+      : new UsageError(`the key cannot be written to ${file}: ${message}`, {
+          next: 'name a file in a folder that exists and can be written',
+          cause: error,
+        });
+  }
+  reporter.notice(`wrote a new key to ${file}; use it with HOOKTRAIL_PASSPHRASE_FILE`);
+}

@@ -1,0 +1,205 @@
+import type { Context } from '../context.ts';
+import {
+  type HooktrailError,
+  NotSignedInError,
+  ServiceError,
+  UnreachableError,
+  UsageError,
+} from '../errors.ts';
+import { traced } from '../http/redaction.ts';
+import { TOKEN_LIMITS } from '../http/transport.ts';
+import { TransportError } from '../http/transport-error.ts';
+import { createTransport } from '../http/undici-transport.ts';
+import { type HeldLock, withLock } from '../lock/lock.ts';
+import { givenSecret } from '../secrets/given-secret.ts';
+import { type AccessToken, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { type BoundSettings, loginCommand, signInLockName } from './session.ts';
+import {
+  InvalidGrantError,
+  refresh,
+  type TokenGrant,
+  type TokenRequestWorld,
+  UnusableGrantError,
+} from './token-endpoint.ts';
+
+export interface RefreshParts {
+  readonly settings: BoundSettings;
+  readonly vault: Vault;
+  readonly context: Context;
+  readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
+  /** Whether a stored access token serves, or a new one is needed. */
+  readonly serves: (access: AccessToken) => boolean;
+  /** Whether it is good for now: enough where no other can be had. */
+  readonly lasts: (access: AccessToken) => boolean;
+}
+
+/** Milliseconds to wait for another process's refresh: twice as long as a token request may take, and some. */
+const PATIENCE = 150_000;
+
+/** One token and one more try with it after an answer that was lost; a third where another process stored a new token. */
+const TRIES = 3;
+
+/**
+ * A new access token by the stored refresh token, or what another process got meanwhile. Resolves to undefined where
+ * nothing is stored.
+ */
+export async function refreshSignIn(
+  parts: RefreshParts & { readonly reporter: Reporter },
+): Promise<AccessToken | undefined> {
+  const { context, reporter, settings, vault, serves } = parts;
+  // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off
+  // the answer that carries the new refresh token.
+  const transport = traced(createTransport(context, TOKEN_LIMITS), reporter, context.clock);
+  const meanwhile = async () => {
+    const stored = await vault.readAccess();
+    return stored && serves(stored) ? stored : undefined;
+  };
+  try {
+    const work = (lock: HeldLock) => refreshUnderLock(parts, { transport, clock: context.clock }, lock);
+    return await withLock(signInLockName(settings), context, work, { patience: PATIENCE, meanwhile });
+  } finally {
+    await transport.close();
+  }
+}
+
+/**
+ * Spends the stored refresh token under the lock, so that it is spent once and its successor is never lost:
+ *
+ * 1. look: what another process stored is used instead;
+ * 2. prove: the store can be written;
+ * 3. spend: while the lock is still held, once more after an answer that was lost;
+ * 4. store: what comes back, before anything else, surely.
+ *
+ * It takes no abort signal: an interrupt waits, and so does a second one. Nothing stored is ever deleted.
+ */
+export async function refreshUnderLock(
+  parts: RefreshParts,
+  world: TokenRequestWorld,
+  lock: Pick<HeldLock, 'isStillHeld'>,
+): Promise<AccessToken | undefined> {
+  const { vault, serves, lasts, reporter, settings, context } = parts;
+  let stored = await vault.read();
+  if (stored === undefined) return undefined;
+  if (stored.access && serves(stored.access)) return stored.access;
+  if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
+  await vault.probe();
+  let lost = false;
+  for (let attempt = 1; ; attempt++) {
+    const spent = await spendable(stored, parts);
+    // A process that stood still here, or on a machine that slept, may have been given up by one elsewhere.
+    if (!(await lock.isStillHeld()))
+      throw new ServiceError('another process took over refreshing the sign-in', {
+        next: 'run the command again',
+      });
+    const proceed = context.holdOff?.();
+    try {
+      reporter.trace('refreshing the access token');
+      const granted = await refresh(settings, spent, world);
+      return await keep(granted, stored, parts, lock);
+    } catch (error) {
+      if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
+        await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
+      const ambiguous = isAmbiguous(error);
+      if (!ambiguous && !(error instanceof InvalidGrantError)) throw error;
+      // A process of another version or machine may have stored a successor without this lock.
+      const again: Secrets = (await vault.read()) ?? {};
+      if (again.access && again.access.token !== stored.access?.token && serves(again.access))
+        return again.access;
+      const superseded = again.refreshToken !== undefined && again.refreshToken !== spent.refreshToken;
+      if (attempt === TRIES || (!superseded && (lost || !ambiguous))) throw ended(error, lost, parts);
+      lost = ambiguous && !superseded;
+      stored = superseded ? again : stored;
+      reporter.trace(
+        superseded ? 'another process stored a new refresh token' : 'the answer was lost: once more',
+      );
+    } finally {
+      proceed?.();
+    }
+  }
+}
+
+/** Stores a grant before anything else is done with it. */
+async function keep(
+  granted: TokenGrant,
+  stored: Secrets,
+  parts: RefreshParts,
+  lock: Pick<HeldLock, 'isStillHeld'>,
+): Promise<AccessToken> {
+  const access = {
+    token: granted.accessToken,
+    expiresAt: granted.expiresAt,
+    scope: granted.scope ?? stored.access?.scope,
+  };
+  // Where it cannot be told, what was granted here is stored: it may be the only good token there is.
+  if (!(await lock.isStillHeld().catch(() => true))) {
+    const theirs = await parts.vault.read().catch(() => undefined);
+    if (theirs?.refreshToken !== undefined && theirs.refreshToken !== stored.refreshToken) return access;
+  }
+  // No new refresh token in the answer (RFC 6749 section 6 lets it be left out): the old one stays.
+  const refreshToken = granted.refreshToken ?? stored.refreshToken;
+  const secrets = { refreshToken, clientSecret: stored.clientSecret, access };
+  if (refreshToken !== stored.refreshToken) {
+    await storeNew(secrets, parts);
+    return access;
+  }
+  await storeSurely(parts.vault, secrets, parts.context.clock).catch((error: Error) => {
+    parts.reporter.warning(
+      `the new access token could not be stored, so the next command asks for another: ${error.message}`,
+    );
+  });
+  return access;
+}
+
+/** Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` where nothing takes it. */
+async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
+  const { vault, context, reporter, settings } = parts;
+  let elsewhere: string | undefined;
+  try {
+    elsewhere = await storeSurely(vault, secrets, context.clock);
+  } catch (error) {
+    const { message, next } = error as HooktrailError;
+    const login = `run \`${loginCommand(settings.profile)}\``;
+    throw new NotSignedInError(
+      'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
+      { details: [message], next: next ? `${next}; then ${login}` : login, cause: error },
+    );
+  }
+  if (elsewhere !== undefined)
+    reporter.warning(
+      `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${elsewhere}, where the next command finds them`,
+    );
+}
+
+async function spendable(stored: Secrets, { context, settings }: RefreshParts) {
+  const next = `run \`${loginCommand(settings.profile)}\``;
+  if (stored.refreshToken === undefined) {
+    throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
+      details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
+      next,
+    });
+  }
+  const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored.clientSecret;
+  if (!clientSecret) {
+    throw new UsageError('the client secret is not stored', {
+      next: `set HOOKTRAIL_CLIENT_SECRET, or ${next}`,
+    });
+  }
+  return { refreshToken: stored.refreshToken, clientSecret };
+}
+
+/** The request may have been carried out, and a new refresh token be on its way to nobody. */
+function isAmbiguous(error: unknown): boolean {
+  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.ambiguous;
+}
+
+function ended(error: unknown, lost: boolean, { settings }: RefreshParts): unknown {
+  if (!(error instanceof InvalidGrantError)) return error;
+  const details = lost
+    ? [...error.details, 'the answer to the request before was lost, and the new refresh token with it']
+    : error.details;
+  return new NotSignedInError(
+    'the sign-in has ended: the identity provider does not accept the refresh token',
+    { details, next: `run \`${loginCommand(settings.profile)}\`` },
+  );
+}
