@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { clock } from './clock.ts';
-import { type RunningCommand, start as startCommand } from './command.ts';
+import { start as startCommand } from './command.ts';
 import { createHome, type Home } from './home.ts';
 import { type Running, start as startProcess } from './program.ts';
 

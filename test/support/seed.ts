@@ -17,3 +17,8 @@ export function randomOf(name: string): Random {
   for (const character of name) hash = (Math.imul(hash, 31) + (character.codePointAt(0) as number)) | 0;
   return new Random(hash >>> 0);
 }
+
+/** How often a test of faults does its work: `many` times under `npm run faults`, `few` times otherwise. */
+export function faultRounds(few: number, many: number): number {
+  return process.env['MODE'] === 'faults' ? many : few;
+}
