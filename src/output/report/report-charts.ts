@@ -94,10 +94,13 @@ export function timeChart(stats: Stats): Html {
   return bothWidths((width) => {
     const slot = (width - LEFT - RIGHT) / labels.length;
     const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE), width, slot));
-    const every = Math.ceil((((labels[0]?.length ?? 0) + 2) * CHARACTER) / slot);
-    const times = labels.flatMap((time, index) =>
-      index % every === 0 ? [text(LEFT + (index + 0.5) * slot, bottom + 18, 'muted', time, 'middle')] : [],
-    );
+    const room = ((labels[0]?.length ?? 0) + 2) * CHARACTER;
+    const every = Math.ceil(room / slot);
+    const times = labels.flatMap((time, index) => {
+      const middle = LEFT + (index + 0.5) * slot;
+      const isShown = index % every === 0 && (index === 0 || middle + room / 2 <= width + CHARACTER);
+      return isShown ? [text(middle, bottom + 18, 'muted', time, 'middle')] : [];
+    });
     return drawing(width, bottom + AXIS, label, [...shapes, ...times]);
   });
 }
