@@ -31,8 +31,10 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const { diagnose } = await import('../doctor/diagnosis.ts');
   const { stdout } = context;
   const findings = await diagnose(call);
-  if (flags.json) await stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
-  else {
+  if (flags.json) {
+    const { printJson } = await import('../output/print-json.ts');
+    await printJson(findings, undefined, context, reporter, JSON.stringify(findings, null, 2));
+  } else {
     const { diagnosisText } = await import('../doctor/diagnosis.ts');
     const { paletteOf } = await import('../terminal/palette.ts');
     await stdout.write(diagnosisText(findings, await paletteOf(reporter.stdoutColor)));

@@ -47,7 +47,9 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const state = flags.check ? await readSignInState(settings, context) : before;
 
   if (flags.json) {
-    await context.stdout.write(`${JSON.stringify({ ...state, check: result }, null, 2)}\n`);
+    const { printJson } = await import('../output/print-json.ts');
+    const value = { ...state, check: result };
+    await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
   } else {
     const { statusText } = await import('../output/status-text.ts');
     await context.stdout.write(statusText(state, result, context.clock.now()));

@@ -1,4 +1,5 @@
 import type { ItemWriter } from '../items/items.ts';
+import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions, ItemContext } from './item-writer.ts';
 
@@ -29,10 +30,10 @@ async function writerOf(
     case 'json':
     case 'ndjson': {
       const { createJsonWriter } = await import('./json-items.ts');
-      return createJsonWriter(options.format, fields, stdout);
+      return createJsonWriter(options.format, fields, stdout, await paletteOf(reporter.stdoutColor));
     }
     case 'csv': {
-      const { createCsvWriter } = await import('./csv-items.ts');
+      const { createCsvWriter } = await import('./csv.ts');
       return createCsvWriter(options, stdout, reporter);
     }
     case 'table': {

@@ -14,6 +14,7 @@ export interface FormatFlags {
   readonly fields?: string;
   readonly jq?: string;
   readonly csvRaw?: true;
+  readonly csvBom?: true;
 }
 
 const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv'];
@@ -32,6 +33,10 @@ export function addFormatFlags(command: Command): Command {
     .option(
       '-q, --jq <program>',
       'run a jq program over the JSON array, or with --ndjson over each item; strings come out raw',
+    )
+    .option(
+      '--csv-bom',
+      'with --csv: begin with a byte order mark, as Excel wants for text that is not English',
     )
     .option('--csv-raw', 'with --csv: leave text alone that a spreadsheet would run as a formula')
     .optionsGroup('Options:')
@@ -69,12 +74,14 @@ export function formatOptions(
     });
   }
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
+  if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
   return {
     format,
     list,
     ...(flags.fields === undefined ? {} : { fields: parseFieldPaths(flags.fields) }),
     ...(flags.jq === undefined ? {} : { jq: flags.jq }),
     ...(flags.csvRaw ? { csvRaw: true } : {}),
+    ...(flags.csvBom ? { csvBom: true } : {}),
   };
 }
 

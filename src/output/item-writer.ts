@@ -12,6 +12,8 @@ export interface FormatOptions {
   readonly jq?: string;
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
   readonly csvRaw?: boolean;
+  /** Begins CSV with a byte order mark. */
+  readonly csvBom?: boolean;
   /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
   readonly sample?: Items;
   /** Fields that have the same value in every item, since the filters say so. */

@@ -1,10 +1,9 @@
 import type { Output } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { Items, type ItemWriter } from '../items/items.ts';
+import type { Items, ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
-import type { ItemContext } from './item-writer.ts';
 import { createPicker } from './json-items.ts';
 
 export interface JqOptions {
@@ -135,35 +134,4 @@ function failed(stderr: string): ServiceError {
     details: [...rest.slice(0, SHOWN), ...more],
     next: 'look at one item with --json --limit 1',
   });
-}
-
-/** Prints one value of our own making as JSON on lines of its own, or what a jq program makes of it. */
-export async function printJson(
-  value: unknown,
-  jq: string | undefined,
-  context: ItemContext,
-  reporter: Reporter,
-): Promise<void> {
-  if (jq === undefined) {
-    const text = `${jsonText(value)}\n`;
-    await context.stdout.write(context.stdout.isTerminal ? terminalSafe(text) : text);
-    return;
-  }
-  const { createJqWriter } = await import('./jq-items.ts');
-  const bytes = Buffer.from(JSON.stringify(value));
-  const writer = await createJqWriter(
-    { program: jq, fields: undefined, perItem: true },
-    context.stdout,
-    reporter,
-  );
-  await writer.write(Items.of([bytes]));
-  await writer.end();
-}
-
-/** A flat object on one line, anything deeper indented. */
-function jsonText(value: unknown): string {
-  const nested = Object.values(value as object).some(
-    (member) => member !== null && typeof member === 'object',
-  );
-  return JSON.stringify(value, undefined, nested ? 2 : undefined);
 }

@@ -2,16 +2,20 @@ import type { Output } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
+import type { Palette } from '../terminal/palette.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { prettyJson } from './pretty-json.ts';
 
 /**
  * JSON output, each item its own bytes (or the `fields` picked from them): one array with an item a line, or with
- * `ndjson` an item a line and nothing else. One write a page, and no text is decoded unless for a terminal.
+ * `ndjson` an item a line and nothing else. One write a page, and no text is decoded unless for a terminal, where the
+ * array is indented, in the colours of the palette.
  */
 export function createJsonWriter(
   format: 'json' | 'ndjson',
   fields: readonly FieldPath[] | undefined,
   stdout: Output,
+  palette: Palette,
 ): ItemWriter {
   const pick = fields && createPicker(fields);
   const print = (bytes: Buffer) => stdout.write(stdout.isTerminal ? terminalSafe(bytes.toString()) : bytes);
@@ -29,13 +33,21 @@ export function createJsonWriter(
   return {
     write: async (page) => {
       if (page.count === 0) return;
-      const text = toElements(pick ? pick(page) : page, opened ? ',\n' : '[\n');
+      const items = pick ? pick(page) : page;
+      const lead = opened ? ',\n' : '[\n';
       opened = true;
-      await print(text);
+      await stdout.write(stdout.isTerminal ? lead + indented(items, palette) : toElements(items, lead));
     },
     end: close,
     abort: () => close().catch(() => undefined),
   };
+}
+
+function indented(items: Items, palette: Palette): string {
+  const texts = Array.from({ length: items.count }, (_, index) =>
+    prettyJson(items.bytes, items.start(index), items.end(index), palette, 1),
+  );
+  return texts.join(',\n');
 }
 
 const NEWLINE = 0x0a;

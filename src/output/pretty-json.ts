@@ -11,12 +11,13 @@ const OPENERS = new Set([0x7b, 0x5b]);
 
 /**
  * A JSON value without white space between tokens as indented lines for a terminal, each token the service's own text:
- * numbers, escapes and duplicate keys stay what they are, characters that act on a terminal become escapes.
+ * numbers, escapes and duplicate keys stay what they are, characters that act on a terminal become escapes. `outer` is
+ * how deep the whole of it is indented.
  */
-export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette): string {
+export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
   const lines: string[] = [];
-  let line = '';
-  let depth = 0;
+  let line = '  '.repeat(outer);
+  let depth = outer;
   const breakLine = () => {
     lines.push(line);
     line = '  '.repeat(Math.min(depth, DEEPEST));

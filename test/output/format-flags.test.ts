@@ -16,6 +16,7 @@ describe('format flags', () => {
     [['-o', 'JSON', '--json'], { format: 'json' }],
     [['--output=ndjson'], { format: 'ndjson' }],
     [['--csv', '--csv-raw'], { format: 'csv', csvRaw: true }],
+    [['--csv', '--csv-bom'], { format: 'csv', csvBom: true }],
     [['--fields', 'a.b'], { format: 'table', fields: [{ text: 'a.b', steps: ['a', 'b'] }] }],
     [['--jq', '.'], { format: 'json', jq: '.' }],
     [['--jq', '.', '--ndjson'], { format: 'ndjson', jq: '.' }],
@@ -36,6 +37,7 @@ describe('format flags', () => {
     ],
     [['--csv-raw'], '--csv-raw needs --csv'],
     [['--csv-raw', '--json'], '--csv-raw needs --csv'],
+    [['--csv-bom', '--ndjson'], '--csv-bom needs --csv'],
     [['-o', 'xml'], "--output: invalid value 'xml': must be table, json, ndjson or csv"],
     [['--fields', ''], "--fields: invalid value '': a field name is empty"],
   ])('refuses %j', (argv, message) => {

@@ -98,8 +98,24 @@ describe('on a terminal', () => {
 
   test('shows characters that act on it as escapes that mean the same', async () => {
     expect((await print('ndjson', [pageOf([hostile])], {}, 80)).text).toBe(`${shown}\n`);
-    expect((await print('json', [pageOf([hostile])], {}, 80)).text).toBe(`[\n${shown}\n]\n`);
+    expect((await print('json', [pageOf([hostile])], {}, 80)).text).toBe(
+      `[\n  {\n    ${shown.slice(1, -1).replace(':', ': ')}\n  }\n]\n`,
+    );
     expect(JSON.parse(shown)).toEqual(JSON.parse(hostile));
+  });
+
+  test('shows the array indented and coloured, its pages joined', async () => {
+    const stdout = fakeOutput(80);
+    const options = { format: 'json', list: 'events' } as const;
+    const writer = await createItemWriter(options, itemContext(stdout), fakeReporter(1));
+    await writer.write(pageOf(['{"publishStatus":"FAILED","n":1.10}', '7']));
+    await writer.write(pageOf(['{"a":[]}']));
+    await writer.end();
+    const [name, failed] = ['\u001b[36m"publishStatus"\u001b[39m', '\u001b[31m"FAILED"\u001b[39m'];
+    expect(stdout.text).toBe(
+      `[\n  {\n    ${name}: ${failed},\n    \u001b[36m"n"\u001b[39m: \u001b[33m1.10\u001b[39m\n  },\n  \u001b[33m7\u001b[39m,\n` +
+        '  {\n    \u001b[36m"a"\u001b[39m: []\n  }\n]\n',
+    );
   });
 
   test('does so with --fields too, names included', async () => {

@@ -25,7 +25,8 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { profile } = chooseProfile(flags, context.environment, config);
   const saved = config.profiles[profile] ?? {};
   if (flags.json) {
-    await context.stdout.write(`${JSON.stringify(saved)}\n`);
+    const { printJson } = await import('../../output/print-json.ts');
+    await printJson(saved, undefined, context, reporter, JSON.stringify(saved));
     return;
   }
   if (Object.keys(saved).length === 0) reporter.notice(`nothing is saved in the profile '${profile}'`);

@@ -61,7 +61,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const count = await total(call, filters);
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
-    const { printJson } = await import('../../output/jq-items.ts');
+    const { printJson } = await import('../../output/print-json.ts');
     await printJson({ count }, jq, context, reporter);
   }
   return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;

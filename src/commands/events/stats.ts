@@ -103,7 +103,7 @@ async function print(
   const { statsCsv, statsJson } = await import('../../output/statistics-data.ts');
   if (format === 'csv') await stdout.write(statsCsv(stats, stdout));
   else {
-    const { printJson } = await import('../../output/jq-items.ts');
+    const { printJson } = await import('../../output/print-json.ts');
     await printJson(statsJson(stats), jq, context, reporter);
   }
 }

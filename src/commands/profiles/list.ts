@@ -31,7 +31,8 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     clientId: saved['client-id'] ?? null,
   }));
   if (flags.json) {
-    await context.stdout.write(`${JSON.stringify(profiles)}\n`);
+    const { printJson } = await import('../../output/print-json.ts');
+    await printJson(profiles, undefined, context, reporter, JSON.stringify(profiles));
     return;
   }
   if (profiles.length === 0) {

@@ -39,6 +39,12 @@ describe('--csv', () => {
     );
   });
 
+  test('begins with a byte order mark under --csv-bom, once', async () => {
+    expect((await csv([['{"a":"é"}'], ['{"a":"ü"}']], { csvBom: true })).text).toBe('\ufeffa\r\né\r\nü\r\n');
+    const fields = parseFieldPaths('x,y');
+    expect((await csv([], { csvBom: true, fields })).text).toBe('\ufeffx,y\r\n');
+  });
+
   test('quotes any line break', async () => {
     expect((await csv([['{"a":"1\\n2","b":"3\\r4","c":"5\\r\\n6"}']])).text).toBe(
       'a,b,c\r\n"1\n2","3\r4","5\r\n6"\r\n',
