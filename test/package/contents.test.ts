@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cp, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { build } from '../../build/build.ts';
 import { createHome } from '../support/home.ts';
 import { run } from '../support/program.ts';
 import { install, pack, type Tarball } from '../support/tarball.ts';
@@ -18,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => tarball[Symbol.asyncDispose]());
 
 describe('the packed package', () => {
-  test('holds the program, completions, manual, README and licences, and nothing else', () => {
+  test('holds the program, completions, manual, README, licences and bill of materials, and nothing else', () => {
     const chunks = tarball.contents.filter((file) => /^dist\/chunks\/[\w.-]+\.cjs$/.test(file));
     expect(chunks.length).toBeGreaterThan(20);
     expect(tarball.contents.filter((file) => !chunks.includes(file)).sort()).toEqual([
@@ -33,6 +35,7 @@ describe('the packed package', () => {
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/chunks/build/jq.wasm',
       'dist/hooktrail.1',
+      'dist/hooktrail.cdx.json',
       'dist/start.cjs',
       'package.json',
     ]);
@@ -75,6 +78,36 @@ test('every package in the bundle has its licence in the package', async () => {
   expect(manifest.dependencies).toBeUndefined();
   expect(Object.keys(manifest.optionalDependencies)).toEqual(['keytar']);
 });
+
+test('the bill of materials names every package in the bundle, in the version that is installed', async () => {
+  const bill = JSON.parse(await readFile(built('dist/hooktrail.cdx.json'), 'utf8'));
+  expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 });
+  const components = bill.components as { name: string; version: string; purl: string }[];
+  const licences = await readFile(built('dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  const named = [...licences.matchAll(/^(@?[\w./-]+ \d[\w.-]*) \(.*\)$/gm)].map(([, name]) => name);
+  expect(components.map(({ name, version }) => `${name} ${version}`)).toEqual(named);
+  const lock = JSON.parse(await readFile(path.join(root, 'package-lock.json'), 'utf8'));
+  const installed = Object.entries<{ version: string }>(lock.packages).map(
+    ([folder, { version }]) => `${folder.replace(/^.*node_modules\//, '')} ${version}`,
+  );
+  expect(named.filter((one) => !installed.includes(one as string))).toEqual([]);
+  for (const { name, version, purl } of components)
+    expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`);
+});
+
+test('the same sources give the same bytes', async () => {
+  const folder = path.join(os.tmpdir(), 'second-build');
+  await build(folder);
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+  expect(files.length).toBeGreaterThan(20);
+  for (const file of files)
+    expect([file, await readFile(path.join(folder, file))]).toEqual([
+      file,
+      await readFile(built(path.join('dist', file))),
+    ]);
+}, 60_000);
 
 test('--jq works with the WebAssembly beside the bundle', async () => {
   await using home = await createHome();
