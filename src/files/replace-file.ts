@@ -52,14 +52,21 @@ export async function createFile(file: string, content: string): Promise<void> {
   await syncFolder(path.dirname(path.resolve(file)));
 }
 
-/** On Windows a file that another program has open for a moment, a virus scanner above all, cannot be replaced. */
+/**
+ * On Windows a file that another program has open cannot be replaced. A virus scanner, the usual one, is done in less than the
+ * second for which this tries.
+ */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await files.rename(from, to);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (tries === 6 || !['EPERM', 'EACCES', 'EBUSY'].includes(code ?? '')) throw error;
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (!['EPERM', 'EACCES', 'EBUSY'].includes(code)) throw error;
+      if (tries === 14) {
+        const message = `it cannot be replaced, perhaps because another program has it open (${code})`;
+        throw Object.assign(new Error(message, { cause: error }), { code });
+      }
       await setTimeout(10 * tries);
     }
   }

@@ -30,6 +30,8 @@ const wine = {
   HOME: cache,
   WINEPREFIX: path.join(cache, 'prefix'),
   WINEDEBUG: '-all',
+  // File names beyond ASCII.
+  LC_ALL: 'C.UTF-8',
   // Neither is installed, and nobody is there to be asked.
   WINEDLLOVERRIDES: 'mscoree,mshtml=',
 };

@@ -1,4 +1,5 @@
-import { access, constants, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import { access, constants, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { makeFolder } from '../../files/folders.ts';
@@ -20,7 +21,8 @@ export async function openDirectory(directory: string): Promise<string> {
       { next: 'choose another directory', cause: error },
     );
   }
-  const real = await realpath(directory);
+  // Node's own walk: Windows' call for it fails on mapped drives, and Wine's on long paths.
+  const real = realpathSync(directory);
   try {
     await access(real, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
