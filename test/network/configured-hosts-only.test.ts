@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeAll } from '../../build/manual-page.ts';
@@ -9,8 +8,8 @@ import { freePort } from '../support/ports.ts';
 import { run, start } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
-/** How each command is called here; `interrupt`: it runs until it is told to end. */
-const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: true }>> = {
+/** How each command is called here; `interrupt`: it runs until it is told to end, once it has connected or printed a line. */
+const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: 'connected' | 'printed' }>> = {
   login: {},
   status: { args: ['--check'] },
   token: {},
@@ -19,15 +18,19 @@ const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: tru
   'events get': { args: ['00000000-0000-4000-8000-000000000000'] },
   'events count': {},
   'events stats': {},
-  'events watch': { args: ['--interval', '1s'], interrupt: true },
+  'events watch': { args: ['--interval', '1s'], interrupt: 'connected' },
   'events export': { args: ['exported'] },
   'events report': { args: ['report.html'] },
   'events browse': {},
-  'webhooks listen': { args: ['--port', '0', '--journal', 'journal'], interrupt: true },
+  'webhooks listen': { args: ['--port', '0', '--journal', 'journal'], interrupt: 'printed' },
   'webhooks recover': {
-    args: ['--after', '1h', '--journal', 'recovered', '--forward-to', 'HANDLER'],
-    interrupt: true,
+    args: ['--after', '1h', '--new-journal', '--journal', 'recovered', '--forward-to', 'HANDLER'],
+    interrupt: 'connected',
   },
+  'webhooks replay': { args: ['--since', '1h', '--forward-to', 'HANDLER'], interrupt: 'connected' },
+  'webhooks send': { args: ['--type', 'document.created', '--forward-to', 'HANDLER'] },
+  doctor: {},
+  mcp: {},
   api: { args: ['/event-types'] },
   'profiles list': {},
   'profiles use': { args: ['default'] },
@@ -36,7 +39,7 @@ const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: tru
   'config set': { args: ['scope', 'event_api'] },
   'config unset': { args: ['scope'] },
   'config path': {},
-  sandbox: { args: ['--events', '10'], interrupt: true },
+  sandbox: { args: ['--events', '10'], interrupt: 'printed' },
   demo: { args: [] },
   completion: { args: ['bash'] },
   help: { args: ['filters'] },
@@ -80,7 +83,7 @@ describe('whom the program speaks to', () => {
     const elsewhere = { ...env, HOOKTRAIL_BASE_URL: 'https://nowhere.invalid', HOOKTRAIL_ACCESS_TOKEN: 't' };
     const { pid, kill, finished } = start(['api', '/'], { env: elsewhere });
     expect(pid).toBeGreaterThan(0);
-    for (let tries = 0; tries < 100 && (await readFile(log, 'utf8')) === ''; tries++) await setTimeout(50);
+    await expect.poll(() => readFile(log, 'utf8'), { timeout: 20_000 }).not.toBe('');
     kill('SIGINT');
     await finished;
     expect(await readFile(log, 'utf8')).toContain('name nowhere.invalid\n');
@@ -97,12 +100,9 @@ describe('whom the program speaks to', () => {
       await writeFile(log, '');
       if (call.interrupt) {
         const program = start(args, { env });
-        await Promise.race([
-          program.printed('stderr', /\n/),
-          program.printed('stdout', /\n/),
-          setTimeout(3000),
-        ]);
-        await setTimeout(1500);
+        if (call.interrupt === 'connected')
+          await expect.poll(() => readFile(log, 'utf8'), { timeout: 20_000 }).toContain('connect ');
+        else await Promise.race([program.printed('stderr', /\n/), program.printed('stdout', /\n/)]);
         program.kill('SIGINT');
         await program.finished;
       } else {
