@@ -30,6 +30,7 @@ const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: 'co
   'webhooks replay': { args: ['--since', '1h', '--forward-to', 'HANDLER'], interrupt: 'connected' },
   'webhooks send': { args: ['--type', 'document.created', '--forward-to', 'HANDLER'] },
   doctor: {},
+  keygen: {},
   mcp: {},
   api: { args: ['/event-types'] },
   'profiles list': {},
