@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 
 export function declare(command: Command, action: Action): void {
   command
-    .argument('[file]', 'a new file to write the key to, for you alone to read; standard output when absent')
+    .argument('[file]', 'a new file to write the key to, readable only by you; standard output when absent')
     .addHelpText(
       'after',
       `

@@ -24,11 +24,11 @@ export function addFormatFlags(command: Command): Command {
     .optionsGroup('Format:')
     .option('-o, --output <format>', 'table (the default), json, ndjson or csv')
     .option('--json', 'one JSON array, every item exactly as the service wrote it')
-    .option('--ndjson', 'one JSON value a line, as pages arrive')
+    .option('--ndjson', 'one JSON value per line, as pages arrive')
     .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
     .option(
       '--fields <a,b.c>',
-      'these fields alone, in this order; dots go inside, \\. is a dot in a name, a missing field is null',
+      'only these fields, in this order; dots go inside, \\. is a dot in a name, a missing field is null',
     )
     .option(
       '-q, --jq <program>',
@@ -38,7 +38,7 @@ export function addFormatFlags(command: Command): Command {
       '--csv-bom',
       'with --csv: begin with a byte order mark, as Excel wants for text that is not English',
     )
-    .option('--csv-raw', 'with --csv: leave text alone that a spreadsheet would run as a formula')
+    .option('--csv-raw', 'with --csv: leave text as it is that a spreadsheet would run as a formula')
     .optionsGroup('Options:')
     .hook('preAction', checkJq);
 }
@@ -70,7 +70,7 @@ export function formatOptions(
   const format = given ?? (flags.jq === undefined ? 'table' : 'json');
   if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson') {
     throw new UsageError(`--jq and ${names[0]} contradict each other: a jq program works on JSON`, {
-      next: 'give --jq alone, or with --ndjson to run it on each item as it arrives',
+      next: 'give only --jq, or --jq with --ndjson to run it on each item as it arrives',
     });
   }
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');

@@ -1,6 +1,6 @@
 /**
  * Flags as words of a command line again, in the order of `names` (as commander names them): `authUrl` becomes
- * `--auth-url` and its value, a switch the flag alone, a repeated flag as many pairs as it has values.
+ * `--auth-url` and its value, a switch only the flag, a repeated flag as many pairs as it has values.
  */
 export function flagWords(flags: object, names: readonly string[]): string[] {
   const values = new Map<string, unknown>(Object.entries(flags));

@@ -4,7 +4,7 @@ import { type Candidate, expectedAt } from './completion-line.ts';
 import { valuesOf } from './completion-values.ts';
 
 /**
- * Answers a completion script: on the first line `files`, `directories` or `words`, then a word a line, a tab and what
+ * Answers a completion script: on the first line `files`, `directories` or `words`, then one word per line, a tab and what
  * it means. `argv` are the words of the line up to the cursor. Never fails: a shell has nowhere to show an error.
  */
 export async function answer([, ...words]: readonly string[], context: Context): Promise<void> {

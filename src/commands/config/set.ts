@@ -29,5 +29,5 @@ async function run({ flags, args, context, reporter }: Call): Promise<void> {
     ({ profile } = chooseProfile(flags, context.environment, config));
     config.profiles[profile] = { ...config.profiles[profile], [key]: text };
   });
-  reporter.notice(`${key} is saved in the profile '${profile}'`);
+  reporter.notice(`saved ${key} in profile '${profile}'`);
 }

@@ -25,5 +25,5 @@ async function run({ flags, args, context, reporter }: Call): Promise<void> {
     ({ profile } = chooseProfile(flags, context.environment, config));
     delete config.profiles[profile]?.[key];
   });
-  reporter.notice(`${key} is not saved in the profile '${profile}' any more`);
+  reporter.notice(`removed ${key} from profile '${profile}'`);
 }

@@ -13,7 +13,7 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Keys: arrows, page up and down, home and end move; enter opens the event, esc
-goes back; / filters what was read so far as you type; f shows failures alone; y
+goes back; / filters what was read so far as you type; f shows only failures; y
 puts the event's id on the terminal's clipboard; o opens a report; q leaves.
 
 Examples:

@@ -43,7 +43,7 @@ counted here, with a notice.
 Examples:
   $ hooktrail events count --failed --since 1h
   $ hooktrail events count --failed --since 15m --exit-code || alert
-  $ hooktrail events count --type document.signed --after 2026-11-01 --json`,
+  $ hooktrail events count --type document.signed --since 2026-11-01 --json`,
     )
     .action(action(run));
 }

@@ -27,7 +27,7 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Writes files part-000001.ndjson and on, an event a line as the service gave it,
+Writes files part-000001.ndjson and on, one event per line as the service gave it,
 newest files first, and manifest.json. After a crash or an interruption the same
 command continues. On a finished export it verifies the files and downloads
 nothing. Times such as 7d are resolved once, when the export begins. An event
@@ -35,7 +35,7 @@ whose status changes meanwhile counts by the status it had when its file was
 read; files whose number of events changed are read again.
 
 Examples:
-  $ hooktrail events export november --after 2026-11-01 --before 2026-12-01
+  $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
   $ hooktrail events export failures --failed --since 7d --gzip
   $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`,
     )
@@ -64,7 +64,7 @@ async function run(call: Call<Flags>): Promise<void> {
     await withLock(`export ${directory}`, context, work, { patience: 0 });
   } catch (error) {
     if (!entered && error instanceof LockedError) throw busy(given, error);
-    if (entered && context.signal.aborted) call.reporter.notice('to go on: run the same command again');
+    if (entered && context.signal.aborted) call.reporter.notice('to resume: run the same command again');
     throw await diskFault(error, directory);
   }
 }

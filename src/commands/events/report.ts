@@ -35,7 +35,7 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-From --after to --before, by default the last 24 hours by the service's clock.
+From --since to --until, by default the last 24 hours by the service's clock.
 The page is one file that loads nothing: attach it to a ticket, open it
 anywhere. A file that exists is replaced.
 
@@ -54,7 +54,9 @@ async function run(call: Call<Flags>): Promise<void> {
   const filters = eventFilters(flags, context.clock.now());
   const { status } = statsWindow(filters, context.clock.now());
   if (status === 'SUCCESS')
-    throw new UsageError('--status: a report is about failed deliveries, there is none about SUCCESS alone');
+    throw new UsageError(
+      '--status: a report is about failed deliveries, so SUCCESS alone leaves nothing to report',
+    );
   const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
   await checkTarget(file, flags.open === true, context.machine);
   const page = await makePage(call, filters);

@@ -33,7 +33,7 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-From --after to --before, by default the last 24 hours by the service's clock.
+From --since to --until, by default the last 24 hours by the service's clock.
 The service counts: no events are downloaded. Types are listed worst first, by
 the share of their events that failed; events of types that the service does not
 list are shown together as (not listed), in JSON with the eventType null.

@@ -27,5 +27,5 @@ async function run({ args, context, reporter }: Call): Promise<void> {
     delete saved.profiles[name];
     if (saved.profile === name) delete saved.profile;
   });
-  reporter.notice(`the profile '${name}' is deleted, with what was stored for it on this machine`);
+  reporter.notice(`deleted profile '${name}' and what was stored for it on this machine`);
 }

@@ -25,5 +25,5 @@ async function run({ args, context, reporter }: Call): Promise<void> {
     if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
     config.profile = name;
   });
-  reporter.notice(`the profile '${name}' is used from now on`);
+  reporter.notice(`switched to profile '${name}'`);
 }

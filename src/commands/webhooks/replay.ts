@@ -17,7 +17,7 @@ interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
 }
 
 export function declare(command: Command, action: Action): void {
-  command.argument('[-]', 'read the ids of the events from standard input, one a line');
+  command.argument('[-]', 'read the ids of the events from standard input, one per line');
   addFilterFlags(command)
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
     .option(

@@ -104,7 +104,7 @@ function verify(items: Items, id: string): void {
 export function idsOfArguments(args: readonly string[]): readonly string[] {
   return args.map((text) => {
     if (text === '-')
-      throw new UsageError('<eventId>: - reads all ids from standard input: give it alone, or give ids');
+      throw new UsageError('<eventId>: - reads all ids from standard input: give only -, or only ids');
     const [id, another] = guidsIn(text);
     if (id === undefined || another !== undefined) throw noId('<eventId>', text);
     return id;
@@ -112,7 +112,7 @@ export function idsOfArguments(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Event ids, one a line, as the lines arrive; blank lines are skipped. `ending` leaves the input, also while it is waited for.
+ * Event ids, one per line, as the lines arrive; blank lines are skipped. `ending` leaves the input, also while it is waited for.
  * Throws `UsageError` at a line that is no id.
  */
 export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSignal): AsyncGenerator<string> {

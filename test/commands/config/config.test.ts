@@ -12,7 +12,7 @@ describe('config', () => {
     expect(await config(home, 'set', 'base-url', 'https://events.example.com/v1')).toEqual({
       code: 0,
       stdout: '',
-      stderr: "base-url is saved in the profile 'default'\n",
+      stderr: "saved base-url in profile 'default'\n",
     });
     await config(home, 'set', 'vendor', 'acme', '--profile', 'other');
     expect((await config(home)).stdout).toBe('base-url=https://events.example.com/v1\n');

@@ -220,7 +220,7 @@ describe('while it runs', () => {
     program.kill('SIGINT');
     const { code, stderr } = await program.finished;
     expect(code).toBe(130);
-    expect(stderr).toMatch(/to go on: run the same command again\n$/);
+    expect(stderr).toMatch(/to resume: run the same command again\n$/);
     expect((await exporting.parts()).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     expect((await exporting.export(...small)).code).toBe(0);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);

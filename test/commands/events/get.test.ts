@@ -176,7 +176,7 @@ describe('events get', () => {
 
   test.each([
     [['nonsense'], "<eventId>: 'nonsense' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e"],
-    [[NONE, '-'], '<eventId>: - reads all ids from standard input: give it alone, or give ids'],
+    [[NONE, '-'], '<eventId>: - reads all ids from standard input: give only -, or only ids'],
     [[], 'an event id is missing'],
     [[NONE, '--id', NONE], '--id: this command takes event ids as arguments'],
     [[NONE, '--concurrency', '0'], "--concurrency: invalid value '0': must be a whole number from 1 to 16"],

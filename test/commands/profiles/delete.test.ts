@@ -10,7 +10,7 @@ test('deleting a profile forgets a sign-in that was only started as well', async
   expect(await at.run(['profiles', 'delete', 'default'])).toEqual({
     code: 0,
     stdout: '',
-    stderr: "the profile 'default' is deleted, with what was stored for it on this machine\n",
+    stderr: "deleted profile 'default' and what was stored for it on this machine\n",
   });
   const left = await readdir(path.join(at.home.folder, 'config'), { recursive: true });
   // Compiled code of the program itself, where Node does not keep it elsewhere.
