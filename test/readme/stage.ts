@@ -4,6 +4,7 @@ import path from 'node:path';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
+import { clock } from '../support/clock.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 import { sandboxEnv } from '../support/sandbox-env.ts';
@@ -28,7 +29,14 @@ export interface Stage extends AsyncDisposable {
 
 export async function openStage(program: string): Promise<Stage> {
   const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
-  const sandbox = await startSandbox({ now: NOW, events: 5000, seed: 1, autoApprove: true, redirectUri });
+  clock.set(NOW);
+  const sandbox = await startSandbox({
+    now: () => clock.now(),
+    events: 5000,
+    seed: 1,
+    autoApprove: true,
+    redirectUri,
+  });
   const home = await createHome();
   const env = {
     ...home.env,

@@ -1,9 +1,11 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../src/context.ts';
 
 /** The moment at which every test begins, unless it sets another. */
 export const NOON = Date.UTC(2026, 10, 20, 12);
+
+/** Milliseconds of a clock that all processes of the machine share. */
+const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 interface Sleeper {
   readonly due: number;
@@ -25,7 +27,7 @@ export class GivenClock implements Clock {
 
   now(): number {
     if (this.#runningSince === undefined) return this.#now;
-    return Math.floor(this.#now + performance.now() - this.#runningSince);
+    return Math.floor(this.#now + monotonic() - this.#runningSince);
   }
 
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -58,7 +60,7 @@ export class GivenClock implements Clock {
   /** Moves the clock, forward or back, and wakes those whose time has come. */
   set(moment: number | string): void {
     this.#now = typeof moment === 'number' ? moment : Date.parse(moment);
-    if (this.#runningSince !== undefined) this.#runningSince = performance.now();
+    if (this.#runningSince !== undefined) this.#runningSince = monotonic();
     for (const { due, wake } of [...this.#sleepers]) if (due <= this.#now) wake();
   }
 
@@ -82,7 +84,12 @@ export class GivenClock implements Clock {
 
   /** Lets the clock run as fast as the machine's own. */
   run(): void {
-    this.#runningSince ??= performance.now();
+    this.#runningSince ??= monotonic();
+  }
+
+  /** Tells its time to processes (given-machine.cjs) that begin now; they go on by the machine's own clock. */
+  get environment(): { readonly HOOKTRAIL_TEST_SHIFT: string } {
+    return { HOOKTRAIL_TEST_SHIFT: String(this.now() - monotonic()) };
   }
 
   /** How the clock stands, as a function that puts it back. */
@@ -92,7 +99,7 @@ export class GivenClock implements Clock {
     const isRunning = this.#runningSince !== undefined;
     return () => {
       this.skips = skips;
-      this.#runningSince = isRunning ? performance.now() : undefined;
+      this.#runningSince = isRunning ? monotonic() : undefined;
       this.#now = now;
     };
   }

@@ -25,6 +25,10 @@ exports.giveHome = (home) => {
   syncBuiltinESMExports();
 };
 
-const { HOOKTRAIL_TEST_NOW, HOOKTRAIL_TEST_HOME } = process.env;
+const { HOOKTRAIL_TEST_NOW, HOOKTRAIL_TEST_SHIFT, HOOKTRAIL_TEST_HOME } = process.env;
+// A machine that is emulated has a monotonic clock of its own.
 if (HOOKTRAIL_TEST_NOW) exports.giveDate(() => Number(HOOKTRAIL_TEST_NOW) + performance.now());
+// From the monotonic clock, which all processes share and nobody sets.
+else if (HOOKTRAIL_TEST_SHIFT)
+  exports.giveDate(() => Number(process.hrtime.bigint()) / 1e6 + Number(HOOKTRAIL_TEST_SHIFT));
 if (HOOKTRAIL_TEST_HOME) exports.giveHome(HOOKTRAIL_TEST_HOME);

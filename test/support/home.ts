@@ -32,7 +32,7 @@ export async function createHome(): Promise<Home> {
       HOOKTRAIL_PASSPHRASE: 'correct horse battery staple',
       // For programs that run as processes of their own.
       NODE_OPTIONS: `--require="${givenMachine}"`,
-      HOOKTRAIL_TEST_NOW: String(clock.now()),
+      ...clock.environment,
       HOOKTRAIL_TEST_HOME: folder,
     },
     [Symbol.asyncDispose]: () => rm(place, { recursive: true, force: true, maxRetries: 3 }),

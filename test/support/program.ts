@@ -49,7 +49,7 @@ export function start(
   { env: given, stdin = '', cwd = given['HOME'], paused = false, executable }: Options,
 ): Running {
   clock.run();
-  const env = { ...given, HOOKTRAIL_TEST_NOW: String(clock.now()) };
+  const env = { ...given, ...clock.environment };
   const child = executable
     ? spawn(executable, args, { env, cwd })
     : spawn(process.execPath, [inject('program'), ...args], { env, cwd });

@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { inject } from 'vitest';
 import { quotedWord } from '../../src/settings/command-words.ts';
+import { clock } from './clock.ts';
 import { available } from './requirement.ts';
 
 const script = '/usr/bin/script';
@@ -25,8 +26,9 @@ interface Terminal {
 }
 
 function spawnOnTerminal(command: string, { env, columns }: Terminal): ChildProcessWithoutNullStreams {
+  clock.run();
   return spawn(script, ['-qefc', `stty cols ${columns} rows 40; ${command}`, '/dev/null'], {
-    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env, ...clock.environment },
     cwd: env['HOME'],
   });
 }
