@@ -10,7 +10,7 @@ import { buildProgram, type Program } from '../src/program.ts';
 /** A command of the tree with what only its help holds. */
 export interface Described {
   readonly command: Command;
-  /** What `--help` prints after the options: explanations and examples. */
+  /** The part of `--help` after the options: explanations and examples. */
   readonly notes: string;
 }
 
@@ -22,7 +22,7 @@ export function manualPage(
 ): string {
   return [
     `.TH HOOKTRAIL 1 "" "hooktrail ${version}" "User Commands"`,
-    // A variable or a URL that is hyphenated, or a line that is stretched, is hard to copy.
+    // Hyphenated variables and URLs, and stretched lines, are hard to copy.
     '.nh',
     '.ad l',
     '.SH NAME',
@@ -90,7 +90,7 @@ export function escaped(text: string): string {
     .replaceAll('–', '\\(en');
 }
 
-/** A line of running text; one that begins with a dot is no request. */
+/** A line of running text; a dot at its start does not make it a request. */
 export function line(text: string): string {
   return escaped(text).replace(/^\./, '\\&.');
 }

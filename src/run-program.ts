@@ -7,8 +7,8 @@ import type { Environment } from './context.ts';
 type Signal = 'SIGINT' | 'SIGTERM';
 
 /**
- * Runs a program on this process's own streams until it ends; returns its exit code as a shell counts it. `divert` hands our
- * signals to a function until the function that it returns is called. Rejects when the program cannot be started.
+ * Runs a program on this process's own streams until it ends; returns its exit code as a shell counts it. `divert` sends our
+ * signals to a function until the function that it returns is called. Rejects if the program cannot be started.
  */
 export async function runProgram(
   [file = '', ...words]: readonly string[],
@@ -18,7 +18,7 @@ export async function runProgram(
   const child = spawn(file, words, { env: environment, stdio: 'inherit' });
   const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
   const restore = divert((signal) => {
-    // Ctrl-C reaches the program from the terminal itself: a second SIGINT would be a second Ctrl-C.
+    // The terminal sends Ctrl-C to the program too: a SIGINT of ours would be a second Ctrl-C.
     if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal);
   });
   try {

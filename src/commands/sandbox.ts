@@ -98,7 +98,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     throw new UsageError('--json: not together with a command, which has the settings in its environment');
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   const options = sandboxOptions(flags, context);
-  // The command's user can take any port to sign in at, so that several run side by side.
+  // Any port will do for the sign-in, so that several of them can run side by side.
   const forCommand = args.length > 0 ? { redirectUri: 'http://127.0.0.1:0/callback' } : {};
   const sandbox = await startSandbox({ ...options, ...forCommand }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'

@@ -3,18 +3,18 @@ import https from 'node:https';
 import type { Random } from './random.ts';
 import type { EventWriter, WrittenEvent } from './store/event-writer.ts';
 
-/** Where and how the sandbox delivers events that are added while it runs. */
+/** Options for the delivery of events that are added while the sandbox runs. */
 export interface DeliveryOptions {
   readonly url: string;
   /** Sent as the `Api-Token` header (service description, part 5). */
   readonly apiToken: string;
-  /** Share (0 to 1) of deliveries that are made twice though the first succeeded. */
+  /** Share (0 to 1) of events that are delivered twice, even if the first delivery succeeded. */
   readonly duplicates?: number | undefined;
   /** Each delivery waits for a random time of up to this many milliseconds, so that they get out of order. 300 when absent. */
   readonly spreadMs?: number | undefined;
   /** Milliseconds before each try after the first; after the last of them nothing more is tried. */
   readonly retryDelaysMs?: readonly number[] | undefined;
-  /** Milliseconds that an endpoint has for its answer; 10 s when absent. */
+  /** Milliseconds until an endpoint must have answered; 10 s when absent. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface DeliveryAttempt {
   readonly at: number;
   /** The endpoint's answer; undefined where there was none. */
   readonly status: number | undefined;
-  /** Whether this was a second delivery of an event. */
+  /** True for the second delivery of an event. */
   readonly isCopy: boolean;
 }
 
@@ -128,7 +128,7 @@ export function payloadOf(json: string): string {
 
 /** Posts to one endpoint over kept-alive connections. */
 interface Endpoint {
-  /** The status of the answer; undefined where the connection failed or the time was over. */
+  /** Returns the status of the answer; undefined if the connection failed or the time was over. */
   post(body: string): Promise<number | undefined>;
   close(): void;
 }

@@ -1,7 +1,10 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import type { Random } from './random.ts';
 
-/** Which requests a fault is for; `service` is either operation of the event service. */
+/** The requests that a fault is for; `service` is either operation of the event service. */
 export type FaultTarget =
   | 'authorize'
   | 'token'
@@ -18,7 +21,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** Something that goes wrong with one request. Lengths are bytes of the body, times milliseconds. */
+/** Something that goes wrong with one request. Lengths are in bytes of the body, times in milliseconds. */
 export type Fault =
   /** Answers normally, so that a later request is hit. */
   | { readonly kind: 'pass' }
@@ -32,8 +35,7 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>;
     }
   /**
-   * Writes text to the connection as it is, whatever HTTP says of it, then `again` every `everyMs` for as long as the client
-   * listens. The request is not carried out.
+   * Writes text to the connection as it is, then `again` every `everyMs` until the client closes the connection. The request is not carried out.
    */
   | { readonly kind: 'raw'; readonly text: string; readonly again?: string; readonly everyMs?: number }
   /**
@@ -74,7 +76,7 @@ export const interimForEver: Fault = {
   everyMs: 10,
 };
 
-/** Faults waiting for their requests, each target's in order. */
+/** The faults that wait for a request, in order for each target. */
 export class FaultQueue {
   readonly #waiting = new Map<FaultTarget, Fault[]>();
 
@@ -111,4 +113,152 @@ export function drawFault(random: Random, rate: number): Fault | undefined {
     return { kind: 'status', status, body, headers: { 'Content-Type': 'application/json' } };
   }
   return draw === statuses.length ? { kind: 'reset' } : { kind: 'reset-mid-body' };
+}
+
+type End = (body: Buffer) => void;
+
+/**
+ * Makes the answer to a request go wrong: at once for a request that must not be carried out, otherwise when the handler
+ * ends the response. Returns true if the handler must still run.
+ */
+export async function applyFault(
+  fault: Fault,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  switch (fault.kind) {
+    case 'pass':
+      return true;
+    case 'run':
+      await fault.run(request);
+      return true;
+    case 'reset':
+      request.socket.resetAndDestroy();
+      return false;
+    case 'status': {
+      request.resume();
+      const type = { 'Content-Type': 'text/plain; charset=utf-8' };
+      response.writeHead(fault.status, { ...type, ...fault.headers });
+      response.end(fault.body ?? '');
+      return false;
+    }
+    case 'raw':
+      writeRaw(fault, request.socket);
+      return false;
+    case 'flood':
+      await flood(fault, response);
+      return false;
+    default:
+      interceptEnd(response, (body, end) => spoil(fault, request, response, body, end));
+      return true;
+  }
+}
+
+function writeRaw(fault: Extract<Fault, { kind: 'raw' }>, socket: Socket): void {
+  socket.write(fault.text);
+  const { again, everyMs = 1000 } = fault;
+  if (again === undefined) return;
+  const timer = setInterval(() => socket.write(again), everyMs);
+  socket.once('close', () => clearInterval(timer));
+}
+
+async function flood(fault: Extract<Fault, { kind: 'flood' }>, response: ServerResponse): Promise<void> {
+  // Several gzip files in a row are one gzip file (RFC 1952 section 2.2), so the piece is compressed only once.
+  const encoded = (text: string) => (fault.compressed ? gzipSync(text) : Buffer.from(text));
+  const size = 1024 * 1024;
+  const space = encoded(' '.repeat(size));
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  if (fault.compressed) response.setHeader('Content-Encoding', 'gzip');
+  response.write(encoded('{"items":['));
+  const bytes = fault.bytes ?? Number.POSITIVE_INFINITY;
+  for (let sent = 0; sent < bytes; sent += size) {
+    const piece = bytes - sent < size ? encoded(' '.repeat(bytes - sent)) : space;
+    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (response.destroyed) return;
+  }
+  response.end(encoded(']}'));
+}
+
+function interceptEnd(response: ServerResponse, spoiled: (body: Buffer, end: End) => void): void {
+  const end = response.end.bind(response);
+  response.end = ((chunk?: string | Uint8Array) => {
+    response.end = end as typeof response.end;
+    spoiled(chunk === undefined || chunk === null ? Buffer.alloc(0) : Buffer.from(chunk as Buffer), end);
+    return response;
+  }) as typeof response.end;
+}
+
+function spoil(
+  fault: Exclude<Fault, { kind: 'pass' | 'run' | 'reset' | 'status' | 'raw' | 'flood' }>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer,
+  end: End,
+): void {
+  const { socket } = request;
+  const part = () => body.subarray(0, ('after' in fault ? fault.after : undefined) ?? body.length >> 1);
+  // Announces the whole length and sends less, as a service does that breaks in the middle.
+  const announce = () => response.setHeader('Content-Length', body.length);
+  switch (fault.kind) {
+    case 'answer-lost':
+      socket.resetAndDestroy();
+      return;
+    case 'reset-mid-body':
+      announce();
+      response.flushHeaders();
+      response.write(part(), () => setTimeout(() => socket.resetAndDestroy(), 20));
+      return;
+    case 'close-mid-body':
+      announce();
+      response.flushHeaders();
+      response.write(part(), () => socket.destroySoon());
+      return;
+    case 'truncate':
+      response.setHeader('Content-Length', part().length);
+      end(part());
+      return;
+    case 'stall': {
+      if (fault.after !== -1) {
+        announce();
+        response.flushHeaders();
+        response.write(part());
+      }
+      const rest = fault.after === -1 ? body : body.subarray(part().length);
+      if (fault.ms !== undefined) later(response, fault.ms, () => end(rest));
+      return;
+    }
+    case 'slow':
+      later(response, fault.ms, () => end(body));
+      return;
+    case 'trickle': {
+      announce();
+      let sent = 0;
+      const timer = setInterval(() => {
+        response.write(body.subarray(sent, sent + fault.bytes));
+        sent += fault.bytes;
+        if (sent >= body.length) {
+          clearInterval(timer);
+          end(Buffer.alloc(0));
+        }
+      }, fault.everyMs);
+      response.once('close', () => clearInterval(timer));
+      return;
+    }
+    case 'edit': {
+      const headers = Object.fromEntries(
+        Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]),
+      );
+      const answer: Answer = fault.edit({ status: response.statusCode, headers, body });
+      for (const name of response.getHeaderNames()) response.removeHeader(name);
+      response.statusCode = answer.status;
+      for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+      response.setHeader('Content-Length', answer.body.length);
+      end(answer.body);
+    }
+  }
+}
+
+function later(response: ServerResponse, milliseconds: number, act: () => void): void {
+  const timer = setTimeout(act, milliseconds);
+  response.once('close', () => clearTimeout(timer));
 }

@@ -1,6 +1,6 @@
 import type { DeliveryOptions } from './deliveries.ts';
 
-/** What a sandbox can be started with; every part has a default. */
+/** The options of a new sandbox; each has a default. */
 export interface SandboxOptions {
   /** 0 takes any free port. */
   readonly port?: number | undefined;
@@ -18,7 +18,7 @@ export interface SandboxOptions {
   readonly tokenLifetimeSeconds?: number | undefined;
   /** The sign-in page approves at once, still by HTTP redirects, and asks for no cookies. */
   readonly autoApprove?: boolean | undefined;
-  /** Requests a second to the event service; beyond that it answers 429 with `Retry-After`. */
+  /** Requests per second to the event service, which answers 429 with `Retry-After` to more. */
   readonly rateLimit?: number | undefined;
   /** Share (0 to 1) of event service requests answered 500, 502, 503, 504 or with a broken connection. */
   readonly faultRate?: number | undefined;
@@ -29,13 +29,13 @@ export interface SandboxOptions {
   readonly vendor?: string | undefined;
   /** Compresses answers of the event service for clients that accept gzip. */
   readonly compress?: boolean | undefined;
-  /** New events a second that the sandbox adds by itself; none when absent. */
+  /** New events per second that the sandbox adds by itself; none when absent. */
   readonly rate?: number | undefined;
   /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
   readonly deliveries?: DeliveryOptions | undefined;
 }
 
-/** What a client needs to know to use the sandbox. */
+/** The settings that a client needs to use the sandbox. */
 export interface SandboxSettings {
   readonly authUrl: string;
   readonly baseUrl: string;
@@ -50,7 +50,7 @@ export interface SandboxSettings {
 /** A member of a search answer. The service requires none of them (service description, part 2). */
 export type CollectionMember = 'href' | 'previous' | 'first' | 'next' | 'count' | 'limit' | 'items';
 
-/** How paging links are written; the service shows none of it. `loop` points `next` at the first page. */
+/** The form of paging links, which the service description leaves open. `loop` points `next` at the first page. */
 export type LinkStyle =
   | 'absolute'
   | 'relative'
@@ -61,15 +61,15 @@ export type LinkStyle =
   | 'same-page'
   | 'none';
 
-/** How search answers are ordered; the service description shows none. `unordered` is the same order on each page. */
+/** The order of search answers, which the service description leaves open. `unordered` is the same order on each page. */
 export type EventOrder = 'newest-first' | 'oldest-first' | 'unordered';
 
-/** What the service description leaves open, changeable while the sandbox runs. */
+/** Everything that the service description leaves open. It can be changed while the sandbox runs. */
 export interface Behaviour {
   latencyMs: number;
-  /** Requests a second; 0 is no limit. */
+  /** Requests per second; 0 is no limit. */
   rateLimit: number;
-  /** Whether a 429 carries `Retry-After`. */
+  /** A 429 carries `Retry-After`. */
   retryAfter: boolean;
   faultRate: number;
   compress: boolean;
@@ -87,15 +87,15 @@ export interface Behaviour {
   tokenLifetimeSeconds: number;
   /** `iss` on the redirect: left as it is (undefined), left out (null), or replaced. */
   redirectIssuer: string | null | undefined;
-  /** Whether the provider offers device sign-in (RFC 8628). */
+  /** The provider offers device sign-in (RFC 8628). */
   deviceSignIn: boolean;
-  /** Seconds between a device's questions whether its sign-in was approved. */
+  /** The `interval` of device sign-in: seconds between two token requests of a device. */
   devicePollSeconds: number;
-  /** Whether the provider offers revocation (RFC 7009). */
+  /** The provider offers revocation (RFC 7009). */
   revocation: boolean;
-  /** The provider's metadata (RFC 8414): as it is, none (404), or what a function makes of it. */
+  /** The provider's metadata (RFC 8414): as it is, none (404), or as a function changes it. */
   metadata: 'whole' | 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
-  /** Whether token answers carry a refresh token. */
+  /** Token answers carry a refresh token. */
   refreshTokens: boolean;
   /** Characters of padding in each access token. */
   accessTokenPadding: number;

@@ -22,12 +22,12 @@ export class Random {
     return t >>> 0;
   }
 
-  /** From 0 up to, and without, 1. */
+  /** At least 0 and less than 1. */
   float(): number {
     return this.uint32() / 0x100000000;
   }
 
-  /** An integer from 0 up to, and without, `bound`. */
+  /** An integer of at least 0 and less than `bound`. */
   below(bound: number): number {
     return Math.floor(this.float() * bound);
   }

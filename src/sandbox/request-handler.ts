@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drawFault, type FaultQueue, type FaultTarget } from './faults.ts';
-import { applyFault } from './faulty-answer.ts';
+import { applyFault, drawFault, type FaultQueue, type FaultTarget } from './faults.ts';
 import { paths } from './identity/provider-configuration.ts';
 import type { Behaviour, SandboxSettings } from './options.ts';
 import type { Random } from './random.ts';
@@ -22,7 +21,7 @@ export interface RequestHandlerParts {
   readonly service: Handler;
 }
 
-/** Leads each request to its part of the sandbox, past everything that may go wrong with it. */
+/** Passes each request to its part of the sandbox, or makes it fail. */
 export function createRequestHandler(parts: RequestHandlerParts) {
   const { behaviour, faults } = parts;
   const identityPath = new URL(parts.settings.authUrl).pathname;
@@ -65,7 +64,7 @@ export function createRequestHandler(parts: RequestHandlerParts) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     parts.log.add(request, response);
     handle(request, response).catch((error: unknown) => {
-      // A connection that broke is the client's; anything else must not go unseen by who tests against the sandbox.
+      // Tests must see an error of the sandbox itself. A connection that broke is not one.
       if (response.headersSent || response.destroyed) return void request.socket.destroy();
       response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8' });
       response.end(JSON.stringify({ code: 'sandbox.defect', message: String(error) }));

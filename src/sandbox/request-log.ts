@@ -8,11 +8,11 @@ export interface RequestRecord {
   /** Path and raw query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Undefined while there is no answer, and for good when the connection broke before one. */
+  /** Undefined until there is an answer, and if the connection broke before one. */
   status: number | undefined;
-  /** Time until the answer was handed over or the connection broke. */
+  /** Time until the answer was sent or the connection broke. */
   ms: number | undefined;
-  /** At the token endpoint: what was asked for, and the error it was answered with. */
+  /** Token requests only: the grant type, and the error that was answered. */
   grantType?: string;
   error?: string;
 }

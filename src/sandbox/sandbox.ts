@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Control, createControl } from './control.ts';
 import { Deliveries } from './deliveries.ts';
-import { FaultQueue } from './faults.ts';
+import { type Fault, FaultQueue, type FaultTarget } from './faults.ts';
 import { createIdentityProvider } from './identity/identity-provider.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './options.ts';
 import { Random } from './random.ts';
 import { createRequestHandler } from './request-handler.ts';
 import { RequestLog, type RequestRecord } from './request-log.ts';
 import { createEventService } from './service/event-service.ts';
+import type { PublishStatus } from './store/event-item.ts';
 import { EventStore } from './store/event-store.ts';
-import { EventWriter } from './store/event-writer.ts';
-import { writeHistory } from './store/seeded-history.ts';
+import { EventWriter, type NewEvent, type WrittenEvent } from './store/event-writer.ts';
+import { type Subscription, writeHistory } from './store/seeded-history.ts';
 
-export type { Control } from './control.ts';
 export type { DeliveryAttempt, DeliveryOptions } from './deliveries.ts';
 export type { Answer, Fault, FaultTarget } from './faults.ts';
 export type { Behaviour, SandboxOptions, SandboxSettings } from './options.ts';
@@ -28,6 +27,31 @@ export interface Sandbox extends AsyncDisposable {
   readonly control: Control;
   /** Frees the port and all connections at once. */
   close(): Promise<void>;
+}
+
+/** For tests: looks at a running sandbox and changes it, with effect from the next request. */
+export interface Control {
+  /** Assign to its members. */
+  readonly behaviour: Behaviour;
+  /** The endpoints that the seeded history was published to. */
+  readonly subscriptions: readonly Subscription[];
+  readonly store: EventStore;
+  /** Makes the next requests to a target go wrong, one fault each, in this order. */
+  fault(target: FaultTarget, ...faults: Fault[]): void;
+  /** Faults that no request has met yet. */
+  readonly pendingFaults: number;
+  clearFaults(): void;
+  addEvent(event?: NewEvent): WrittenEvent;
+  /** Changes an event's publish status; false when there is no such event. */
+  setStatus(eventId: string, status: PublishStatus): boolean;
+  /** Adds events at a steady rate until the returned function is called. */
+  startLive(perSecond: number, event?: () => NewEvent): () => void;
+  /** Refuses all access tokens issued so far; refresh tokens stay good. */
+  revokeAccessTokens(): void;
+  /** Refuses everything issued so far, refresh tokens too. */
+  revokeGrants(): void;
+  /** The deliveries of events that were added; undefined where nothing is delivered. */
+  readonly deliveries: Pick<Deliveries, 'attempts' | 'pending'> | undefined;
 }
 
 /**
@@ -63,7 +87,22 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
     options.deliveries && new Deliveries(options.deliveries, writer, new Random(seed + 3), serviceClock);
   if (deliveries) writer.onAdded = (event) => deliveries.add(event);
   if (options.rate) writer.startLive(options.rate);
-  const control = createControl({ behaviour, deliveries, faults, identity, store, subscriptions, writer });
+  const control: Control = {
+    behaviour,
+    deliveries,
+    subscriptions,
+    store,
+    fault: (target, ...added) => faults.add(target, added),
+    get pendingFaults() {
+      return faults.pending;
+    },
+    clearFaults: () => faults.clear(),
+    addEvent: (event = {}) => writer.add(event),
+    setStatus: (eventId, status) => writer.setStatus(eventId, status),
+    startLive: (perSecond, event) => writer.startLive(perSecond, event),
+    revokeAccessTokens: () => identity.tokens.revokeAll(),
+    revokeGrants: () => identity.revokeGrants(),
+  };
   const service = createEventService({
     baseUrl: settings.baseUrl,
     vendor: settings.vendor,

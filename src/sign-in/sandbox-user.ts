@@ -6,7 +6,7 @@ import { createTransport } from '../http/undici-transport.ts';
 import type { SandboxSettings } from '../sandbox/options.ts';
 import { quotedWord } from '../settings/command-words.ts';
 
-/** Somebody who uses the sandbox and nothing else: no setting, secret or folder of the real user is read or written. */
+/** A user of the sandbox only: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
   readonly context: Context;
   /** For programs that run as this user. */
@@ -34,7 +34,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
       machine: { ...context.machine, userHome: folder.path },
       signal: AbortSignal.any([context.signal, browserFailed.signal]),
       browser: {
-        // Opened, not waited for, as any browser: its last page comes when the sign-in is over.
+        // Not awaited: the last page comes after the sign-in has ended.
         open: async (url) => {
           visit(url, context.signal).catch((cause: Error) => {
             browserFailed.abort(
@@ -48,7 +48,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
   };
 }
 
-/** What the user set for a real service and the sandbox does not replace. */
+/** Variables of the real user that `environmentOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
 
 function withoutSecrets(environment: Environment): Environment {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { jwtVerify } from 'jose';
 
-/** What the event service needs to know of a verified access token. */
+/** The part of a verified access token that the event service uses. */
 export interface AccessToken {
   readonly scopes: readonly string[];
 }
@@ -15,7 +15,7 @@ interface Verified extends AccessToken {
 
 const KEPT = 10_000;
 
-/** Checks access tokens (RFC 9068) and remembers the good ones, so that a request costs no signature. */
+/** Checks access tokens (RFC 9068) and remembers the good ones, so that only their first request checks a signature. */
 export class AccessTokens {
   readonly #key: KeyObject;
   readonly #issuer: string;

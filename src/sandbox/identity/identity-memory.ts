@@ -8,13 +8,13 @@ interface Entry {
 
 const KEPT = 20_000;
 
-/** What the identity provider remembers: the entries used last, of all kinds together. */
+/** The identity provider's storage: the latest 20,000 entries used, of all kinds together. */
 export class IdentityMemory {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: () => number;
   readonly #reused: (grantId: string) => Error;
 
-  /** `reused` is told the grant whose code or refresh token was spent twice; its error is the answer. */
+  /** `reused` is called with the grant whose code or refresh token was spent twice; the error that it returns is the answer. */
   constructor(clock: () => number, reused: (grantId: string) => Error) {
     this.#clock = clock;
     this.#reused = reused;
@@ -24,7 +24,7 @@ export class IdentityMemory {
     const key = (id: string) => `${kind}:${id}`;
     const find = async (id: string) => {
       const entry = this.#entries.get(key(id));
-      // Of a device code the library tells that it expired (RFC 8628 section 3.5), by the machine's clock unless told so.
+      // An expired device code has an error of its own (RFC 8628 section 3.5). The library compares `exp` with the machine's clock.
       if (kind === 'DeviceCode' && entry && entry.expires <= this.#clock())
         return { ...entry.payload, exp: 1 };
       return this.#get(key(id));
@@ -37,7 +37,7 @@ export class IdentityMemory {
       consume: async (id) => {
         const payload = this.#get(key(id));
         if (!payload) return;
-        // Two requests at once may both have found it unspent: only here is it one after the other.
+        // Two requests at once may both have found it unspent. This runs for one after the other.
         if (payload.consumed) throw this.#reused(String(payload.grantId));
         payload.consumed = Math.floor(this.#clock() / 1000);
       },

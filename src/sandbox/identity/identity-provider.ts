@@ -45,7 +45,7 @@ export async function createIdentityProvider(
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const body = ctx.body as { refresh_token?: string; scope?: string };
-    // The library counts `offline_access` out as it is no scope of the API; the service counts it in.
+    // The library leaves out `offline_access`, which is no scope of the API; the service includes it.
     if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
     if (!behaviour.refreshTokens) delete body.refresh_token;
     note(ctx);
@@ -95,7 +95,7 @@ export async function createIdentityProvider(
       if (route === paths.device) return approval.page(new URLSearchParams(query), response);
       const target = route === paths.authorization ? withConsent(query) : query;
       const url = route + (target && `?${target}`);
-      // The library finds out where it is mounted by comparing the two.
+      // The library compares the two to find out where it is mounted.
       Object.assign(request, { originalUrl: mount + url, url });
       await callback(request, response);
     },
@@ -115,8 +115,8 @@ function metadata(whole: Record<string, unknown>, behaviour: Behaviour): unknown
 }
 
 /**
- * Drops the browser's session, so that each sign-in asks for the user, and fills in the cookies of a sign-in that
- * approves itself: then any HTTP client that follows redirects can be the browser.
+ * Drops the browser's session, so that each sign-in asks for the user. Fills in the cookies of a sign-in that is
+ * approved without a click, so that any HTTP client that follows redirects can be the browser.
  */
 function setCookies(request: IncomingMessage, uid: string | undefined): void {
   const kept = (request.headers.cookie ?? '').split(/; */).filter((cookie) => !/^_session[.=]/.test(cookie));
@@ -134,8 +134,8 @@ type Library = typeof import('oidc-provider');
 let loading: Promise<Library> | undefined;
 
 /**
- * Loads `oidc-provider` on every Node that this program runs on, without a word on standard error. The library is made for
- * Node 22 and says so on older ones; all it lacks there is `URL.parse`.
+ * Loads `oidc-provider` on every Node that this program runs on, without a warning on standard error. The library is made
+ * for Node 22 and warns on older ones, where it only lacks `URL.parse`.
  */
 function loadProvider(): Promise<Library> {
   loading ??= load();

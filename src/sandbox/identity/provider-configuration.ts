@@ -7,12 +7,12 @@ import { errorPage, pageHeaders } from './sign-in-pages.ts';
 
 const DAY = 86_400;
 
-/** The provider's endpoints, below its issuer. The service description names the first two; the rest are the field's usual ones. */
+/** The provider's endpoints, below its issuer. The service description names the first two; the others have their usual names. */
 export const paths = {
   authorization: '/connect/authorize',
   token: '/connect/token',
   deviceAuthorization: '/connect/deviceauthorization',
-  /** Where a person enters the code that a device shows. */
+  /** The page at which a person enters the code that a device shows. */
   device: '/device',
   revocation: '/connect/revocation',
   metadata: '/.well-known/openid-configuration',
@@ -43,7 +43,7 @@ class ShownError extends Error {
   }
 }
 
-/** How the library is told to behave as the service description says. Each function replaces a default that would print a notice. */
+/** Configures the library to behave as the service description says. Each function replaces a default that would print a notice. */
 export function configuration({
   settings,
   behaviour,
@@ -77,7 +77,7 @@ export function configuration({
       revocation: paths.revocation,
     },
     scopes: ['offline_access'],
-    // The service asks for a `grant_type` at the authorization endpoint, where OAuth knows none.
+    // The service requires `grant_type` at the authorization endpoint, where OAuth does not have it.
     extraParams: {
       grant_type: (ctx, value) => {
         if (value !== 'authorization_code' && ctx.oidc.route === 'authorization')
@@ -152,7 +152,7 @@ export function configuration({
   };
 }
 
-/** The service requires the parameter and issues the client's scopes alone; the library would pass over others. */
+/** The service requires `scope` and issues only the client's own scopes; the library would ignore the others. */
 function checkScopes(
   requested: string,
   issued: string,
@@ -163,7 +163,7 @@ function checkScopes(
   if (unknown !== undefined) throw new InvalidScope('the client has no such scope', unknown);
 }
 
-/** The redirect URI, and its like on the other loopback hosts. */
+/** The redirect URI, and the same on the other loopback hosts. */
 function redirectUris(redirectUri: string): string[] {
   const { protocol, hostname, pathname, search } = new URL(redirectUri);
   const loopbacks = ['127.0.0.1', 'localhost', '[::1]'];

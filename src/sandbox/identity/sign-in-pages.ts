@@ -24,7 +24,7 @@ button.main{background:var(--accent);border-color:var(--accent);color:var(--on-a
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** `text` with the characters that mean something in HTML escaped, in attributes too. */
+/** Escapes the characters that have a meaning in HTML, for attributes too. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -73,7 +73,7 @@ function formSources(target: string | undefined): string {
   if (target === undefined) return "'none'";
   if (target === 'self') return "'self'";
   const { protocol, hostname, origin } = new URL(target);
-  // CSP knows no IPv6 literals (CSP3 section 2.3.1): there the scheme has to do.
+  // CSP has no IPv6 literals (CSP3 section 2.3.1): the scheme stands in for them.
   return `'self' ${hostname.startsWith('[') || origin === 'null' ? protocol : origin}`;
 }
 
@@ -153,7 +153,7 @@ export function deviceDonePage(title: string, text: string): string {
   return renderPage(`${title} – sandbox`, `<h1>${escapeHtml(title)}</h1>\n<p>${escapeHtml(text)}</p>`);
 }
 
-/** The page for an authorization request that cannot be carried out nor sent back. */
+/** The page for an authorization request that can neither be carried out nor be sent back. */
 export function errorPage(error: string, description: string): string {
   return renderPage(
     'Sign-in not possible – sandbox',

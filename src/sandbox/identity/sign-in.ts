@@ -45,7 +45,7 @@ type DeviceCode = InstanceType<Provider['DeviceCode']>;
 
 /**
  * The page at which a person approves the sign-in of a device (RFC 8628 section 3.3). It takes the decision by GET, so that a
- * link can be the person.
+ * test can approve with a link.
  */
 export function createDeviceApproval(provider: Provider, resource: string) {
   async function approve(code: DeviceCode, accountId = DEFAULT_USER): Promise<void> {

@@ -13,7 +13,7 @@ export interface EventServiceParts {
   readonly vendor: string;
   readonly store: EventStore;
   readonly behaviour: Behaviour;
-  /** The token's content, or undefined when it is none of ours, has expired or was revoked. */
+  /** Returns the token's content, or undefined if it is not ours, has expired or was revoked. */
   readonly verify: (token: string) => AccessToken | undefined | Promise<AccessToken | undefined>;
 }
 
@@ -127,8 +127,8 @@ export function createEventService(parts: EventServiceParts) {
 }
 
 /**
- * Whether an `Accept` header names the versioned media type of the service (service description, part 9). Wildcards do
- * not: the header chooses the version and is required.
+ * Returns true if an `Accept` header names the versioned media type of the service (service description, part 9). Wildcards
+ * are not enough: the header is required, and it chooses the version.
  */
 function accepts(header: string | undefined, mediaType: string): boolean {
   return (header ?? '').split(',').some((range) => {

@@ -3,7 +3,7 @@ const UTC = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)
 /**
  * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits. The result
  * has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where they are not zero and
- * without the `Z`: such texts compare as the times they stand for. Undefined when no such day or time exists.
+ * without the `Z`, so that the texts compare as the times do. Returns undefined if the day or time does not exist.
  */
 export function sortableTime(text: string): string | undefined {
   const parts = UTC.exec(text);

@@ -3,7 +3,7 @@ import { eventTypes } from './event-types.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
-/** An event as the sandbox keeps it: what the service filters by, and what its JSON text is made of. */
+/** An event in the store: the members that the service filters by, and the content of its JSON text. */
 export interface StoredEvent {
   /** A GUID in lower case. */
   readonly eventId: string;
@@ -12,7 +12,7 @@ export interface StoredEvent {
   readonly createdOn: string;
   readonly subscriptionId: string;
   publishStatus: PublishStatus;
-  /** The item's JSON text: as it was given, or the parts that `itemText` makes it of. */
+  /** The item's JSON text as it was given, or the parts that `itemText` writes it from. */
   content: string | ItemParts;
 }
 
@@ -49,7 +49,7 @@ const currencies = json(['EUR', 'USD', 'GBP', 'NOK']);
 const versions = ['1.0', '1.10', '2.0', '2.50', '3.00'];
 const resources = new Map(eventTypes.map(({ name, category }) => [name, JSON.stringify(category)]));
 
-/** JSON text of the members that tell what happened; other events may share it. */
+/** JSON text of the members that describe what happened; several events may share it. */
 export function drawDetails(random: Random): string {
   const id = randomWords(random);
   const name = random.pick(names);
@@ -86,7 +86,7 @@ export function changeStatus(event: StoredEvent, status: PublishStatus, lastErro
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The GUID in lower case; undefined when the text is none in its usual form of 8-4-4-4-12 hexadecimal digits. */
+/** Returns the GUID in lower case; undefined if the text is not 8-4-4-4-12 hexadecimal digits. */
 export function parseGuid(text: string): string | undefined {
   const guid = text.toLowerCase();
   return GUID.test(guid) ? guid : undefined;
@@ -99,7 +99,7 @@ function randomWords(random: Random): GuidWords {
   return [random.uint32(), random.uint32(), random.uint32(), random.uint32()];
 }
 
-/** A GUID of version 4 (RFC 9562 section 5.4): 128 random bits, but for those of version and variant. */
+/** A GUID of version 4 (RFC 9562 section 5.4): random bits, except for its version and variant. */
 export function randomGuid(random: Random): string {
   const [a, b, c, d] = randomWords(random);
   return guidText(a, ((b & 0xffff0fff) | 0x4000) >>> 0, ((c & 0x3fffffff) | 0x80000000) >>> 0, d);

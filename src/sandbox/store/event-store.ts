@@ -45,7 +45,7 @@ export class EventStore {
     return this.#byId.get(eventId);
   }
 
-  /** Must be called after the status of an event changed. */
+  /** Call this after the status of an event changed. */
   changed(): void {
     this.#selected = undefined;
   }
@@ -64,7 +64,7 @@ export class EventStore {
     return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
   }
 
-  /** The matching events. Pages of one search come one after the other, so the latest selection is kept. */
+  /** Returns the matching events. The latest selection is kept, since a client asks for the pages of a search in a row. */
   #select(filter: EventFilter, order: EventOrder): readonly StoredEvent[] {
     const key = JSON.stringify([filter, order]);
     if (this.#selected?.key !== key) this.#selected = { key, events: ordered(this.#matching(filter), order) };
@@ -112,7 +112,7 @@ function compare(one: StoredEvent, other: StoredEvent): number {
 /** The events, which come oldest first, in the order of the answer. */
 function ordered(events: StoredEvent[], order: EventOrder): StoredEvent[] {
   if (order === 'newest-first') return events.reverse();
-  // Ids are drawn at random: sorted by them, events stand in no order of time, and still in the same one on every page.
+  // Ids are random: sorting by them gives an order that has nothing to do with time and is the same on every page.
   if (order === 'unordered') return events.sort((one, other) => (one.eventId < other.eventId ? -1 : 1));
   return events;
 }

@@ -1,4 +1,4 @@
-/** An item of the sandbox's EventTypeCollection. `share` is how often it occurs, relative to the others. */
+/** An item of the sandbox's EventTypeCollection. `share` is its share of the events, relative to the others. */
 export interface EventType {
   readonly name: string;
   readonly description: string;

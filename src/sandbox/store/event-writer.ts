@@ -13,7 +13,7 @@ import type { EventStore } from './event-store.ts';
 import { eventTypes } from './event-types.ts';
 import { causes, type Subscription } from './seeded-history.ts';
 
-/** An event to add; what is not given is drawn, and `createdOn` is now. */
+/** An event to add. Members that are not given are drawn; `createdOn` is now. */
 export interface NewEvent {
   readonly eventId?: string;
   readonly eventType?: string;
@@ -21,7 +21,7 @@ export interface NewEvent {
   readonly createdOn?: string;
   readonly publishStatus?: PublishStatus;
   readonly subscriptionId?: string;
-  /** The item's whole JSON text, as answers shall show it. The other members still decide which filters match. */
+  /** The item's whole JSON text. Filters still compare the other members. */
   readonly json?: string;
 }
 
@@ -41,7 +41,7 @@ export class EventWriter {
   readonly #subscriptions: readonly Subscription[];
   readonly #clock: () => number;
   readonly #live = new Set<NodeJS.Timeout>();
-  /** Told of each event that is added. */
+  /** Called with each event that is added. */
   onAdded: (event: WrittenEvent) => void = () => {};
 
   constructor(
