@@ -3,7 +3,7 @@ import type { Action, Call } from '../command.ts';
 import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import type { CheckResult } from '../output/status-text.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
-import type { SettingFlags } from '../settings/settings.ts';
+import type { SettingFlags, Settings } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {
   readonly json?: true;
@@ -54,10 +54,26 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     const { statusText } = await import('../output/status-text.ts');
     await context.stdout.write(statusText(state, result, context.clock.now()));
   }
+  if (flags.profile !== undefined) await tellOverrides(settings, call);
   if (failure) throw failure.error;
   if (state.signedIn) return ExitCode.done;
-  reporter.notice('next: run `hooktrail login`');
+  const named = flags.profile === undefined ? '' : ` --profile ${flags.profile}`;
+  reporter.notice(`next: run \`hooktrail login${named}\``);
   return ExitCode.notSignedIn;
+}
+
+/** Who names a profile expects its settings: a variable that was exported earlier is easily forgotten. */
+async function tellOverrides({ profile, given }: Settings, { context, reporter }: Call): Promise<void> {
+  const { readConfig } = await import('../settings/config-file.ts');
+  const { settingNames } = await import('../settings/setting-names.ts');
+  const saved = (await readConfig(context)).profiles[profile] ?? {};
+  const variables = Object.entries(settingNames).flatMap(([name, { key, variable }]) => {
+    const { source, text } = given[name as keyof typeof given] ?? {};
+    return source === variable && saved[key] !== undefined && saved[key] !== text ? [variable] : [];
+  });
+  if (variables.length === 0) return;
+  const [verb, list] = [variables.length === 1 ? 'overrides' : 'override', variables.join(', ')];
+  reporter.warning(`${list} ${verb} what the profile '${profile}' saves`);
 }
 
 /** Asks for the event types, the service's cheapest answer, with a token that is good; returns what went wrong. */

@@ -27,9 +27,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Writes files part-000001.ndjson and on, one event per line as the service gave it,
-newest files first, and manifest.json. After a crash or an interruption the same
-command continues. On a finished export it verifies the files and downloads
+Writes files part-000001.ndjson and on, one event per line as the service gave
+it, newest files first, and manifest.json. After a crash or an interruption the
+same command continues. On a finished export it verifies the files and downloads
 nothing. Times such as 7d are resolved once, when the export begins. An event
 whose status changes meanwhile counts by the status it had when its file was
 read; files whose number of events changed are read again.

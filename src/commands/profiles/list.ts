@@ -39,14 +39,37 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     reporter.notice('no profiles yet: `hooktrail login` saves one');
     return;
   }
-  const { renderTable } = await import('../../output/table-drawing.ts');
-  const rows = profiles.map((profile) => [
-    profile.active ? '*' : '',
-    profile.name,
-    profile.baseUrl ?? '-',
-    profile.authUrl ?? '-',
-    profile.clientId ?? '-',
-  ]);
   const header = ['', 'profile', 'event service', 'identity provider', 'client id'];
-  await context.stdout.write(await renderTable(header, rows, context.stdout, reporter));
+  const rows = profiles.map(({ active, name, baseUrl, authUrl, clientId }) => [
+    active ? '*' : '',
+    name,
+    baseUrl ?? '-',
+    authUrl ?? '-',
+    clientId ?? '-',
+  ]);
+  const { stdout } = context;
+  const { oneLine, renderTable } = await import('../../output/table-drawing.ts');
+  const isTooWide = stdout.isTerminal && widthOf([header, ...rows]) > stdout.columns;
+  if (isTooWide) return await stdout.write(blocks(header, rows, oneLine));
+  await stdout.write(await renderTable(header, rows, stdout, reporter));
+}
+
+/** Columns of the rows side by side, two spaces between. */
+function widthOf(rows: readonly (readonly string[])[]): number {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return widths.reduce((sum, width) => sum + width + 2, -2);
+}
+
+/** A block for each profile: addresses that a table would cut are often the same up to the cut. */
+function blocks(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  safe: (text: string) => string,
+): string {
+  return rows
+    .map(([active, name, ...values]) => {
+      const lines = values.map((value, index) => `    ${header[index + 2]?.padEnd(17)}  ${safe(value)}\n`);
+      return `${active ? '*' : ' '} ${safe(name ?? '')}\n${lines.join('')}`;
+    })
+    .join('');
 }

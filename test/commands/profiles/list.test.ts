@@ -1,0 +1,62 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../../support/command.ts';
+import { createHome, type Home } from '../../support/home.ts';
+
+const profiles = {
+  production: {
+    'base-url': 'https://events.eu-central-1.services.example.com/production/v1',
+    'auth-url': 'https://events.eu-central-1.services.example.com/production/identity',
+    'client-id': 'acme',
+  },
+  staging: { 'base-url': 'https://events.example.com/v1' },
+};
+
+async function save(home: Home): Promise<void> {
+  const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+  await mkdir(folder);
+  const config = { version: 1, profile: 'production', profiles };
+  await writeFile(path.join(folder, 'config.json'), JSON.stringify(config));
+}
+
+test('addresses that do not fit the terminal side by side stand below each other, whole', async () => {
+  await using home = await createHome();
+  await save(home);
+  expect(await run(['profiles'], { env: home.env, terminal: 80 })).toEqual({
+    code: 0,
+    stdout: `* production
+    event service      https://events.eu-central-1.services.example.com/production/v1
+    identity provider  https://events.eu-central-1.services.example.com/production/identity
+    client id          acme
+  staging
+    event service      https://events.example.com/v1
+    identity provider  -
+    client id          -
+`,
+    stderr: '',
+  });
+  const wide = await run(['profiles'], { env: { ...home.env, NO_COLOR: '1' }, terminal: 200 });
+  expect(wide.stdout.split('\n').map((line) => line.slice(0, 21))).toEqual([
+    '   profile     event ',
+    '*  production  https:',
+    '   staging     https:',
+    '',
+  ]);
+});
+
+test('status names the exported variables that override a profile which is asked for by name', async () => {
+  await using home = await createHome();
+  await save(home);
+  const env = {
+    ...home.env,
+    HOOKTRAIL_BASE_URL: 'https://other.example.com/v1',
+    HOOKTRAIL_CLIENT_ID: 'acme',
+    HOOKTRAIL_VENDOR: 'acme',
+  };
+  const { stderr } = await run(['status', '--profile', 'production'], { env });
+  expect(stderr).toBe(
+    "warning: HOOKTRAIL_BASE_URL overrides what the profile 'production' saves\nnext: run `hooktrail login --profile production`\n",
+  );
+  expect((await run(['status'], { env })).stderr).toBe('next: run `hooktrail login`\n');
+});
