@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import module from 'node:module';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Dispatcher } from 'undici';
 import type { Context, Environment, RequestLimits } from '../context.ts';
@@ -19,6 +19,7 @@ export function createTransport(
 ): Transport {
   const all = { ...limits, ...requestLimits };
   let connections: Promise<Connections> | undefined;
+  let preparing: NodeJS.Immediate | undefined;
   const connected = () => {
     connections ??= load(environment, all);
     return connections;
@@ -31,10 +32,12 @@ export function createTransport(
       return await exchange(await connected(), request, all);
     },
     prepare() {
-      // What goes wrong here goes wrong again when something is sent, and is told then.
-      connected().catch(() => undefined);
+      // A turn of the event loop later, when the question to a keychain has left. What goes wrong here goes wrong again
+      // when something is sent, and is told then.
+      preparing = setImmediate(() => connected().catch(() => undefined));
     },
     async close() {
+      clearImmediate(preparing);
       await (await connections?.catch(() => undefined))?.close();
     },
   };
@@ -117,7 +120,7 @@ async function exchange(
     );
   });
   // undici takes a connection for free a turn of the event loop after the answer: a request before then opens another.
-  await setImmediate();
+  await turn();
   return dropBody ? raw : { ...raw, body: await decoded(raw, url, limits.bytes) };
 }
 

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,6 +9,27 @@ import { program, type SandboxProcess, startSandboxProcess } from './sandbox-pro
 import { printTable } from './table.ts';
 
 const PAGE = 500;
+const OURS = 'hooktrail events search --ndjson';
+
+/** A service to search: the sandbox, or another. */
+type Peer = Pick<SandboxProcess, 'env'>;
+
+async function startSmallEvents(events: number): Promise<Peer & AsyncDisposable> {
+  const peer = path.join(import.meta.dirname, 'small-events-peer.mjs');
+  const child = spawn(process.execPath, [peer, String(events)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    env: {
+      HOOKTRAIL_BASE_URL: `http://127.0.0.1:${String(port).trim()}`,
+      HOOKTRAIL_VENDOR: 'bench',
+      HOOKTRAIL_ACCESS_TOKEN: 'a-token',
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
 
 /** Complete searches, beside one `curl` with kept-alive connections and a `curl` a page, each piped to jq. */
 export async function benchSearch(): Promise<void> {
@@ -18,32 +40,39 @@ export async function benchSearch(): Promise<void> {
   await memory();
 }
 
+/** The same pages by hooktrail, by `curl` alone, and by `curl` and jq: of the sandbox, and of events of 380 bytes. */
 async function throughput(): Promise<void> {
   const events = 200_000;
   await using sandbox = await startSandboxProcess('--events', String(events));
+  await using small = await startSmallEvents(events);
   await using folder = await scratch();
-  const ours = search(sandbox, '--ndjson');
-  const results = await compare(
-    {
-      'hooktrail events search --ndjson': ours,
-      'one curl | jq': await oneCurl(sandbox, folder.path, events),
-      'a curl a page | jq': await curlPerPage(sandbox, folder.path, events),
-    },
-    5,
-  );
-  const base = results['hooktrail events search --ndjson']?.seconds as number;
-  printTable(
-    `${events} events, no latency (medians of 5)`,
-    ['command', 'seconds', 'times ours', 'lines', 'CPU s', 'µs CPU an event'],
-    Object.entries(results).map(([name, result]) => [
-      name,
-      result.seconds.toFixed(2),
-      (result.seconds / base).toFixed(1),
-      String(result.lines),
-      name.startsWith('hooktrail') ? (result.cpu?.toFixed(2) ?? '-') : '-',
-      name.startsWith('hooktrail') && result.cpu ? ((result.cpu / events) * 1e6).toFixed(2) : '-',
-    ]),
-  );
+  for (const [name, peer] of Object.entries({ 'the sandbox': sandbox, 'events of 380 bytes': small })) {
+    const results = await compare(
+      {
+        [OURS]: search(peer, '--ndjson'),
+        'one curl': await oneCurl(peer, folder.path, events, false),
+        'one curl | jq': await oneCurl(peer, folder.path, events),
+        ...(peer === sandbox
+          ? { 'a curl a page | jq': await curlPerPage(sandbox, folder.path, events) }
+          : {}),
+      },
+      5,
+    );
+    const base = results[OURS]?.seconds as number;
+    printTable(
+      `${events} events of ${name}, no latency (medians of 5)`,
+      ['command', 'seconds', 'times ours', 'lines', 'CPU s', 'µs CPU per event'],
+      Object.entries(results).map(([command, result]) => [
+        command,
+        result.seconds.toFixed(2),
+        (result.seconds / base).toFixed(2),
+        String(result.lines),
+        // Of the shell's commands only the shell itself is seen.
+        command === OURS ? (result.cpu?.toFixed(2) ?? '-') : '-',
+        command === OURS && result.cpu ? ((result.cpu / events) * 1e6).toFixed(2) : '-',
+      ]),
+    );
+  }
 }
 
 /** What to make faster next: the functions of ours and of Node that take the most processor time. */
@@ -68,7 +97,7 @@ async function gh(): Promise<void> {
   await using folder = await scratch();
   const results = await compare(
     {
-      'hooktrail events search --ndjson': search(sandbox, '--ndjson'),
+      [OURS]: search(sandbox, '--ndjson'),
       "gh api --jq '.items[]', a call a page": await ghPerPage(sandbox, folder.path, events),
     },
     5,
@@ -80,6 +109,7 @@ async function gh(): Promise<void> {
   );
 }
 
+/** How much of each further connection becomes speed. */
 async function latency(): Promise<void> {
   const events = 50_000;
   const milliseconds = 50;
@@ -90,31 +120,38 @@ async function latency(): Promise<void> {
     String(milliseconds),
   );
   await using folder = await scratch();
+  const widths = [1, 2, 4, 8, 16];
+  const ours = widths.map(
+    (width) =>
+      [`hooktrail, ${width} at once`, search(sandbox, '--ndjson', '--concurrency', `${width}`)] as const,
+  );
+  const curl = 'one curl | jq';
   const results = await compare(
-    {
-      'hooktrail, 4 at once': search(sandbox, '--ndjson'),
-      'hooktrail, 8 at once': search(sandbox, '--ndjson', '--concurrency', '8'),
-      'one curl | jq': await oneCurl(sandbox, folder.path, events),
-    },
+    { ...Object.fromEntries(ours), [curl]: await oneCurl(sandbox, folder.path, events) },
     5,
   );
-  const curl = results['one curl | jq']?.seconds as number;
-  const pages = events / PAGE;
-  const bound = (name: string) => {
-    const width = name.includes('8') ? 8 : name.includes('4') ? 4 : 1;
-    return (pages * milliseconds) / 1000 / width;
-  };
-  printTable(
-    `${events} events, ${milliseconds} ms latency (medians of 5)`,
-    ['command', 'seconds', 'faster than curl', 'pages × latency ÷ concurrency', 'ratio to it'],
-    Object.entries(results).map(([name, { seconds }]) => [
+  const waiting = ((events / PAGE) * milliseconds) / 1000;
+  const rows = [...widths, 1].map((width, row) => {
+    const name = ours[row]?.[0] ?? curl;
+    const seconds = results[name]?.seconds as number;
+    const bound = waiting / width;
+    return [
       name,
       seconds.toFixed(2),
-      (curl / seconds).toFixed(1),
-      bound(name).toFixed(2),
-      (seconds / bound(name)).toFixed(2),
-    ]),
+      bound.toFixed(2),
+      (seconds / bound).toFixed(2),
+      efficiency(bound, seconds),
+    ];
+  });
+  printTable(
+    `${events} events, ${milliseconds} ms latency (medians of 5)`,
+    ['command', 'seconds', 'pages × latency ÷ concurrency', 'ratio to it', 'parallel efficiency'],
+    rows,
   );
+}
+
+function efficiency(bound: number, seconds: number): string {
+  return `${((100 * bound) / seconds).toFixed(0)} %`;
 }
 
 async function memory(): Promise<void> {
@@ -123,30 +160,37 @@ async function memory(): Promise<void> {
   for (const events of [50_000, 1_000_000]) {
     await using sandbox = await startSandboxProcess('--events', String(events));
     const runs = [];
-    for (let round = 0; round < 5; round++) runs.push(await measure(search(sandbox, '--ndjson')));
+    for (let round = 0; round < 3; round++) runs.push(await measure(search(sandbox, '--ndjson')));
     const peak = Math.max(...runs.map((run) => run.peakMiB ?? Number.NaN));
     rows.push([String(events), peak.toFixed(0), smaller === undefined ? '-' : (peak / smaller).toFixed(2)]);
     smaller ??= peak;
   }
-  printTable('peak memory (largest of 5)', ['events', 'MiB', 'ratio'], rows);
+  printTable('peak memory (largest of 3)', ['events', 'MiB', 'ratio'], rows);
 }
 
-function search(sandbox: SandboxProcess, ...args: string[]): Command {
+function search(sandbox: Peer, ...args: string[]): Command {
   return { file: process.execPath, args: [program, 'events', 'search', ...args], env: sandbox.env };
 }
 
-async function oneCurl(sandbox: SandboxProcess, folder: string, events: number): Promise<Command> {
-  const config = path.join(folder, 'curl.conf');
-  const { vendor } = sandbox.settings;
+async function oneCurl(peer: Peer, folder: string, events: number, filtered = true): Promise<Command> {
+  const {
+    HOOKTRAIL_BASE_URL: baseUrl = '',
+    HOOKTRAIL_VENDOR: vendor,
+    HOOKTRAIL_ACCESS_TOKEN: token,
+  } = peer.env;
+  const config = path.join(folder, `curl-${new URL(baseUrl).port}.conf`);
   const head = [
-    `header = "Authorization: Bearer ${sandbox.token}"`,
+    `header = "Authorization: Bearer ${token}"`,
     `header = "Accept: application/vnd.${vendor}.v1+json"`,
   ];
-  const urls = pageUrls(sandbox, events).map((url) => `url = "${url}"`);
+  const urls = pageUrls(peer, events).map((url) => `url = "${url}"`);
   await writeFile(config, [...head, ...urls].join('\n'));
   return {
     file: 'sh',
-    args: ['-c', `curl --silent --show-error --globoff --config ${config} | jq -c '.items[]'`],
+    args: [
+      '-c',
+      `curl --silent --show-error --globoff --config ${config}${filtered ? " | jq -c '.items[]'" : ''}`,
+    ],
   };
 }
 
@@ -168,10 +212,10 @@ async function ghPerPage(sandbox: SandboxProcess, folder: string, events: number
   return { file: 'sh', args: [script], env: { GH_TOKEN: 'none', GH_CONFIG_DIR: folder } };
 }
 
-function pageUrls(sandbox: SandboxProcess, events: number): string[] {
+function pageUrls({ env }: Peer, events: number): string[] {
   return Array.from(
     { length: Math.ceil(events / PAGE) },
-    (_, page) => `${sandbox.settings.baseUrl}/integrator-events?limit(${page * PAGE + 1},${PAGE})`,
+    (_, page) => `${env['HOOKTRAIL_BASE_URL']}/integrator-events?limit(${page * PAGE + 1},${PAGE})`,
   );
 }
 
