@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { makeFolder } from '../files/folders.ts';
 import { refusePlanted } from '../files/planted.ts';
-import { type TakenLock, takeLock, UnusableLockError } from '../lock/lock.ts';
+import { LockedError, type TakenLock, takeLock, UnusableLockError } from '../lock/lock.ts';
 import type { EventKey } from './event-key.ts';
 import type { IdSet } from './id-set.ts';
 import { isOfSystem, type JournalContent, openContent, secondsOf } from './journal-content.ts';
@@ -25,8 +25,11 @@ export interface JournalOptions {
   readonly keep?: number | undefined;
   /** Milliseconds to wait for another process that has the journal; 60 s when absent. */
   readonly patience?: number | undefined;
+  /** Called once when another process has the journal, before the wait for it. */
+  readonly onWait?: ((error: LockedError) => void) | undefined;
 }
 
+const PATIENCE = 60_000;
 /** How often the file and the age of ids are looked at while nothing is delivered. */
 const WATCH = 500;
 
@@ -227,18 +230,22 @@ export class Journal {
  */
 export async function openJournal(
   file: string,
-  { keep, patience }: JournalOptions,
+  { keep, patience = PATIENCE, onWait }: JournalOptions,
   context: Surroundings,
 ): Promise<Journal> {
   const real = realJournalPath(file);
   const folder = `${real}.lock`;
   refusePlanted(file, '--journal', context.machine);
   refusePlanted(folder, '--journal', context.machine);
-  const place = { folder, subject: `the journal ${real}`, ...(patience === undefined ? {} : { patience }) };
+  const place = { folder, subject: `the journal ${real}` };
   try {
     journalExists(real);
     makeFolder(folder);
-    const lock = await takeLock('journal', context, place);
+    const lock = await takeLock('journal', context, { ...place, patience: 0 }).catch((error) => {
+      if (!(error instanceof LockedError) || patience === 0) throw error;
+      onWait?.(error);
+      return takeLock('journal', context, { ...place, patience });
+    });
     try {
       return new Journal(await openContent(real, keep, context), lock, keep, context);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { untilStopped } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
+import type { LockedError } from '../lock/lock.ts';
 import { durationText } from '../settings/flag-values.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -137,18 +138,15 @@ async function openListenersJournal(
   context: Context,
   reporter: Reporter,
 ): Promise<Journal> {
-  const patience = setTimeout(() => {
-    reporter.notice(`waiting for another hooktrail process that has the journal ${file}`);
-  }, PATIENCE);
-  try {
-    const journal = await openJournal(file, { keep }, context);
-    if (journal.damaged > 0) {
-      reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are passed over`);
-    }
-    return journal;
-  } finally {
-    clearTimeout(patience);
+  const onWait = ({ holder }: LockedError) => {
+    const name = holder === undefined ? '' : ` (${holder})`;
+    reporter.notice(`waiting for another hooktrail process${name} that has the journal ${file}`);
+  };
+  const journal = await openJournal(file, { keep, onWait }, context);
+  if (journal.damaged > 0) {
+    reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are passed over`);
   }
+  return journal;
 }
 
 type Accept = (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;

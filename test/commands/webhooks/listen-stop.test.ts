@@ -80,7 +80,7 @@ describe('stopping', () => {
     const { env, journal } = listening;
     const args = ['webhooks', 'listen', '--port', '0', '--journal', journal];
     const other = start(args, { env });
-    await other.printed('stderr', /waiting for another hooktrail process that has the journal \S+\n/);
+    await other.printed('stderr', /waiting for another hooktrail process \(\d+\) that has the journal \S+\n/);
     other.kill('SIGTERM');
     expect((await other.finished).code).toBe(143);
     const next = start(args, { env });
