@@ -31,5 +31,6 @@ ${aligned([
   ['HTTPS_PROXY', 'the proxy; NO_PROXY lists hosts that are reached without it'],
   ['NODE_EXTRA_CA_CERTS', 'a file of certificate authorities to trust besides the usual ones'],
   ['NO_COLOR, FORCE_COLOR', 'colour off, or on (flag --no-color)'],
+  ['ACCESSIBLE', 'for screen readers: nothing is redrawn, progress is a line now and then'],
 ])}`;
 }

@@ -55,6 +55,14 @@ export function statusPaint(status: string, palette: Palette): ((text: string) =
   return WAITING.test(status) ? palette.caution : undefined;
 }
 
+/**
+ * Whether what was printed may be drawn anew: not on a dumb terminal, nor with `ACCESSIBLE`, by which people say that a
+ * screen reader reads the terminal.
+ */
+export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
+  return TERM !== 'dumb' && (!ACCESSIBLE || ACCESSIBLE === '0');
+}
+
 /** Whether text may be drawn with characters beyond ASCII: not on a dumb terminal, nor where the locale says otherwise. */
 export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
   if (environment['TERM'] === 'dumb') return false;

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { grouped } from './numbers-text.ts';
-import { plain } from './palette.ts';
+import { plain, redraws } from './palette.ts';
 import type { Reporter } from './reporter.ts';
 import { terminalSafeLine } from './terminal-safe.ts';
 
@@ -13,6 +13,8 @@ export interface Progress {
 
 /** A read that is done sooner never flashes a spinner. */
 const PATIENCE = 300;
+/** Where lines are not redrawn, one about a long read is printed this often. */
+const LINE_INTERVAL = 10_000;
 
 /**
  * A line about a long read on standard error, where that is a terminal and not under `--quiet`. While it is there,
@@ -25,21 +27,29 @@ export function startProgress(
   patience = PATIENCE,
 ): Progress {
   const { stderr, environment, clock } = context;
-  if (!stderr.isTerminal || reporter.quiet || environment['TERM'] === 'dumb') {
-    return { update: () => {}, stop: () => {} };
-  }
+  if (!stderr.isTerminal || reporter.quiet) return { update: () => {}, stop: () => {} };
   const startedAt = clock.now();
   let state: ProgressState = {};
+  const line = () => terminalSafeLine(progressText(label, state, (clock.now() - startedAt) / 1000));
+  if (!redraws(environment)) {
+    let toldAt = startedAt;
+    return {
+      update: (changes) => {
+        state = { ...state, ...changes };
+        if (clock.now() - toldAt < LINE_INTERVAL) return;
+        toldAt = clock.now();
+        stderr.write(`${line()}\n`).catch(() => undefined);
+      },
+      stop: () => {},
+    };
+  }
   let clear = () => {};
   let redraw = () => {};
   let stopped = false;
   const show = async () => {
     const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./cell-width.ts')]);
     if (stopped) return;
-    const text = () => {
-      const line = progressText(label, state, (clock.now() - startedAt) / 1000);
-      return cutTo(terminalSafeLine(line), stderr.columns - 3);
-    };
+    const text = () => cutTo(line(), stderr.columns - 3);
     const spinner = ora({
       text: text(),
       stream: stderr.stream(),

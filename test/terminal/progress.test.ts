@@ -36,6 +36,21 @@ describe('progress', () => {
     expect(stderr.text).toBe(text);
   });
 
+  test.each([{ ACCESSIBLE: '1' }, { TERM: 'dumb' }])('with %j is a line every ten seconds', (environment) => {
+    const stderr = fakeOutput(80);
+    const progress = start(stderr, environment);
+    progress.update({ pages: 1 });
+    clock.advance(9_999);
+    progress.update({ pages: 2 });
+    clock.advance(1);
+    progress.update({ pages: 3 });
+    progress.update({ pages: 4 });
+    clock.advance(10_000);
+    progress.update({ pages: 5 });
+    progress.stop();
+    expect(stderr.text).toBe('searching: 3 pages\nsearching: 5 pages\n');
+  });
+
   test('shows nothing of work that is done soon', async () => {
     const stderr = fakeOutput(80);
     start(stderr).stop();

@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { redraws } from '../../terminal/palette.ts';
 
 interface Flags extends FilterFlags, SettingFlags {}
 
@@ -26,7 +27,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const filters = eventFilters(flags, context.clock.now());
-  if (!context.stdin.isTerminal || !context.stdout.isTerminal || context.environment['TERM'] === 'dumb') {
+  if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: 'use `hooktrail events search` with the same filters',
     });
