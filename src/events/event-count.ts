@@ -6,7 +6,8 @@ import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { type FetchPage, pageFetcher } from './fetch-page.ts';
-import { byServiceClock } from './find-events.ts';
+import { byServiceClock, readWithProgress } from './find-events.ts';
+import type { FoundPage } from './merge-pages.ts';
 import { totalOf } from './read-account.ts';
 import { readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
@@ -51,6 +52,10 @@ export async function countAll(
   context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): Promise<number> {
+  if (filters.keep) {
+    reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
+    return countOf(readWithProgress(service, filters, { concurrency }, context, reporter));
+  }
   const { baseUrl } = service;
   const { clock, signal } = context;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
@@ -74,4 +79,11 @@ export async function countAll(
     progress.stop();
   }
   return total;
+}
+
+/** The number of events in some pages. */
+export async function countOf(pages: AsyncIterable<FoundPage>): Promise<number> {
+  let events = 0;
+  for await (const { items } of pages) events += items.count;
+  return events;
 }

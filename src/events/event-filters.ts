@@ -1,8 +1,11 @@
 import { UsageError } from '../errors.ts';
 import { compareInstants, type Instant } from '../items/instant.ts';
+import { type Condition, itemFilter } from '../items/item-conditions.ts';
 import { ACCEPTED_TIMES, resolveTime, type Time } from '../items/time-text.ts';
 import { shellWord } from '../settings/command-words.ts';
 import type { Query } from './event-query.ts';
+
+export type KeepItems = ReturnType<typeof itemFilter>;
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
@@ -21,6 +24,9 @@ export interface FilterParts {
   readonly eventIds?: readonly string[];
   readonly statuses?: readonly PublishStatus[];
   readonly eventTypes?: readonly string[];
+  /** What the service cannot filter by: these run here. */
+  readonly conditions?: readonly Condition[];
+  readonly grepTexts?: readonly string[];
 }
 
 /** Filters by the names of their flags, as they were typed. */
@@ -34,20 +40,31 @@ export class EventFilters {
   readonly eventIds: readonly string[];
   readonly statuses: readonly PublishStatus[];
   readonly eventTypes: readonly string[];
+  readonly conditions: readonly Condition[];
+  readonly grepTexts: readonly string[];
 
   constructor(parts: FilterParts = {}) {
     const { after, before, subscriptionIds = [], eventIds = [], statuses = [], eventTypes = [] } = parts;
+    const { conditions = [], grepTexts = [] } = parts;
     this.after = after;
     this.before = before;
     this.subscriptionIds = subscriptionIds;
     this.eventIds = eventIds;
     this.statuses = statuses;
     this.eventTypes = eventTypes;
+    this.conditions = conditions;
+    this.grepTexts = grepTexts;
   }
 
   /** Whether what is meant depends on the present time. */
   get isRelative(): boolean {
     return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
+  }
+
+  /** Keeps the items that the filters which run here choose; undefined where there are none. */
+  get keep(): KeepItems | undefined {
+    const { conditions, grepTexts } = this;
+    return conditions.length + grepTexts.length === 0 ? undefined : itemFilter(conditions, grepTexts);
   }
 
   /** The fields of events that these filters allow one value. */
@@ -65,6 +82,10 @@ export class EventFilters {
   /** The same filters with other statuses; none is both. */
   withStatuses(...statuses: PublishStatus[]): EventFilters {
     return new EventFilters({ ...this, statuses });
+  }
+
+  withoutTimes(): EventFilters {
+    return new EventFilters({ ...this, after: undefined, before: undefined });
   }
 
   /**
@@ -99,6 +120,8 @@ export class EventFilters {
       id: this.eventIds,
       status: this.statuses,
       type: this.eventTypes,
+      where: this.conditions.map(({ text }) => text),
+      grep: this.grepTexts,
     };
     return {
       ...(this.after ? { after: this.after.text } : {}),

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { guidsIn, notAGuid } from '../items/guid.ts';
+import { parseCondition } from '../items/item-conditions.ts';
 import { parseTime } from '../items/time-text.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { suggestion } from '../settings/nearest.ts';
@@ -18,6 +19,8 @@ export interface FilterFlags {
   readonly status?: string[];
   readonly failed?: true;
   readonly type?: string[];
+  readonly where?: string[];
+  readonly grep?: string[];
 }
 
 const FILTERS = 'Filters:';
@@ -41,7 +44,14 @@ export function addFilterFlags(command: Command): Command {
     .addOption(several('--id <guid>', 'with this event id'))
     .addOption(several('--status <status>', 'with this publish status: SUCCESS or FAILED'))
     .addOption(one('--failed', 'the same as --status FAILED'))
-    .addOption(several('--type <name>', 'of this event type, as `hooktrail event-types` lists them'));
+    .addOption(several('--type <name>', 'of this event type, as `hooktrail event-types` lists them'))
+    .addOption(
+      one(
+        '--where <condition>',
+        "with a field that fits: 'delivery.attempts >= 3'; also = != < <= > and ~ (contains)",
+      ).argParser(collected),
+    )
+    .addOption(one('--grep <text>', 'with this text in a value or a name, in any case').argParser(collected));
 }
 
 function collected(value: string, earlier: string[] | undefined): string[] {
@@ -61,6 +71,8 @@ export function eventFilters(flags: FilterFlags, now: number): EventFilters {
     eventIds: guids(flags.id ?? [], '--id'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where')),
+    grepTexts: (flags.grep ?? []).map(grepText),
   });
   filters.queries(now);
   return filters;
@@ -93,6 +105,11 @@ function listed(texts: readonly string[] = [], flag: string): string[] {
       });
     }),
   );
+}
+
+function grepText(text: string): string {
+  if (text === '') throw new UsageError('--grep: the text to look for is missing');
+  return text;
 }
 
 function parseStatus(text: string): PublishStatus {

@@ -1,9 +1,12 @@
-import type { Clock } from '../context.ts';
-import type { OnRetry } from '../http/retry.ts';
+import type { Clock, Context } from '../context.ts';
+import { type OnRetry, waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
+import type { Instant } from '../items/instant.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import type { EventFilters } from './event-filters.ts';
-import { type Query, searchUrl } from './event-query.ts';
+import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { type Answer, type FetchPage, pageFetcher } from './fetch-page.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
 import { readPages } from './read-pages.ts';
@@ -15,6 +18,8 @@ export interface FindOptions {
   readonly limit?: number | undefined;
   /** Pages asked for at once. */
   readonly concurrency: number;
+  /** Bounds that are used instead of those of the filters. */
+  readonly within?: Window | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Told before each wait for another try. */
@@ -36,9 +41,64 @@ export async function* findEvents(
     onRetry(attempt);
     options.onRetry?.(attempt);
   });
-  const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, limit) });
-  const { queries, fetchPage } = await byServiceClock(filters, send, first, clock, onDoubt);
-  yield* readMerged(fetchPage, baseUrl, queries, { pageSize, limit, concurrency, signal, onDoubt });
+  const { keep } = filters;
+  // What is kept of the service's events is known when they are here.
+  const most = keep ? Number.POSITIVE_INFINITY : limit;
+  const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, most) });
+  const { queries, fetchPage } = options.within
+    ? { queries: within(filters, options.within), fetchPage: send }
+    : await byServiceClock(filters, send, first, clock, onDoubt);
+  const read = { pageSize, limit: most, concurrency, signal, onDoubt };
+  let found = 0;
+  for await (const { items, total } of readMerged(fetchPage, baseUrl, queries, read)) {
+    const due = keep ? keep(items).first(limit - found) : items;
+    found += due.count;
+    yield { items: due, total: keep ? undefined : total };
+    if (found >= limit) return;
+  }
+}
+
+/** The same with progress on a terminal and warnings. */
+export async function* readWithProgress(
+  service: Service,
+  filters: EventFilters,
+  options: Pick<FindOptions, 'concurrency' | 'within'>,
+  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  reporter: Reporter,
+): AsyncGenerator<FoundPage> {
+  const progress = startProgress(context, reporter, 'reading');
+  const { clock, signal } = context;
+  let events = 0;
+  try {
+    const found = findEvents(service, filters, {
+      ...options,
+      pageSize: PAGE_SIZE,
+      clock,
+      signal,
+      onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
+      onDoubt: (doubt) => reporter.warning(doubt),
+    });
+    for await (const page of found) {
+      events += page.items.count;
+      progress.update({ events, total: page.total, note: '' });
+      yield page;
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The searches of filters whose times are known already. */
+function within(filters: EventFilters, { after, before }: Window): Query[] {
+  return filters
+    .withoutTimes()
+    .queries(0)
+    .map((query) => ({ ...query, after, before }));
+}
+
+interface Window {
+  readonly after: Instant | undefined;
+  readonly before: Instant | undefined;
 }
 
 interface MergeOptions extends Pick<FindOptions, 'pageSize' | 'limit' | 'signal' | 'onDoubt'> {

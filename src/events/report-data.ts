@@ -1,9 +1,13 @@
 import type { Context } from '../context.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
+import { createdOnReader } from '../items/created-on.ts';
+import { memberPath } from '../items/field-path.ts';
 import { isGuid } from '../items/guid.ts';
+import { compareInstants, type Instant } from '../items/instant.ts';
 import { createRowReader } from '../items/item-cells.ts';
-import type { Items } from '../items/items.ts';
+import { itemFilter, parseCondition } from '../items/item-conditions.ts';
+import { Items } from '../items/items.ts';
 import { valueText } from '../items/value-text.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -12,9 +16,11 @@ import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query } from './event-query.ts';
 import { askEventTypes, eventTypeNames, warnOfUnlisted } from './event-types.ts';
 import { pageFetcher } from './fetch-page.ts';
-import { readMerged } from './find-events.ts';
+import { readMerged, readWithProgress } from './find-events.ts';
+import type { FoundPage } from './merge-pages.ts';
 import { countQueries, gatherStats, type Stats } from './statistics.ts';
 import { type StatsWindow, statsWindow } from './statistics-window.ts';
+import { EventTally } from './tally-events.ts';
 
 export interface SubscriptionTally {
   /** Null for the failures of subscriptions that the latest failures do not name, taken together. */
@@ -53,6 +59,11 @@ export async function gatherReport(
   const { page, serviceTime } = await askEventTypes(service, clock);
   const window = statsWindow(filters, serviceTime ?? clock.now());
   const { after, before } = window;
+  if (filters.keep) {
+    const reading = { concurrency: options.concurrency, within: window };
+    const pages = readWithProgress(service, filters, reading, context, reporter);
+    return reportOfEvents(window, pages, options);
+  }
   const within = window.queries.map((query): Query => ({ ...query, after, before }));
   const failed = within.map((query): Query => ({ ...query, publishStatus: 'FAILED' }));
   const failures = await latest(service, failed, options, context, reporter);
@@ -79,6 +90,46 @@ export async function gatherReport(
   const others = ids.length > 0 && rest > 0 ? [{ subscriptionId: null, failed: rest }] : [];
   tallies.sort((a, b) => b.failed - a.failed);
   return { window, stats, subscriptions: [...tallies, ...others], failures };
+}
+
+/** The same of events that are read, since the service cannot count them. */
+export async function reportOfEvents(
+  window: StatsWindow,
+  pages: AsyncIterable<FoundPage>,
+  { limit, buckets }: Pick<ReportOptions, 'limit' | 'buckets'>,
+): Promise<ReportData> {
+  const tally = new EventTally(window, buckets);
+  const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status')], []);
+  const createdOn = createdOnReader();
+  const bySubscription = new Map<string, number>();
+  let latest: { text: Buffer; at: Instant | undefined }[] = [];
+  for await (const { items } of pages) {
+    tally.add(items);
+    const failed = isFailed(items);
+    for (const id of subscriptionIds(failed)) bySubscription.set(id, (bySubscription.get(id) ?? 0) + 1);
+    for (const text of failed.texts()) latest.push({ text: Buffer.from(text), at: createdOn(text, 0) });
+    if (latest.length > 4 * limit) latest = newestOf(latest, limit);
+  }
+  const all = [...bySubscription].map(
+    ([subscriptionId, failed]): SubscriptionTally => ({ subscriptionId, failed }),
+  );
+  all.sort((a, b) => b.failed - a.failed);
+  const rest = all.slice(MAX_SUBSCRIPTIONS).reduce((sum, { failed }) => sum + failed, 0);
+  const others = rest > 0 ? [{ subscriptionId: null, failed: rest }] : [];
+  return {
+    window,
+    stats: tally.stats,
+    subscriptions: [...all.slice(0, MAX_SUBSCRIPTIONS), ...others],
+    failures: [Items.of(newestOf(latest, limit).map(({ text }) => text))],
+  };
+}
+
+function newestOf<Dated extends { readonly at: Instant | undefined }>(
+  events: readonly Dated[],
+  limit: number,
+): Dated[] {
+  const compare = (a: Dated, b: Dated) => (a.at && b.at ? compareInstants(b.at, a.at) : 0);
+  return events.toSorted(compare).slice(0, limit);
 }
 
 /** The latest failures, as the service lists the newest events first. */
@@ -109,17 +160,18 @@ async function latest(
   return pages;
 }
 
+/** The subscriptions that occur most in some pages. */
 function subscriptionsOf(pages: readonly Items[]): string[] {
-  const read = createRowReader([{ text: 'subscriptionId', steps: ['subscriptionId'] }], valueText, '');
   const seen = new Map<string, number>();
-  for (const page of pages) {
-    for (const [id = ''] of read(page)) {
-      // The query key takes GUIDs alone (service description, part 4).
-      if (isGuid(id)) seen.set(id.toLowerCase(), (seen.get(id.toLowerCase()) ?? 0) + 1);
-    }
-  }
+  for (const id of pages.flatMap(subscriptionIds)) seen.set(id, (seen.get(id) ?? 0) + 1);
   return [...seen]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MAX_SUBSCRIPTIONS)
     .map(([id]) => id);
+}
+
+/** The subscription of each item that names one. The query key takes GUIDs only (service description, part 4). */
+function subscriptionIds(items: Items): string[] {
+  const read = createRowReader([memberPath('subscriptionId')], valueText, '');
+  return read(items).flatMap(([id = '']) => (isGuid(id) ? [id.toLowerCase()] : []));
 }

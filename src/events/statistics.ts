@@ -124,7 +124,7 @@ export function failureRate({ total, success, failed }: Tally): number | null {
 }
 
 /** Worst first: by rate, then by number of failures, of events, by name. */
-function byFailure(a: TypeTally, b: TypeTally): number {
+export function byFailure(a: TypeTally, b: TypeTally): number {
   return (
     (failureRate(b) ?? -1) - (failureRate(a) ?? -1) ||
     (b.failed ?? 0) - (a.failed ?? 0) ||

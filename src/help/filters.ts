@@ -11,12 +11,20 @@ ${aligned([
   ['--id GUID', 'with this event id'],
   ['--status SUCCESS|FAILED', 'with this delivery status, in any case; --failed is --status FAILED'],
   ['--type NAME', 'of this event type, as hooktrail event-types lists them'],
+  ["--where 'FIELD OP VALUE'", 'with a field that fits: OP is = != < <= > >= or ~ (contains)'],
+  ['--grep TEXT', 'with this text in a value or a name, in any case'],
 ])}
 All that are given must hold. One that is repeated, or holds a list with commas,
 takes any of its values; the events of all come in one list, in the service's
 own order of creation: newest first, as a rule.
 
   hooktrail events search --failed --type document.signed,envelope.sent
+
+--where and --grep run here, on what the other filters leave: all of them must
+hold. FIELD is a path as for --fields; a value in double quotes is a text.
+Numbers compare as numbers, times as times; a missing field is null.
+
+  hooktrail events search --failed --where 'delivery.attempts >= 3' --grep 4711
 
 T, a point in time:
 

@@ -12,17 +12,17 @@ export interface FieldPath {
  * Reads `--fields a,b.c,items.0.id`: paths parted by commas, steps by dots; white space around a path does not count.
  * A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. Throws `UsageError`.
  */
-export function parseFieldPaths(text: string): readonly FieldPath[] {
+export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
   const paths: FieldPath[] = [];
   let start = 0;
   for (const end of separators(text, ',')) {
-    paths.push(parsePath(trimmed(text.slice(start, end)), text));
+    paths.push(parsePath(trimmed(text.slice(start, end)), text, flag));
     start = end + 1;
   }
   const names = new Set<string>();
   for (const { steps, text: name } of paths) {
     const key = JSON.stringify(steps);
-    if (names.has(key)) throw wrong(text, `${name} is named twice`);
+    if (names.has(key)) throw wrong(text, `${name} is named twice`, flag);
     names.add(key);
   }
   return paths;
@@ -33,14 +33,19 @@ export function memberPath(name: string): FieldPath {
   return { text: name, steps: [name] };
 }
 
-function parsePath(path: string, all: string): FieldPath {
-  if (path === '') throw wrong(all, 'a field name is empty');
+/** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */
+export function parseFieldPath(text: string, flag: string): FieldPath {
+  return parsePath(trimmed(text), text, flag);
+}
+
+function parsePath(path: string, all: string, flag = '--fields'): FieldPath {
+  if (path === '') throw wrong(all, 'a field name is empty', flag);
   const steps: string[] = [];
   let start = 0;
   for (const end of separators(path, '.')) {
     const step = path.slice(start, end);
-    if (step === '') throw wrong(all, `a part of '${path}' is empty`);
-    if (/(^|[^\\])(\\\\)*\\$/.test(step)) throw wrong(all, `'${path}' ends in a lone backslash`);
+    if (step === '') throw wrong(all, `a part of '${path}' is empty`, flag);
+    if (/(^|[^\\])(\\\\)*\\$/.test(step)) throw wrong(all, `'${path}' ends in a lone backslash`, flag);
     steps.push(step.replace(/\\(.)/gsu, '$1'));
     start = end + 1;
   }
@@ -63,8 +68,8 @@ function trimmed(path: string): string {
   return /(^|[^\\])(\\\\)*\\$/.test(end) ? text.slice(0, end.length + 1) : end;
 }
 
-function wrong(text: string, why: string): UsageError {
-  return new UsageError(`--fields: invalid value '${text}': ${why}`, {
-    next: 'name fields as in --fields eventId,payload.customer.id,items.0.sku; write a dot inside a name as \\.',
+function wrong(text: string, why: string, flag = '--fields'): UsageError {
+  return new UsageError(`${flag}: invalid value '${text}': ${why}`, {
+    next: 'name fields as in eventId, payload.customer.id or items.0.sku; write a dot inside a name as \\.',
   });
 }

@@ -32,7 +32,7 @@ export function valueEnd(bytes: Uint8Array, at: number): number {
 }
 
 /** Numbers and literals end before a comma or a closing bracket. */
-function scalarEnd(bytes: Uint8Array, at: number): number {
+export function scalarEnd(bytes: Uint8Array, at: number): number {
   let index = at + 1;
   for (; index < bytes.length; index++) {
     const byte = bytes[index];

@@ -47,7 +47,9 @@ Examples:
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, args, context, reporter } = call;
   if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
-  const queries = eventFilters(flags, context.clock.now()).queries(context.clock.now());
+  const filters = eventFilters(flags, context.clock.now());
+  const { keep } = filters;
+  const queries = filters.queries(context.clock.now());
   const format = formatOptions(flags, 'events');
   if (args.length === 0 && context.stdin.isTerminal) throw noIds();
   const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
@@ -68,7 +70,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
       return args.length === 0 ? atLeastOne(lines) : lines;
     };
     const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
-    const parts = { service, queries, writer, batch, context, reporter };
+    const parts = { service, queries, keep, writer, batch, context, reporter };
     return getAll(source, parts, flags.concurrency ?? CONCURRENCY);
   });
   return missing > 0 ? ExitCode.notFound : ExitCode.done;

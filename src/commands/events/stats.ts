@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
@@ -9,21 +10,43 @@ import {
   type StatsFlags,
   statsOptions,
 } from '../../events/event-flags.ts';
+import type { EventGroups } from '../../events/group-events.ts';
 import type { Stats } from '../../events/statistics.ts';
+import type { StatsWindow } from '../../events/statistics-window.ts';
+import type { Service } from '../../http/service.ts';
+import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
 import {
   addSummaryFlags,
   type SummaryFlags,
   type SummaryFormat,
   summaryFormat,
 } from '../../output/format-flags.ts';
+import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, StatsFlags, SummaryFlags, SettingFlags {}
+interface Flags extends FilterFlags, StatsFlags, SummaryFlags, SettingFlags {
+  readonly by?: readonly FieldPath[];
+  readonly limit?: number;
+}
+
+const GROUPS = 20;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command);
   addStatsFlags(command);
+  command
+    .addOption(
+      new Option(
+        '--by <a,b.c>',
+        'group the events by these fields instead, the largest groups first',
+      ).argParser((text: string) => parseFieldPaths(text, '--by')),
+    )
+    .option(
+      '-n, --limit <number>',
+      `with --by: groups to show (default: ${GROUPS})`,
+      wholeNumber('--limit', 1),
+    );
   addSummaryFlags(
     command,
     'the same numbers as one JSON object',
@@ -34,13 +57,15 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 From --since to --until, by default the last 24 hours by the service's clock.
-The service counts: no events are downloaded. Types are listed worst first, by
+The service counts: no events are downloaded, but with --by, --where and --grep,
+for which they are read. Types are listed worst first, by
 the share of their events that failed; events of types that the service does not
 list are shown together as (not listed), in JSON with the eventType null.
 
 Examples:
   $ hooktrail events stats
   $ hooktrail events stats --since 7d --buckets 7 --type document.signed
+  $ hooktrail events stats --failed --by delivery.lastError,eventType
   $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`,
     )
     .action(action(run));
@@ -53,6 +78,12 @@ async function run(call: Call<Flags>): Promise<void> {
   const filters = eventFilters(flags, context.clock.now());
   // A window that is wrong is an error before anything is sent; it is made again by the service's clock.
   statsWindow(filters, context.clock.now());
+  if (flags.limit !== undefined && !flags.by)
+    throw new UsageError('--limit needs --by: the fields to group by');
+  if (flags.by) {
+    await printGroups(await group(call, filters, flags.by), format, call);
+    return;
+  }
   const stats = await gather(call, filters);
   if (stats.moved)
     reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
@@ -73,6 +104,12 @@ async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> 
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
     const window = statsWindow(filters, serviceTime ?? context.clock.now());
+    if (filters.keep) {
+      const { EventTally } = await import('../../events/tally-events.ts');
+      const tally = new EventTally(window, buckets);
+      for await (const { items } of await read(call, service, filters, window)) tally.add(items);
+      return tally.stats;
+    }
     const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
     const count = countQueries(service, concurrency, context, reporter);
     const stats = await gatherStats(window, types, buckets, count);
@@ -80,6 +117,53 @@ async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> 
     if (stats.total === 0) warnOfUnlisted(filters, page.items, reporter);
     return stats;
   });
+}
+
+/** The events of the window, with progress. */
+async function read(
+  { flags, context, reporter }: Call<Flags>,
+  service: Service,
+  filters: EventFilters,
+  window: StatsWindow,
+) {
+  const { readWithProgress } = await import('../../events/find-events.ts');
+  const { concurrency } = statsOptions(flags);
+  return readWithProgress(service, filters, { concurrency, within: window }, context, reporter);
+}
+
+async function group(
+  call: Call<Flags>,
+  filters: EventFilters,
+  fields: readonly FieldPath[],
+): Promise<EventGroups> {
+  const { withService } = await import('../../sign-in/connect.ts');
+  return withService(call, async (service) => {
+    const { statsWindow } = await import('../../events/statistics-window.ts');
+    const { askEventTypes } = await import('../../events/event-types.ts');
+    const { EventGroups } = await import('../../events/group-events.ts');
+    const { clock } = call.context;
+    const { serviceTime } = await askEventTypes(service, clock);
+    const window = statsWindow(filters, serviceTime ?? clock.now());
+    const groups = new EventGroups(fields);
+    for await (const { items } of await read(call, service, filters, window)) groups.add(items);
+    return groups;
+  });
+}
+
+async function printGroups(
+  groups: EventGroups,
+  { format, jq }: SummaryFormat,
+  { flags, context, reporter }: Call<Flags>,
+): Promise<void> {
+  const { groupsCsv, groupsJson, groupsTable } = await import('../../output/groups.ts');
+  const { stdout } = context;
+  const limit = flags.limit ?? GROUPS;
+  if (format === 'table') await stdout.write(await groupsTable(groups, limit, stdout, reporter));
+  else if (format === 'csv') await stdout.write(groupsCsv(groups, limit, stdout));
+  else {
+    const { printJson } = await import('../../output/jq-items.ts');
+    await printJson(groupsJson(groups, limit), jq, context, reporter);
+  }
 }
 
 async function print(

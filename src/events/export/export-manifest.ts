@@ -76,6 +76,11 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await replaceFile(path.join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
+/** Whether the files hold only some of the events that the service counts. */
+export function isFiltered({ filters }: Manifest): boolean {
+  return filters['where'] !== undefined || filters['grep'] !== undefined;
+}
+
 /** Whether a name is one that parts of an export have. */
 export function isPartName(name: string): boolean {
   return PART.test(name);
@@ -177,7 +182,7 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
     if (a !== b) differences.push(`${name}: ${a} there, ${b} here`);
   };
   compare('--base-url', there.service, here.service);
-  for (const name of ['after', 'before', 'subscription', 'id', 'status', 'type']) {
+  for (const name of ['after', 'before', 'subscription', 'id', 'status', 'type', 'where', 'grep']) {
     const [a, b] = [there.filters[name], here.filters[name]];
     if (!isSameTime(a, b)) compare(`--${SHOWN_NAMES[name] ?? name}`, text(a), text(b));
   }

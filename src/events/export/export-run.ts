@@ -77,7 +77,7 @@ export async function runExport(task: Export): Promise<Manifest> {
       manifest = { ...manifest, parts: manifest.parts.with(index, part) };
       await writeManifest(directory, manifest);
     };
-    const sink = new ExportSink(directory, () => manifest.parts, onPart, onEvents);
+    const sink = new ExportSink(directory, () => manifest.parts, onPart, onEvents, task.filters.keep);
     const read = async (indexes: readonly number[]) => {
       const ofAnyStatus = await countAnyStatus(fetchPage, manifest, indexes, options);
       manifest = {

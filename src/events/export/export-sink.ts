@@ -1,3 +1,4 @@
+import type { KeepItems } from '../event-filters.ts';
 import type { IdentifiedItems } from '../page.ts';
 import type { Manifest, Part } from './export-manifest.ts';
 import { keysOf, PartFile } from './export-part.ts';
@@ -32,6 +33,8 @@ export class ExportSink implements SliceSink<PartToRead> {
   readonly #parts: () => Manifest['parts'];
   readonly #onPart: OnPart;
   readonly #onEvents: (change: number) => void;
+  /** Keeps the events to write of those that the service found. */
+  readonly #keep: KeepItems | undefined;
   #open: Open | undefined;
   /** What the slice read last holds. */
   #last: { index: number; keys: ReadonlySet<number> } = { index: -1, keys: NONE };
@@ -41,7 +44,9 @@ export class ExportSink implements SliceSink<PartToRead> {
     parts: () => Manifest['parts'],
     onPart: OnPart,
     onEvents: (change: number) => void,
+    keep?: KeepItems,
   ) {
+    this.#keep = keep;
     this.#directory = directory;
     this.#parts = parts;
     this.#onPart = onPart;
@@ -67,9 +72,10 @@ export class ExportSink implements SliceSink<PartToRead> {
   async take(items: IdentifiedItems): Promise<void> {
     const { file, newer, older, keys, isOverlapped } = this.#open as Open;
     const fresh = items.without(newer).without(older);
-    if (isOverlapped) for (const key of fresh.keys) keys.add(key);
-    await file.add(fresh);
-    this.#onEvents(fresh.count);
+    const due = this.#keep?.(fresh) ?? fresh;
+    if (isOverlapped) for (const key of due.keys) keys.add(key);
+    await file.add(due);
+    this.#onEvents(due.count);
   }
 
   async end(counted: number | null): Promise<void> {

@@ -3,7 +3,7 @@ import { askCount } from '../event-count.ts';
 import type { Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import { readAhead } from '../read-ahead.ts';
-import { heldQuery, type Manifest, type Part, partQuery } from './export-manifest.ts';
+import { heldQuery, isFiltered, type Manifest, type Part, partQuery } from './export-manifest.ts';
 import { faultOf } from './export-part.ts';
 
 /**
@@ -37,7 +37,7 @@ export interface RecountOptions {
 }
 
 export interface Recount {
-  /** Events that match by now; undefined where the service does not tell. */
+  /** Events that match by now; undefined where the service does not tell, or not all are held. */
   readonly total: number | undefined;
   /** Events in the files. */
   readonly held: number;
@@ -56,13 +56,14 @@ export async function recount(
 ): Promise<Recount> {
   const { parts, queries } = manifest;
   const held = parts.reduce((sum, part) => sum + (part.events ?? 0), 0);
-  let total: number | undefined = 0;
-  for (const index of queries.keys()) {
+  const filtered = isFiltered(manifest);
+  let total: number | undefined = filtered ? undefined : 0;
+  for (const index of filtered ? [] : queries.keys()) {
     const counted = await askCount(fetchPage, options.baseUrl, heldQuery(manifest, index), options.signal);
     total = total === undefined || counted === undefined ? undefined : total + counted;
   }
   const moving = parts.some((part) => part.ofAnyStatus !== null);
-  if (total === undefined || (total === held && !moving)) return { total, held, changed: [] };
+  if (!filtered && (total === undefined || (total === held && !moving))) return { total, held, changed: [] };
   const changed = new Set<number>();
   const note = (index: number, counted: number | undefined, known: number | null) => {
     if (counted !== undefined && counted !== known) changed.add(index);

@@ -8,6 +8,7 @@ import { createCursor, MISSING } from '../../items/json-cursor.ts';
 import { stringText } from '../../items/value-text.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
+import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
 import { readAhead } from '../read-ahead.ts';
@@ -16,6 +17,8 @@ export interface GetParts {
   readonly service: Service;
   /** An event is looked for within each of them. */
   readonly queries: readonly Query[];
+  /** Keeps the events to print of those found; the others count as not found. */
+  readonly keep: KeepItems | undefined;
   readonly writer: ItemWriter;
   /** Events printed together: the first batch decides a table's columns, one at a time goes out at once. */
   readonly batch: number;
@@ -26,7 +29,7 @@ export interface GetParts {
 /** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
 export async function getAll(
   ids: (ending: AbortSignal) => AsyncIterable<string>,
-  { service, queries, writer, batch, context, reporter }: GetParts,
+  { service, queries, keep, writer, batch, context, reporter }: GetParts,
   concurrency: number,
 ): Promise<number> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
@@ -40,7 +43,8 @@ export async function getAll(
   };
   try {
     for await (const { result } of readAhead(ids, ask, width, context.signal)) {
-      const { id, items } = result;
+      const { id } = result;
+      const items = keep?.(result.items) ?? result.items;
       if (items.count > 0) found.push(items);
       else {
         missing++;

@@ -1,5 +1,6 @@
 import { createdOnReader } from '../../items/created-on.ts';
 import { compareInstants, type Instant, instantAt, milliseconds } from '../../items/instant.ts';
+import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import { readPages } from '../read-pages.ts';
@@ -10,6 +11,8 @@ export interface Watch {
   /** Events created later than this. */
   readonly start: Instant;
   readonly before: Instant | undefined;
+  /** Keeps the events to print of those that the service found. */
+  readonly keep: KeepItems | undefined;
   /** How far each poll reaches back behind the one before, in milliseconds, for events that appear late. */
   readonly overlap: number;
   /** Events held in memory at once; a longer gap is caught up in slices of time. */
@@ -145,10 +148,11 @@ export class Follower {
       };
       const bounded = { ...query, after, before };
       const options = { baseUrl, query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
-      for await (const { items, total } of readPages(fetchPage, options)) {
+      for await (const { items: all, total } of readPages(fetchPage, options)) {
         // What was created before the earliest answer has been seen by all of them.
         if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
-        if (found.length + Math.max(items.count, total ?? 0) > most) return { complete: false, serviceTime };
+        if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
+        const items = this.#watch.keep?.(all) ?? all;
         const { bytes, keys, count } = items;
         for (let index = 0; index < count; index++) {
           const [start, end] = [items.start(index), items.end(index)];

@@ -140,7 +140,7 @@ export async function startFollowing(
   if (!state && before && compareInstants(start, before) >= 0)
     throw new UsageError(`--until: ${before.text} has passed: the service's time is ${start.text}`);
   const follower = new Follower(
-    { queries, start, before, overlap, most: MOST },
+    { queries, start, before, keep: filters.keep, overlap, most: MOST },
     { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },
     state,
   );

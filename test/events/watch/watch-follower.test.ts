@@ -52,7 +52,7 @@ function following(service: FakeService, overlap: number, most = 20_000, state?:
     concurrency: () => 4,
     signal,
   };
-  const watch = { queries: [{}], start: instant(START), before: undefined, overlap, most };
+  const watch = { queries: [{}], start: instant(START), before: undefined, keep: undefined, overlap, most };
   const follower = new Follower(watch, { ...parts, now: () => 0 }, state);
   const printed: Stored[] = [];
   const poll = async () => {

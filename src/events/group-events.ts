@@ -1,0 +1,83 @@
+import { ServiceError } from '../errors.ts';
+import { createdOnReader } from '../items/created-on.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { compareInstants, type Instant } from '../items/instant.ts';
+import type { Items } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { valueText } from '../items/value-text.ts';
+
+/** Events that have the same values in the fields asked for. */
+export interface EventGroup {
+  /** The JSON text of each field's value; null where it is missing. */
+  readonly values: readonly (string | null)[];
+  count: number;
+  first: Instant | undefined;
+  last: Instant | undefined;
+  /** The `eventId` of one of them, where it has one. */
+  readonly example: string | undefined;
+}
+
+/** More groups than this are not held: the field tells nearly every event apart. */
+const MOST_GROUPS = 100_000;
+
+/** Groups events by the values of some fields; the memory it takes is that of the groups. */
+export class EventGroups {
+  readonly fields: readonly FieldPath[];
+  readonly #groups = new Map<string, EventGroup>();
+  readonly #cursor;
+  readonly #createdOn = createdOnReader();
+  /** Events in all groups. */
+  total = 0;
+
+  constructor(fields: readonly FieldPath[]) {
+    this.fields = fields;
+    this.#cursor = createCursor([...fields, memberPath('eventId')]);
+  }
+
+  /** Throws `ServiceError` where the groups become too many. */
+  add(items: Items): void {
+    const { bytes, count } = items;
+    for (let item = 0; item < count; item++) {
+      const at = items.start(item);
+      this.#cursor.read(bytes, at);
+      const values = this.fields.map((_, field) => this.#value(bytes, field));
+      const key = values.join('\n');
+      let group = this.#groups.get(key);
+      if (!group) {
+        if (this.#groups.size === MOST_GROUPS) throw this.#tooMany();
+        group = { values, count: 0, first: undefined, last: undefined, example: this.#example(bytes) };
+        this.#groups.set(key, group);
+      }
+      const createdOn = this.#createdOn(bytes, at);
+      group.count++;
+      this.total++;
+      if (!createdOn) continue;
+      if (!group.first || compareInstants(createdOn, group.first) < 0) group.first = createdOn;
+      if (!group.last || compareInstants(createdOn, group.last) > 0) group.last = createdOn;
+    }
+  }
+
+  /** The largest groups first; those of one size by their values. */
+  largest(): readonly EventGroup[] {
+    const text = ({ values }: EventGroup) => values.join('\n');
+    return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));
+  }
+
+  #value(bytes: Buffer, field: number): string | null {
+    const start = this.#cursor.starts[field] as number;
+    return start === MISSING ? null : bytes.toString('utf8', start, this.#cursor.ends[field]);
+  }
+
+  #example(bytes: Buffer): string | undefined {
+    const start = this.#cursor.starts[this.fields.length] as number;
+    if (start === MISSING) return undefined;
+    return valueText(bytes, start, this.#cursor.ends[this.fields.length] as number) || undefined;
+  }
+
+  #tooMany(): ServiceError {
+    const names = this.fields.map(({ text }) => text).join(',');
+    return new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
+      next: 'group by fields that fewer values repeat in, or narrow the search',
+    });
+  }
+}

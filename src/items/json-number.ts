@@ -1,0 +1,32 @@
+const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
+
+/** Whether a text is a number as JSON writes it (RFC 8259 section 6). */
+export function isNumber(text: string): boolean {
+  return NUMBER.test(text);
+}
+
+/** A number without loss: `0.digits` times ten to the `magnitude`, no zeros at either end of the digits; zero has none. */
+interface Decimal {
+  readonly sign: number;
+  readonly digits: string;
+  readonly magnitude: bigint;
+}
+
+/** Negative where JSON number `a` is smaller, positive where it is larger; exact for numbers of any size. */
+export function compareNumbers(a: string, b: string): number {
+  const [one, other] = [decimal(a), decimal(b)];
+  if (one.sign !== other.sign) return one.sign - other.sign;
+  if (one.magnitude !== other.magnitude) return one.magnitude < other.magnitude ? -one.sign : one.sign;
+  if (one.digits === other.digits) return 0;
+  // Digits behind the point compare as texts do.
+  return one.digits < other.digits ? -one.sign : one.sign;
+}
+
+function decimal(text: string): Decimal {
+  const [, minus, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) as RegExpExecArray;
+  const all = whole + fraction;
+  const digits = all.replace(/^0+/, '');
+  if (digits === '') return { sign: 0, digits: '', magnitude: 0n };
+  const magnitude = BigInt(exponent) + BigInt(whole.length - (all.length - digits.length));
+  return { sign: minus ? -1 : 1, digits: digits.replace(/0+$/, ''), magnitude };
+}

@@ -1,0 +1,99 @@
+import type { Output } from '../context.ts';
+import type { EventGroup, EventGroups } from '../events/group-events.ts';
+import { compareNumbers } from '../items/json-number.ts';
+import { grouped, percent } from '../terminal/numbers-text.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { csvLines, csvText } from './csv.ts';
+import { renderTable } from './table-drawing.ts';
+
+/** The value of a group's field for people: a string's characters, other values as JSON, nothing where it is missing. */
+function shown(value: string | null): string {
+  if (value === null) return '-';
+  return value.startsWith('"') ? (JSON.parse(value) as string) : value;
+}
+
+/** The largest groups as a table, and what the others hold in a last line. */
+export async function groupsTable(
+  groups: EventGroups,
+  limit: number,
+  output: Pick<Output, 'isTerminal' | 'columns'>,
+  reporter: Pick<Reporter, 'stdoutColor'>,
+): Promise<string> {
+  if (groups.total === 0) return 'no events match\n';
+  const { kept, others, otherEvents } = split(groups, limit);
+  const header = [...groups.fields.map(({ text }) => text), 'events', 'share', 'first', 'last', 'example'];
+  const rows = kept.map((group) => [
+    ...group.values.map(shown),
+    grouped(group.count),
+    percent(group.count / groups.total),
+    group.first?.text ?? '-',
+    group.last?.text ?? '-',
+    group.example ?? '-',
+  ]);
+  const table = await renderTable(header, rows, output, reporter);
+  if (others === 0) return table;
+  const share = percent(otherEvents / groups.total);
+  const what = others === 1 ? '1 other group' : `${grouped(others)} other groups`;
+  return `${table}${what}: ${grouped(otherEvents)} ${otherEvents === 1 ? 'event' : 'events'} (${share})\n`;
+}
+
+/** The same as a value for JSON; the fields' values are those of the events. */
+export function groupsJson(groups: EventGroups, limit: number) {
+  const { kept, others, otherEvents } = split(groups, limit);
+  return {
+    total: groups.total,
+    groups: kept.map((group) => ({
+      by: Object.fromEntries(
+        groups.fields.map(({ text }, field) => [text, exactValue(group.values[field] ?? null)]),
+      ),
+      count: group.count,
+      share: group.count / groups.total,
+      first: group.first?.text ?? null,
+      last: group.last?.text ?? null,
+      example: group.example ?? null,
+    })),
+    others: { groups: others, count: otherEvents },
+  };
+}
+
+/** A number that JavaScript cannot hold as it is written stays a text. */
+function exactValue(text: string | null): unknown {
+  const value: unknown = JSON.parse(text ?? 'null');
+  const isLost =
+    typeof value === 'number' &&
+    (!Number.isFinite(value) || compareNumbers(text as string, String(value)) !== 0);
+  return isLost ? text : value;
+}
+
+/** The largest groups as CSV. */
+export function groupsCsv(groups: EventGroups, limit: number, output: Pick<Output, 'isTerminal'>): string {
+  const safe = (text: string) => {
+    const cell = csvText(text, false);
+    return output.isTerminal ? terminalSafe(cell) : cell;
+  };
+  const header = [
+    ...groups.fields.map(({ text }) => safe(text)),
+    'count',
+    'share',
+    'first',
+    'last',
+    'example',
+  ];
+  const rows = split(groups, limit).kept.map((group) => [
+    ...group.values.map((value) => (value === null ? '' : safe(shown(value)))),
+    group.count,
+    group.count / groups.total,
+    group.first?.text ?? '',
+    group.last?.text ?? '',
+    safe(group.example ?? ''),
+  ]);
+  return csvLines([header, ...rows]);
+}
+
+function split(groups: EventGroups, limit: number) {
+  const largest: readonly EventGroup[] = groups.largest();
+  const kept = largest.slice(0, limit);
+  const rest = largest.slice(limit);
+  return { kept, others: rest.length, otherEvents: rest.reduce((sum, { count }) => sum + count, 0) };
+}

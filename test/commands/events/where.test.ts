@@ -1,0 +1,185 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
+import { run, start } from '../../support/command.ts';
+import { idsOf, type Searching, startSearching } from '../../support/searching.ts';
+
+interface Event {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly createdOn: string;
+  readonly publishStatus: string;
+  readonly resource: { readonly type: string; readonly name: string };
+  readonly delivery: { readonly attempts: number; readonly lastError: string | null };
+}
+
+let at: Searching;
+let all: Event[];
+const events = (command: string, ...args: string[]) => run(['events', command, ...args], { env: at.env });
+const parsed = (ndjson: string) =>
+  ndjson
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Event);
+
+beforeAll(async () => {
+  at = await startSearching({ events: 1500 });
+  all = parsed((await at.search('--ndjson')).stdout);
+});
+afterAll(() => at[Symbol.asyncDispose]());
+
+describe('--where and --grep', () => {
+  test('choose events of a search, and --limit counts what is left', async () => {
+    const due = all.filter(({ resource, delivery }) => resource.type === 'document' && delivery.attempts > 1);
+    expect(due.length).toBeGreaterThan(10);
+    const conditions = ['--where', 'resource.type = document', '--where', 'delivery.attempts > 1'];
+    const { stdout, stderr } = await at.search('--ndjson', '--page-size', '100', ...conditions);
+    expect({ ids: idsOf(stdout), stderr }).toEqual({ ids: due.map(({ eventId }) => eventId), stderr: '' });
+    const three = await at.search('--ndjson', '-n', '3', ...conditions);
+    expect(idsOf(three.stdout)).toEqual(due.slice(0, 3).map(({ eventId }) => eventId));
+    const grep = await at.search('--ndjson', '--grep', 'LEASE, 2nd', '--status', 'FAILED,SUCCESS');
+    const named = all.filter(({ resource }) => resource.name.includes('Lease, 2nd'));
+    expect(idsOf(grep.stdout)).toEqual(named.map(({ eventId }) => eventId));
+  });
+
+  test('choose the events of count, get and stats', async () => {
+    const failed = all.filter(
+      ({ publishStatus, delivery }) => publishStatus === 'FAILED' && delivery.attempts > 2,
+    );
+    const filters = ['--failed', '--where', 'delivery.attempts > 2'];
+    expect(await events('count', ...filters)).toEqual({
+      code: 0,
+      stdout: `${failed.length}\n`,
+      stderr: 'reading the events to count them: the service does not filter by --where and --grep\n',
+    });
+    const [one, other] = all as [Event, Event];
+    const got = await events(
+      'get',
+      one.eventId,
+      other.eventId,
+      '--ndjson',
+      '--where',
+      `eventId = ${other.eventId}`,
+    );
+    expect({ code: got.code, ids: idsOf(got.stdout) }).toEqual({ code: 3, ids: [other.eventId] });
+    const window = ['--since', '20d', '--json'];
+    const counted = JSON.parse((await events('stats', ...window)).stdout);
+    const read = JSON.parse((await events('stats', ...window, '--where', 'eventId != x')).stdout);
+    const seen = counted.types.filter(({ total }: { total: number }) => total > 0);
+    expect(read).toEqual({ ...counted, types: seen });
+  });
+
+  test('choose what an export writes, and a finished one is verified', async () => {
+    const directory = path.join(at.env['HOME'] as string, 'export');
+    const filters = ['--since', '40d', '--where', 'delivery.attempts > 1', '--page-size', '20'];
+    const due = all.filter(({ delivery }) => delivery.attempts > 1);
+    expect((await events('export', directory, ...filters)).stderr).toMatch(
+      new RegExp(`^exported: ${due.length} events`),
+    );
+    const names = (await readdir(directory)).filter((name) => name.startsWith('part-')).sort();
+    expect(names.length).toBeGreaterThan(1);
+    const lines = await Promise.all(names.map((name) => readFile(path.join(directory, name), 'utf8')));
+    expect(idsOf(lines.join(''))).toEqual(due.map(({ eventId }) => eventId));
+    expect((await events('export', directory, ...filters)).stderr).toMatch(/^verified: /);
+    expect((await events('export', directory, '--since', '40d')).stderr).toContain(
+      '  --where: delivery.attempts > 1 there, not given here\n',
+    );
+  });
+
+  test('choose what a watch prints', async () => {
+    const program = start(
+      ['events', 'watch', '--ndjson', '--count', '1', '--interval', '1s', '--where', 'eventType = a.b'],
+      {
+        env: at.env,
+      },
+    );
+    await program.printed('stderr', /watching/);
+    clock.advance(1000);
+    at.sandbox.control.addEvent({ eventType: 'b.c' });
+    const { eventId } = at.sandbox.control.addEvent({ eventType: 'a.b' });
+    expect(idsOf((await program.finished).stdout)).toEqual([eventId]);
+  });
+
+  test.each([
+    [['--where', 'eventType'], "error: --where: invalid value 'eventType': it has no operator\n"],
+    [['--grep', ''], 'error: --grep: the text to look for is missing\n'],
+  ])('%j is a usage error', async (args, message) => {
+    const { code, stderr } = await at.search(...args);
+    expect(code).toBe(2);
+    expect(stderr.startsWith(message)).toBe(true);
+  });
+});
+
+describe('events stats --by', () => {
+  const groupsOf = (due: readonly Event[]) => {
+    const groups = new Map<string, Event[]>();
+    for (const event of due) {
+      const { name } = event.resource;
+      groups.set(name, [...(groups.get(name) ?? []), event]);
+    }
+    return [...groups].sort(([, a], [, b]) => b.length - a.length);
+  };
+
+  test('groups events by the values of fields, the largest first', async () => {
+    const failed = all.filter(({ publishStatus }) => publishStatus === 'FAILED');
+    const { code, stdout } = await events(
+      'stats',
+      '--since',
+      '40d',
+      '--failed',
+      '--by',
+      'resource.name',
+      '--json',
+    );
+    const { total, groups, others } = JSON.parse(stdout);
+    expect({ code, total, others }).toEqual({
+      code: 0,
+      total: failed.length,
+      others: { groups: 0, count: 0 },
+    });
+    const expected = groupsOf(failed);
+    expect(groups.map(({ count }: { count: number }) => count)).toEqual(
+      expected.map(([, { length }]) => length),
+    );
+    for (const { by, count, share, first, last, example } of groups) {
+      const of = failed.filter(({ resource }) => resource.name === by['resource.name']);
+      const times = of.map(({ createdOn }) => createdOn).sort();
+      expect({ count, share, first, last }).toEqual({
+        count: of.length,
+        share: of.length / failed.length,
+        first: times[0],
+        last: times.at(-1),
+      });
+      expect(of.map(({ eventId }) => eventId)).toContain(example);
+    }
+  });
+
+  test('sums the groups beyond --limit in one line, and has a table and CSV', async () => {
+    const args = ['stats', '--since', '40d', '--by', 'eventType,publishStatus', '--limit', '2'];
+    const table = (await events(...(args as [string, ...string[]]))).stdout.trimEnd().split('\n');
+    expect(table[0]?.split(/ {2,}/)).toEqual([
+      'eventType',
+      'publishStatus',
+      'events',
+      'share',
+      'first',
+      'last',
+      'example',
+    ]);
+    expect(table).toHaveLength(4);
+    expect(table[3]).toMatch(/^\d+ other groups: [\d,]+ events \(\d+(\.\d)? %\)$/);
+    const csv = (await events(...(args as [string, ...string[]]), '--csv')).stdout.split('\r\n');
+    expect(csv[0]).toBe('eventType,publishStatus,count,share,first,last,example');
+    expect(csv).toHaveLength(4);
+  });
+
+  test.each([
+    [['--limit', '3'], 'error: --limit needs --by: the fields to group by\n'],
+    [['--by', 'a..b'], "error: --by: invalid value 'a..b': a part of 'a..b' is empty\n"],
+  ])('%j is a usage error', async (args, message) => {
+    const { code, stderr } = await events('stats', ...args);
+    expect(code).toBe(2);
+    expect(stderr.startsWith(message)).toBe(true);
+  });
+});
