@@ -161,7 +161,7 @@ async function printGroups(
   if (format === 'table') await stdout.write(await groupsTable(groups, limit, stdout, reporter));
   else if (format === 'csv') await stdout.write(groupsCsv(groups, limit, stdout));
   else {
-    const { printJson } = await import('../../output/jq-items.ts');
+    const { printJson } = await import('../../output/print-json.ts');
     await printJson(groupsJson(groups, limit), jq, context, reporter);
   }
 }
