@@ -28,3 +28,28 @@ test('token of nobody prints nothing on standard output', async () => {
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
   expect(stderr).toContain('hooktrail login');
 });
+
+test('token --json adds the expiry, the scope and the origin that it is for', async () => {
+  await at.signIn();
+  const { code, stdout } = await at.run(['token', '--json'], { env: at.home.env });
+  expect(code).toBe(0);
+  const token = (await at.run(['token'], { env: at.home.env })).stdout.trim();
+  expect(stdout).toBe(
+    `${JSON.stringify(
+      {
+        token,
+        expiresAt: '2026-11-20T12:30:00.000Z',
+        scope: 'event_api offline_access',
+        origin: new URL(at.sandbox.settings.baseUrl).origin,
+      },
+      null,
+      2,
+    )}\n`,
+  );
+});
+
+test('token --json of a token in the environment says null where nothing is known', async () => {
+  const env = { ...at.home.env, HOOKTRAIL_ACCESS_TOKEN: 'as-it.is' };
+  const { stdout } = await at.run(['token', '--json'], { env });
+  expect(JSON.parse(stdout)).toEqual({ token: 'as-it.is', expiresAt: null, scope: null, origin: null });
+});

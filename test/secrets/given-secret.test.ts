@@ -1,0 +1,159 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { givenSecret, SECRET_VARIABLES } from '../../src/secrets/given-secret.ts';
+import { clock } from '../support/clock.ts';
+import { createContext } from '../support/context.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-given-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** What the environment gives for the passphrase, and what was said on standard error. */
+function give(environment: Record<string, string>, signal = new AbortController().signal) {
+  const said: string[] = [];
+  const plain = createContext({ environment: { PATH: process.env['PATH'], ...environment }, clock, signal });
+  const stderr = { ...plain.stderr, write: async (text: string | Uint8Array) => void said.push(String(text)) };
+  return { said, secret: givenSecret('HOOKTRAIL_PASSPHRASE', { ...plain, stderr }) };
+}
+
+async function file(text: string, mode = 0o600): Promise<string> {
+  const place = path.join(folder, 'secret');
+  await writeFile(place, text);
+  await chmod(place, mode);
+  return place;
+}
+
+test('a variable gives its value, and none gives nothing', async () => {
+  expect(await give({ HOOKTRAIL_PASSPHRASE: 'a secret ' }).secret).toBe('a secret ');
+  expect(await give({ HOOKTRAIL_PASSPHRASE: ' ' }).secret).toBeUndefined();
+  expect(await give({}).secret).toBeUndefined();
+});
+
+test.each([
+  ['HOOKTRAIL_PASSPHRASE', 'HOOKTRAIL_PASSPHRASE_FILE'],
+  ['HOOKTRAIL_PASSPHRASE_FILE', 'HOOKTRAIL_PASSPHRASE_COMMAND'],
+])('%s and %s together are a usage error', async (one, other) => {
+  await expect(give({ [one]: 'x', [other]: 'x' }).secret).rejects.toMatchObject({
+    exitCode: 2,
+    message: `${one} and ${other} are both set: one secret has one source`,
+    next: 'unset all but one of them',
+  });
+});
+
+describe('a file', () => {
+  test.each([
+    ['one line', 'the secret\n'],
+    ['no line end', 'the secret'],
+    ['more lines', 'the secret\nand a note\n'],
+    ['a line end of Windows and a byte order mark', '\ufeffthe secret\r\nmore'],
+    ['white space around it', '  the secret\t\n'],
+  ])('with %s gives its first line', async (_name, text) => {
+    const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_FILE: await file(text) });
+    expect(await secret).toBe('the secret');
+    expect(said).toEqual([]);
+  });
+
+  test.each(['', '\n', '  \nthe second line\n'])('that begins with an empty line (%j) gives none', async (text) => {
+    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: await file(text) }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty',
+    });
+  });
+
+  test('that is not there is named with its variable', async () => {
+    const place = path.join(folder, 'nothing');
+    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: `HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: ENOENT: no such file or directory, open '${place}'`,
+    });
+  });
+
+  test.each([0o620, 0o602, 0o666])('that others can write (%o) is an error', async (mode) => {
+    const place = await file('the secret\n', mode);
+    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: `HOOKTRAIL_PASSPHRASE_FILE: others can write ${place}`,
+    });
+  });
+
+  test.each([0o640, 0o604, 0o644])('that others can read (%o) is a warning', async (mode) => {
+    const place = await file('the secret\n', mode);
+    const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_FILE: place });
+    expect(await secret).toBe('the secret');
+    expect(said).toEqual([`warning: HOOKTRAIL_PASSPHRASE_FILE: others can read ${place}\n`]);
+  });
+});
+
+describe('a command', () => {
+  test('gives the first line that it prints, in the shell, and its standard error is shown', async () => {
+    const command = 'echo look here >&2; printf "the secret\\nmore\\n" | cat';
+    const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_COMMAND: command });
+    expect(await secret).toBe('the secret');
+    expect(said.join('')).toBe('look here\n');
+  });
+
+  test('has no standard input', async () => {
+    expect(await give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'read line; echo "got <$line>"' }).secret).toBe('got <>');
+  });
+
+  test('sees no other secret', async () => {
+    const secrets = Object.fromEntries(SECRET_VARIABLES.slice(1).map((name) => [name, 'a secret of another']));
+    const place = path.join(folder, 'environment');
+    const command = `env > '${place}'; echo x`;
+    expect(await give({ ...secrets, HOOKTRAIL_PASSPHRASE_COMMAND: command }).secret).toBe('x');
+    expect(await readFile(place, 'utf8')).not.toContain('a secret of another');
+  });
+
+  test.each([
+    ['exit 3', 'failed with exit code 3'],
+    ['echo the secret; exit 1', 'failed with exit code 1'],
+    ['kill -9 $$', 'was ended by SIGKILL'],
+    ['/nowhere/at/all', 'failed with exit code 127'],
+  ])('that fails (%s) is an error that names the variable and nothing that it printed', async (command, how) => {
+    await expect(give({ HOOKTRAIL_PASSPHRASE_COMMAND: command }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: `HOOKTRAIL_PASSPHRASE_COMMAND: the command ${how}`,
+    });
+  });
+
+  test('that prints nothing gives no secret', async () => {
+    await expect(give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'true' }).secret).rejects.toMatchObject({
+      message: 'HOOKTRAIL_PASSPHRASE_COMMAND: the command gives no secret: its first line is empty',
+    });
+  });
+
+  test('that takes longer than a minute is an error', async () => {
+    const { secret } = give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'sleep 600 & wait' });
+    const failure = expect(secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'HOOKTRAIL_PASSPHRASE_COMMAND: the command did not end within 60 s',
+    });
+    await clock.asleep(60_000);
+    clock.advance(60_000);
+    await failure;
+  });
+
+  test('ends with an interrupt', async () => {
+    const abort = new AbortController();
+    const { secret } = give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'sleep 600 & wait' }, abort.signal);
+    const failure = expect(secret).rejects.toThrow('interrupted');
+    await clock.asleep(60_000);
+    abort.abort(new Error('interrupted'));
+    await failure;
+  });
+
+  test('runs once for a run of the program', async () => {
+    const place = path.join(folder, 'runs');
+    const context = createContext({
+      environment: { PATH: process.env['PATH'], HOOKTRAIL_PASSPHRASE_COMMAND: `echo run >> '${place}'; echo x` },
+      clock,
+    });
+    const twice = [givenSecret('HOOKTRAIL_PASSPHRASE', context), givenSecret('HOOKTRAIL_PASSPHRASE', context)];
+    expect(await Promise.all(twice)).toEqual(['x', 'x']);
+    expect(await readFile(place, 'utf8')).toBe('run\n');
+  });
+});

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Behaviour } from '../../src/sandbox/options.ts';
+import { visit } from '../support/browser.ts';
+import { clock } from '../support/clock.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn({ autoApprove: false });
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+async function startDevice() {
+  const { start } = await import('../support/command.ts');
+  const program = start(['login', '--device'], { env: at.env });
+  const [, url, code] = await program.printed(
+    'stderr',
+    /^Sign in with a browser on any device\. The page is\n(\S+)\nand the code that it asks for or shows is\n(\S+)\n/,
+  );
+  return { program, url: url as string, code: code as string };
+}
+
+const decide = (url: string, decision: 'approve' | 'deny') => visit(`${url}&decision=${decision}`);
+const polls = () => at.sandbox.log.filter(({ grantType }) => grantType?.includes('device_code'));
+
+test('a code that is approved on another device signs in', async () => {
+  clock.skips = 0;
+  const { program, url, code } = await startDevice();
+  expect(url).toContain(code);
+  await clock.asleep(5_000);
+  clock.advance(5_000);
+  await expect.poll(() => polls().map(({ error }) => error)).toEqual(['authorization_pending']);
+  await decide(url, 'approve');
+  await clock.asleep(5_000);
+  clock.advance(5_000);
+  expect(await program.finished).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining('Signed in at'),
+  });
+  expect((await at.run(['status', '--check'])).code).toBe(0);
+  expect(at.exchanges()).toBe(0);
+});
+
+test('a code that is refused ends the sign-in', async () => {
+  const { program, url } = await startDevice();
+  await decide(url, 'deny');
+  expect(await program.finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(
+      'error: the sign-in was refused: access_denied\nnext: sign in again and allow the access\n',
+    ),
+  });
+});
+
+test('a provider that wants to be asked less often is', async () => {
+  clock.skips = 0;
+  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"slow_down"}' });
+  const { program, url } = await startDevice();
+  await clock.asleep(5_000);
+  await decide(url, 'approve');
+  clock.advance(5_000);
+  await clock.asleep(10_000);
+  clock.advance(10_000);
+  expect(await program.finished).toMatchObject({ code: 0 });
+});
+
+test('a poll whose connection breaks is made again', async () => {
+  at.sandbox.control.fault('token', { kind: 'reset' });
+  const { program, url } = await startDevice();
+  await decide(url, 'approve');
+  expect(await program.finished).toMatchObject({ code: 0 });
+});
+
+test.each<[string, Partial<Behaviour>]>([
+  ['offers no device sign-in', { deviceSignIn: false }],
+  ['has no metadata', { metadata: 'none' }],
+  [
+    'names an endpoint of another origin',
+    { metadata: (whole) => ({ ...whole, device_authorization_endpoint: 'https://evil.example/device' }) },
+  ],
+  ['names another issuer', { metadata: (whole) => ({ ...whole, issuer: 'https://evil.example' }) }],
+])('a provider that %s is an error with another way in', async (_name, behaviour) => {
+  Object.assign(at.sandbox.control.behaviour, behaviour);
+  expect(await at.run(['login', '--device'])).toEqual({
+    code: 4,
+    stdout: '',
+    stderr:
+      'error: the identity provider offers no sign-in by a code on another device\n' +
+      '  its metadata (.well-known/openid-configuration) names no device_authorization_endpoint of its own\n' +
+      'next: run `hooktrail login --paste`: it needs no way back to this machine either\n',
+  });
+});
+
+test('an interrupt ends the wait', async () => {
+  clock.skips = 0;
+  const { program } = await startDevice();
+  program.kill('SIGINT');
+  expect(await program.finished).toMatchObject({ code: 130 });
+});
+
+test('nobody who enters the code ends the wait with 4', async () => {
+  clock.skips = 0;
+  const { program } = await startDevice();
+  await clock.asleep(5_000);
+  clock.advance(300_000);
+  expect(await program.finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('error: nobody signed in within 300 s\n'),
+  });
+});
+
+test('a plain sign-in asks for no metadata', async () => {
+  const { program } = await at.login();
+  program.kill('SIGINT');
+  await program.finished;
+  expect(at.sandbox.log.filter(({ url }) => url.includes('.well-known'))).toEqual([]);
+});
