@@ -31,18 +31,9 @@ export async function pastedBeside(
   redirectUri: URL,
   expected: Expected,
   context: Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>,
-  lines: Lines,
-  reporter: Reporter,
 ): Promise<Answer> {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, context.signal]);
-  if (context.environment['TERM'] === 'dumb') {
-    // Nothing but text may be written there.
-    reporter.notice(`${BESIDE}.`);
-    const line = receiveLine(redirectUri, expected, lines, reporter);
-    line.catch(() => undefined);
-    return await Promise.race([answer, line]);
-  }
   const pasted = promptRedirect(BESIDE, redirectUri, expected, { ...context, signal });
   try {
     return await Promise.race([answer, pasted]);

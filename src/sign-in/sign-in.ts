@@ -86,7 +86,7 @@ async function signInByRedirect(
       const waiting = { ...context, signal };
       if (!reception) return receivePasted(redirectUri.url, expected, waiting, lines, reporter);
       if (!canPrompt(context)) return reception.answer;
-      return pastedBeside(reception.answer, redirectUri.url, expected, waiting, lines, reporter);
+      return pastedBeside(reception.answer, redirectUri.url, expected, waiting);
     });
     let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
     try {

@@ -66,8 +66,13 @@ async function answerTo(
   // Raw mode turns Ctrl+C into a key: it has to end the program as the signal would. Ctrl+D closes the lines.
   lines.once('SIGINT', leave).once('close', leave);
   try {
-    if (isSecret) await stderr.write(question);
-    return await lines.question(isSecret ? '' : question, { signal: AbortSignal.any([over.signal, signal]) });
+    const either = { signal: AbortSignal.any([over.signal, signal]) };
+    if (!isSecret) return await lines.question(question, either);
+    // Asked before it is shown: an answer that comes with the question must not be lost.
+    const answer = lines.question('', either);
+    answer.catch(() => undefined);
+    await stderr.write(question);
+    return await answer;
   } catch (error) {
     signal.throwIfAborted();
     throw over.signal.aborted ? new InterruptedError('SIGINT') : error;

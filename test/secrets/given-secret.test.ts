@@ -16,7 +16,10 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 function give(environment: Record<string, string>, signal = new AbortController().signal) {
   const said: string[] = [];
   const plain = createContext({ environment: { PATH: process.env['PATH'], ...environment }, clock, signal });
-  const stderr = { ...plain.stderr, write: async (text: string | Uint8Array) => void said.push(String(text)) };
+  const stderr = {
+    ...plain.stderr,
+    write: async (text: string | Uint8Array) => void said.push(String(text)),
+  };
   return { said, secret: givenSecret('HOOKTRAIL_PASSPHRASE', { ...plain, stderr }) };
 }
 
@@ -57,12 +60,15 @@ describe('a file', () => {
     expect(said).toEqual([]);
   });
 
-  test.each(['', '\n', '  \nthe second line\n'])('that begins with an empty line (%j) gives none', async (text) => {
-    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: await file(text) }).secret).rejects.toMatchObject({
-      exitCode: 2,
-      message: 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty',
-    });
-  });
+  test.each(['', '\n', '  \nthe second line\n'])(
+    'that begins with an empty line (%j) gives none',
+    async (text) => {
+      await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: await file(text) }).secret).rejects.toMatchObject({
+        exitCode: 2,
+        message: 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty',
+      });
+    },
+  );
 
   test('that is not there is named with its variable', async () => {
     const place = path.join(folder, 'nothing');
@@ -97,11 +103,15 @@ describe('a command', () => {
   });
 
   test('has no standard input', async () => {
-    expect(await give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'read line; echo "got <$line>"' }).secret).toBe('got <>');
+    expect(await give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'read line; echo "got <$line>"' }).secret).toBe(
+      'got <>',
+    );
   });
 
   test('sees no other secret', async () => {
-    const secrets = Object.fromEntries(SECRET_VARIABLES.slice(1).map((name) => [name, 'a secret of another']));
+    const secrets = Object.fromEntries(
+      SECRET_VARIABLES.slice(1).map((name) => [name, 'a secret of another']),
+    );
     const place = path.join(folder, 'environment');
     const command = `env > '${place}'; echo x`;
     expect(await give({ ...secrets, HOOKTRAIL_PASSPHRASE_COMMAND: command }).secret).toBe('x');
@@ -113,12 +123,15 @@ describe('a command', () => {
     ['echo the secret; exit 1', 'failed with exit code 1'],
     ['kill -9 $$', 'was ended by SIGKILL'],
     ['/nowhere/at/all', 'failed with exit code 127'],
-  ])('that fails (%s) is an error that names the variable and nothing that it printed', async (command, how) => {
-    await expect(give({ HOOKTRAIL_PASSPHRASE_COMMAND: command }).secret).rejects.toMatchObject({
-      exitCode: 2,
-      message: `HOOKTRAIL_PASSPHRASE_COMMAND: the command ${how}`,
-    });
-  });
+  ])(
+    'that fails (%s) is an error that names the variable and nothing that it printed',
+    async (command, how) => {
+      await expect(give({ HOOKTRAIL_PASSPHRASE_COMMAND: command }).secret).rejects.toMatchObject({
+        exitCode: 2,
+        message: `HOOKTRAIL_PASSPHRASE_COMMAND: the command ${how}`,
+      });
+    },
+  );
 
   test('that prints nothing gives no secret', async () => {
     await expect(give({ HOOKTRAIL_PASSPHRASE_COMMAND: 'true' }).secret).rejects.toMatchObject({
@@ -149,10 +162,16 @@ describe('a command', () => {
   test('runs once for a run of the program', async () => {
     const place = path.join(folder, 'runs');
     const context = createContext({
-      environment: { PATH: process.env['PATH'], HOOKTRAIL_PASSPHRASE_COMMAND: `echo run >> '${place}'; echo x` },
+      environment: {
+        PATH: process.env['PATH'],
+        HOOKTRAIL_PASSPHRASE_COMMAND: `echo run >> '${place}'; echo x`,
+      },
       clock,
     });
-    const twice = [givenSecret('HOOKTRAIL_PASSPHRASE', context), givenSecret('HOOKTRAIL_PASSPHRASE', context)];
+    const twice = [
+      givenSecret('HOOKTRAIL_PASSPHRASE', context),
+      givenSecret('HOOKTRAIL_PASSPHRASE', context),
+    ];
     expect(await Promise.all(twice)).toEqual(['x', 'x']);
     expect(await readFile(place, 'utf8')).toBe('run\n');
   });
