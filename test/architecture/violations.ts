@@ -72,7 +72,7 @@ function brokenRules({ path: file, text }: Source): string[] {
 /** A test takes nothing from the machine: its clock, its folders and its seed are given (test/support/command.ts). */
 function brokenByTest(code: string): string[] {
   const broken: string[] = [];
-  if (/\bDate\.now\(\)|new Date\(\)/.test(code)) broken.push("a test's time is clock.now()");
+  if (/\bDate\.now\b|new Date\(\)/.test(code)) broken.push("a test's time is clock.now()");
   if (/['"`]\/(tmp|var\/tmp)\b/.test(code)) broken.push("a test's folders lie in os.tmpdir()");
   if (/\bseed:.*numRuns|numRuns.*\bseed:/.test(code))
     broken.push('properties are drawn from the seed of the run');
