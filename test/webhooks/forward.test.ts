@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createHandler } from '../../src/webhooks/forward.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -19,4 +21,20 @@ test('a proxy that is none is refused before anything is received', async () => 
   expect(() => createHandler(new URL('https://hooks.invalid/in'), 5_000, { environment })).toThrow(
     "https_proxy: invalid value 'ftp://proxy': must be the address of a proxy",
   );
+});
+
+test('a handler that sends interim answers without end does not hold its delivery', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 10);
+    socket.once('close', () => clearInterval(timer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/in`);
+  const handler = createHandler(url, 300, { environment: {} });
+  const failure = `${url.host} took more than 0.3 s for its answer`;
+  expect(await handler.hand({ body: Buffer.from('{}') })).toEqual({ failure });
+  await handler.close();
+  server.close();
 });
