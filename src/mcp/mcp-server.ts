@@ -35,7 +35,8 @@ function filterWords({ since, until, status, types = [], subscriptions = [] }: F
     ...flagWith('since', since),
     ...flagWith('until', until),
     ...flagWith('status', status),
-    ...types.flatMap((type) => flagWith('type', type)),
+    // Commas part the values of a flag.
+    ...types.flatMap((type) => flagWith('type', type.replaceAll(',', '\\,'))),
     ...subscriptions.flatMap((id) => flagWith('subscription', id)),
   ];
 }

@@ -98,6 +98,10 @@ describe('hooktrail mcp', () => {
       content: [{ text: expect.stringMatching(/^error: --since: /) }],
     });
     expect(await call('search_events', { limit: 201 })).toMatchObject({ isError: true });
+    searching.sandbox.control.addEvent({ eventType: 'one,type' });
+    expect(await call('count_events', { types: ['one,type'] })).toMatchObject({
+      structuredContent: { count: 1 },
+    });
     // A value is no flag.
     expect(await call('count_events', { types: ['--curl'] })).toMatchObject({
       structuredContent: { count: 0 },

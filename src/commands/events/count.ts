@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
   addPreviewFlags,
@@ -48,31 +47,43 @@ Examples:
     .action(action(run));
 }
 
+/** The command line in its final form. */
+function optionsOf({ flags, context }: Call<Flags>) {
+  return {
+    preview: previewForm(flags),
+    filters: eventFilters(flags, context.clock.now()),
+    ...summaryFormat(flags, false),
+    concurrency: flags.concurrency ?? CONCURRENCY,
+    exitCode: flags.exitCode === true,
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, context, reporter } = call;
-  const preview = previewForm(flags);
-  const filters = eventFilters(flags, context.clock.now());
-  const { format, jq } = summaryFormat(flags, false);
+  const options = optionsOf(call);
+  const { preview, filters, format, jq, exitCode } = options;
+  const { context, reporter } = call;
   if (preview) {
     const { previewRequests } = await import('../../events/request-preview.ts');
     await previewRequests(call, filters, 1, preview);
     return ExitCode.done;
   }
-  const count = await total(call, filters);
+  const count = await total(options, call);
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
     const { printJson } = await import('../../output/print-json.ts');
     await printJson({ count }, jq, context, reporter);
   }
-  return flags.exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
+  return exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
 }
 
-async function total(call: Call<Flags>, filters: EventFilters): Promise<number> {
+async function total({ filters, concurrency }: Options, call: Call<Flags>): Promise<number> {
   const { withService } = await import('../../sign-in/connect.ts');
-  const { flags, context, reporter } = call;
+  const { context, reporter } = call;
   return withService(call, async (service) => {
     const { countAll } = await import('../../events/event-count.ts');
-    const count = await countAll(service, filters, flags.concurrency ?? CONCURRENCY, context, reporter);
+    const count = await countAll(service, filters, concurrency, context, reporter);
     if (count === 0) {
       const { warnOfTypes } = await import('../../events/event-types.ts');
       await warnOfTypes(filters, service, context, reporter);

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ServiceError } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
   addPageFlags,
@@ -42,23 +41,36 @@ Examples:
     .action(action(run));
 }
 
+/** The command line in its final form. */
+function optionsOf({ flags, args, context }: Call<Flags>) {
+  return {
+    /** As it was typed. */
+    given: args[0] as string,
+    filters: eventFilters(flags, context.clock.now()),
+    gzip: flags.gzip === true,
+    pages: pageOptions(flags),
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context } = call;
-  const filters = eventFilters(flags, context.clock.now());
+  const options = optionsOf(call);
+  const { given, filters, gzip } = options;
+  const { flags, context } = call;
   const [{ openDirectory, diskFault }, { withLock, LockedError }, { refusePlanted }] = await Promise.all([
     import('../../events/export/export-directory.ts'),
     import('../../lock/lock.ts'),
     import('../../files/planted.ts'),
   ]);
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
-  const identity = { service: baseUrl.href, filters: filters.typed(), gzip: flags.gzip === true };
-  const given = args[0] as string;
+  const identity = { service: baseUrl.href, filters: filters.typed(), gzip };
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given);
   let entered = false;
   const work = async () => {
     entered = true;
-    await exportInto(call, directory, identity, filters);
+    await exportInto(directory, identity, options, call);
   };
   try {
     await withLock(`export ${directory}`, context, work, { patience: 0 });
@@ -70,13 +82,12 @@ async function run(call: Call<Flags>): Promise<void> {
 }
 
 async function exportInto(
-  call: Call<Flags>,
   directory: string,
   identity: Identity,
-  filters: EventFilters,
+  { given, filters, pages }: Options,
+  call: Call<Flags>,
 ): Promise<void> {
-  const { flags, args, context, reporter } = call;
-  const given = args[0] as string;
+  const { context, reporter } = call;
   const { readManifest } = await import('../../events/export/export-manifest.ts');
   const earlier = await readManifest(directory);
   let verified: Manifest | undefined;
@@ -104,7 +115,7 @@ async function exportInto(
       identity,
       filters,
       earlier: verified,
-      ...pageOptions(flags),
+      ...pages,
       context,
       reporter,
     });

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
   addStatsFlags,
@@ -47,42 +46,54 @@ Examples:
     .action(action(run));
 }
 
+/** The command line in its final form. */
+function optionsOf({ flags, args, context }: Call<Flags>) {
+  return {
+    file: args[0] as string,
+    filters: eventFilters(flags, context.clock.now()),
+    ...statsOptions(flags),
+    limit: flags.limit ?? LIMIT,
+    isOpened: flags.open === true,
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context, reporter } = call;
-  const file = args[0] as string;
+  const options = optionsOf(call);
+  const { file, filters, isOpened } = options;
+  const { context, reporter } = call;
   const { statsWindow } = await import('../../events/statistics-window.ts');
-  const filters = eventFilters(flags, context.clock.now());
   const { status } = statsWindow(filters, context.clock.now());
   if (status === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so SUCCESS alone leaves nothing to report',
     );
   const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
-  await checkTarget(file, flags.open === true, context.machine);
-  const page = await makePage(call, filters);
+  await checkTarget(file, isOpened, context.machine);
+  const page = await makePage(options, call);
   if (file === '-') {
     await context.stdout.write(page.text);
     return;
   }
   await writeReport(file, page.text, context.machine);
   reporter.notice(`wrote ${file}: ${page.summary}`);
-  if (flags.open) await show(fileUrl(file), call);
+  if (isOpened) await show(fileUrl(file), call);
 }
 
 async function makePage(
+  { filters, limit, buckets, concurrency }: Options,
   call: Call<Flags>,
-  filters: EventFilters,
 ): Promise<{ text: string; summary: string }> {
-  const { flags, context, reporter } = call;
+  const { context, reporter } = call;
   const [{ withService }, { gatherReport }, { reportPage }, { version }] = await Promise.all([
     import('../../sign-in/connect.ts'),
     import('../../events/report-data.ts'),
     import('../../output/report/report-page.ts'),
     import('../../version.ts'),
   ]);
-  const limit = flags.limit ?? LIMIT;
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
-  const options = { limit, ...statsOptions(flags) };
+  const options = { limit, buckets, concurrency };
   return withService(call, async (service) => {
     const data = await gatherReport(service, filters.withStatuses(), options, context, reporter);
     if (data.stats?.moved)

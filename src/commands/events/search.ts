@@ -15,7 +15,6 @@ import {
 } from '../../events/event-flags.ts';
 import { isGuid } from '../../items/guid.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import type { FormatOptions } from '../../output/item-writer.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -52,26 +51,42 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, args, context } = call;
+/** The command line in its final form. */
+function optionsOf({ flags, args, context }: Call<Flags>) {
   if (args.length > 0) throw wordsInSearch(args, flags);
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const preview = previewForm(flags);
   const filters = eventFilters(flags, context.clock.now());
   const format = formatOptions(flags, 'events');
+  const isShown = format.format === 'table' && context.stdout.isTerminal;
+  const isGlance = isShown && !flags.all && flags.limit === undefined;
+  return {
+    preview,
+    filters,
+    format,
+    ...pageOptions(flags),
+    limit: isGlance ? TERMINAL_ROWS : flags.limit,
+    /** Whether the limit is that of a terminal, which nobody asked for. */
+    isGlance,
+    isPaged: flags.pager && !isGlance,
+    exitCode: flags.exitCode === true,
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const options = optionsOf(call);
+  const { preview, filters, pageSize, limit, isGlance } = options;
   if (preview) {
     const { previewRequests } = await import('../../events/request-preview.ts');
-    const size = Math.min(pageOptions(flags).pageSize, flags.limit ?? Number.POSITIVE_INFINITY);
+    const size = isGlance ? pageSize : Math.min(pageSize, limit ?? pageSize);
     await previewRequests(call, filters, size, preview);
     return ExitCode.done;
   }
-
-  const atGlance =
-    format.format === 'table' && context.stdout.isTerminal && !flags.all && flags.limit === undefined;
-  const limit = atGlance ? TERMINAL_ROWS : flags.limit;
-  const found = await search(call, filters, limit, format, atGlance);
-  return flags.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
+  const found = await search(options, call);
+  return options.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
 }
 
 /** A search takes no words; it says where these belong. */
@@ -92,32 +107,26 @@ interface Found {
   readonly more: boolean;
 }
 
-async function search(
-  call: Call<Flags>,
-  filters: EventFilters,
-  limit: number | undefined,
-  format: FormatOptions,
-  atGlance: boolean,
-): Promise<Found> {
+async function search(options: Options, call: Call<Flags>): Promise<Found> {
   const { withService } = await import('../../sign-in/connect.ts');
-  const { flags, context, reporter } = call;
+  const { context, reporter } = call;
+  const { filters, format, limit, pageSize, concurrency, isGlance, isPaged } = options;
   return withService(call, async (service, settings) => {
     const { searchAll } = await import('../../output/print-search.ts');
     const isTable = format.format === 'table';
     const hints = isTable && settings.hints === 'on' ? await hintsFor(call, filters) : undefined;
-    const options = { limit, ...pageOptions(flags) };
     const onItems = hints?.see;
     const found = await searchAll({
       service,
       filters,
-      options,
+      options: { limit, pageSize, concurrency },
       format,
       context,
       reporter,
-      isPaged: flags.pager && !atGlance,
+      isPaged,
       onItems,
     });
-    if (atGlance && found.more) {
+    if (isGlance && found.more) {
       const all = found.total === undefined ? 'more' : `${found.total}`;
       reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
     }
