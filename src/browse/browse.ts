@@ -7,13 +7,12 @@ import type { Items } from '../items/items.ts';
 import { tableDrawing } from '../output/table-drawing.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
+import { eventLines, screenLines } from './browse-views.ts';
 import { Browsing } from './browsing.ts';
-import { clipboardSequence, eventIdOf } from './event-id.ts';
+import { copyEventId } from './event-clipboard.ts';
 import { EventList } from './event-list.ts';
-import { eventLines, openedLines } from './event-view.ts';
-import { listLines } from './list-view.ts';
-import { openReport } from './open-report.ts';
-import { runScreen } from './screen.ts';
+import { type OpenedReport, openReport } from './open-report.ts';
+import { runScreen, type Screen } from './screen.ts';
 
 /** Few enough to come fast, many enough for several screens. */
 const PAGE_SIZE = 200;
@@ -53,34 +52,33 @@ export async function browse(
     browsing.message = message;
     redraw();
   };
-  const copy = () => {
-    const id = browsing.current && eventIdOf(browsing.current);
-    if (id) stdout.stream().write(clipboardSequence(id));
-    browsing.message = id ? `sent ${id} to the terminal's clipboard` : 'the event has no eventId to copy';
-  };
+  const reports: Promise<OpenedReport>[] = [];
   const report = () => {
     browsing.message = 'making the report';
-    openReport(call).then(tell, (error: Error) => tell(error.message));
+    const opened = openReport(call);
+    reports.push(opened);
+    opened.then(
+      ({ message }) => tell(message),
+      (error: Error) => tell(error.message),
+    );
   };
-  await runScreen(
-    {
-      draw: () => {
-        const { columns } = size();
-        if (!browsing.opened) return listLines(browsing, columns, look);
-        return openedLines(browsing, linesOf(browsing.opened.item), columns, look.palette);
-      },
-      press: (key) => {
-        const request = browsing.press(key);
-        if (request === 'copy') copy();
-        else if (request === 'report') report();
-        return request === 'leave';
-      },
-      onReady: (ready) => {
-        redraw = ready;
-      },
+  const screen: Screen = {
+    draw: () => screenLines(browsing, linesOf, size(), look),
+    press: (key) => {
+      const request = browsing.press(key);
+      if (request === 'copy') void copyEventId(browsing.current, context).then(tell);
+      else if (request === 'report') report();
+      return request === 'leave';
     },
-    context,
-  );
+    onReady: (ready) => {
+      redraw = ready;
+    },
+  };
+  try {
+    await runScreen(screen, context);
+  } finally {
+    for (const opened of reports) await opened.then(({ remove }) => remove()).catch(() => undefined);
+  }
 }
 
 /** The lines of the event that was asked for last: they are needed for every key and every drawing. */

@@ -1,6 +1,5 @@
 import type { Items } from '../items/items.ts';
-import type { EventList } from './event-list.ts';
-import { FilteredList } from './filtered-list.ts';
+import { type EventList, FilteredList } from './event-list.ts';
 import { characterOf, type Key, moved, movementOf } from './keys.ts';
 
 export interface ScreenSize {
@@ -9,6 +8,8 @@ export interface ScreenSize {
 }
 /** What a key asks for that the list itself cannot do. */
 export type Request = 'leave' | 'copy' | 'report';
+/** What keys say to do where: events in the list or one event, a filter being typed, the page of keys. */
+export type Mode = 'list' | 'event' | 'filter' | 'help';
 
 export interface BrowsingParts {
   /** Begins to read the events, or those that failed. */
@@ -41,6 +42,8 @@ export class Browsing {
   /** The first line on the screen of the event that is open. */
   opened: { readonly item: Items; line: number } | undefined;
   message = '';
+  /** Whether the page of keys is on the screen. */
+  isHelpShown = false;
   #patience = PATIENCE;
 
   constructor(parts: BrowsingParts) {
@@ -56,6 +59,12 @@ export class Browsing {
       this.#lists.set(this.failedOnly, shown);
     }
     return shown;
+  }
+
+  get mode(): Mode {
+    if (this.isHelpShown) return 'help';
+    if (this.opened) return 'event';
+    return this.typing ? 'filter' : 'list';
   }
 
   get listRows(): number {
@@ -75,11 +84,7 @@ export class Browsing {
   press(key: Key): Request | undefined {
     this.message = '';
     this.#patience = PATIENCE;
-    const request = this.opened
-      ? this.#pressInEvent(key)
-      : this.typing
-        ? this.#type(key)
-        : this.#pressInList(key);
+    const request = this.#pressIn(this.mode, key);
     this.settle();
     return request;
   }
@@ -101,17 +106,33 @@ export class Browsing {
   }
 
   async close(): Promise<void> {
-    for (const { list } of this.#lists.values()) await list.close();
+    for (const { list } of [...this.#lists.values()]) await list.close();
+  }
+
+  #pressIn(mode: Mode, key: Key): Request | undefined {
+    switch (mode) {
+      case 'help':
+        this.isHelpShown = false;
+        return key.sequence === 'q' ? 'leave' : undefined;
+      case 'event':
+        return this.#pressInEvent(key);
+      case 'filter':
+        return this.#type(key);
+      case 'list':
+        return this.#pressInList(key);
+    }
   }
 
   #pressInList(key: Key): Request | undefined {
     const movement = movementOf(key, true);
     if (movement) this.selected = moved(this.selected, movement, this.shown.places.length, this.listRows);
     else if (key.name === 'return' || key.name === 'enter') this.#openSelected();
-    else if (key.name === 'escape' || key.sequence === 'q') return 'leave';
+    else if (key.sequence === 'q' || (key.name === 'escape' && this.filter === '')) return 'leave';
+    else if (key.name === 'escape') this.#refilter('');
     else if (key.sequence === '/') this.typing = true;
     else if (key.sequence === 'f') this.#toggleFailed();
-    else return requestOf(key);
+    else if (key.sequence === 'r') this.#readAgain();
+    else return this.#pressAnywhere(key);
     return undefined;
   }
 
@@ -123,8 +144,15 @@ export class Browsing {
     else if (key.sequence === 'q') return 'leave';
     else if (['escape', 'return', 'enter', 'backspace', 'left'].includes(key.name ?? ''))
       this.opened = undefined;
-    else return requestOf(key);
+    else if (key.sequence === 'n' || key.name === 'right') this.#openNext(1);
+    else if (key.sequence === 'p') this.#openNext(-1);
+    else return this.#pressAnywhere(key);
     return undefined;
+  }
+
+  #pressAnywhere({ sequence }: Key): Request | undefined {
+    if (sequence === '?') this.isHelpShown = true;
+    return sequence === 'y' ? 'copy' : sequence === 'o' ? 'report' : undefined;
   }
 
   #type(key: Key): undefined {
@@ -152,12 +180,29 @@ export class Browsing {
     this.selected = 0;
   }
 
+  /** Asks the service anew; what was selected may stand elsewhere. */
+  #readAgain(): void {
+    this.close().catch(() => undefined);
+    this.#lists.clear();
+    this.selected = 0;
+    this.message = 'reading again';
+  }
+
+  #openNext(step: 1 | -1): void {
+    const { places } = this.shown;
+    const next = this.selected + step;
+    if (next < 0) this.message = 'this is the first event';
+    else if (next >= places.length)
+      this.message = this.shown.list.ended ? 'this is the last event' : 'the next event is being read';
+    else {
+      this.selected = next;
+      this.#openSelected();
+    }
+  }
+
   #openSelected(): void {
+    this.opened = undefined;
     const { current } = this;
     if (current) this.opened = { item: current, line: 0 };
   }
-}
-
-function requestOf({ sequence }: Key): Request | undefined {
-  return sequence === 'y' ? 'copy' : sequence === 'o' ? 'report' : undefined;
 }

@@ -12,13 +12,18 @@ const FLAGS = [
   ...['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
 ];
 
-/** Makes and shows the report of the same events, by the command of that name; tells in a line what came of it. */
+export interface OpenedReport {
+  /** What came of it, in a line. */
+  readonly message: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** Makes and shows the report of the same events, by the command of that name, in a folder of its own. */
 export async function openReport({
   flags,
   context,
   invoke,
-}: Call<FilterFlags & SettingFlags>): Promise<string> {
-  // It stays: the browser reads it when it likes, and people send it on.
+}: Call<FilterFlags & SettingFlags>): Promise<OpenedReport> {
   const folder = await temporaryFolder('hooktrail-report-');
   const file = path.join(folder.path, 'report.html');
   const said: string[] = [];
@@ -26,8 +31,9 @@ export async function openReport({
     ['events', 'report', file, '--open', '--quiet', ...flagWords(flags, FLAGS)],
     offScreen(context, said),
   );
-  if (code === ExitCode.done) return `the report is ${file}`;
-  return said.join('').split('\n')[0] || `the report ended with ${code}`;
+  const problem = said.join('').split('\n')[0] || `the report ended with ${code}`;
+  const message = code === ExitCode.done ? `the report is ${file} until you leave` : problem;
+  return { message, remove: folder.remove };
 }
 
 /** The same world without the terminal, which shows the list. */

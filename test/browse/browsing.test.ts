@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing } from '../../src/browse/browsing.ts';
 import { EventList, textOf } from '../../src/browse/event-list.ts';
-import { eventLines, openedLines } from '../../src/browse/event-view.ts';
 import type { Key } from '../../src/browse/keys.ts';
-import { listLines } from '../../src/browse/list-view.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
+import type { Items } from '../../src/items/items.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
@@ -54,10 +54,8 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     await settled();
     return request;
   };
-  const lines = () =>
-    state.opened
-      ? openedLines(state, eventLines(state.opened.item, size.columns, plain), size.columns, plain)
-      : listLines(state, size.columns, look);
+  const linesOf = (item: Items) => eventLines(item, size.columns, plain);
+  const lines = () => screenLines(state, linesOf, size, look);
   return { state, press, settled, lines, read, size, current: () => state.current && textOf(state.current) };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
@@ -137,6 +135,63 @@ describe('browsing', () => {
     expect(read.lists).toBe(2);
   });
 
+  test('esc clears the filter that was kept before it leaves', async () => {
+    const { settled, press, state } = browsing(many, { pageSize: 100 });
+    await settled();
+    await press(...typed('/id-7'), named('return'));
+    expect(state.shown.places).toHaveLength(11);
+    expect(await press(named('escape'))).toBeUndefined();
+    expect(state.shown.places).toHaveLength(95);
+    expect(await press(named('escape'))).toBe('leave');
+  });
+
+  test('n and p go on to the next event and the previous one while one is open', async () => {
+    const { settled, press, current, lines } = browsing(many.slice(0, 3));
+    await settled();
+    await press(named('return'), ...typed('n'));
+    expect(current()).toContain('id-1"');
+    await press(...typed('nn'));
+    expect(current()).toContain('id-2"');
+    expect(lines().at(-1)).toBe('this is the last event');
+    await press(...typed('ppp'));
+    expect(current()).toContain('id-0"');
+    expect(lines().at(-1)).toBe('this is the first event');
+    await press(named('escape'), named('down'), named('return'), named('escape'));
+    expect(current()).toContain('id-1"');
+  });
+
+  test('? lists the keys until the next key', async () => {
+    const { settled, press, lines } = browsing(many, { rows: 20, columns: 80 });
+    await settled();
+    const before = lines();
+    await press(...typed('?'));
+    expect(lines().slice(0, 4)).toEqual([
+      'Keys',
+      '',
+      'up down j k          one event, or one line of an open one',
+      'page up, page down   one screen; also b and space',
+    ]);
+    expect(lines()).toHaveLength(20);
+    await press(...typed('j'));
+    expect(lines()).toEqual(before);
+  });
+
+  test('r reads the events again', async () => {
+    const { settled, press, read, state } = browsing(many);
+    await settled();
+    await press(...typed('G'), ...typed('r'));
+    expect([read.lists, state.selected, state.shown.list.ended]).toEqual([2, 0, false]);
+    expect(state.shown.places.length).toBeGreaterThan(8);
+  });
+
+  test('the hint of f is what it does next', async () => {
+    const { settled, press, lines } = browsing(many, { columns: 100 });
+    await settled();
+    expect(lines().at(-1)).toBe('enter open  / filter  f failed only  y copy id  o report  ? keys  q quit');
+    await press(...typed('f'));
+    expect(lines().at(-1)).toBe('enter open  / filter  f all events  y copy id  o report  ? keys  q quit');
+  });
+
   test('an error is told and what was read stays', async () => {
     async function* failing(): AsyncGenerator<ReadPage> {
       yield { items: identified([event(0)]), total: 9 };
@@ -151,7 +206,7 @@ describe('browsing', () => {
     });
     state.settle();
     for (let turn = 0; turn < 50; turn++) await Promise.resolve();
-    const lines = listLines(state, 60, look);
+    const lines = screenLines(state, () => [], { rows: 8, columns: 60 }, look);
     expect(lines.at(-1)).toBe('could not read on: gone \\u001b[31m');
     expect(lines[0]).toBe('1 event');
   });
@@ -174,7 +229,9 @@ test('fills the screen exactly, whatever its size, the events and the keys', asy
     fc
       .constantFrom('up', 'down', 'pageup', 'pagedown', 'home', 'end', 'return', 'escape', 'backspace')
       .map(named),
-    fc.constantFrom('/', 'f', 'a', '界', 'e\u0301').map((sequence) => ({ sequence, name: sequence })),
+    fc
+      .constantFrom('/', 'f', 'a', '?', 'r', 'n', 'p', '界', 'e\u0301')
+      .map((sequence) => ({ sequence, name: sequence })),
   );
   const item = fc.record(
     { eventId: fc.string({ unit: 'binary' }), other: fc.jsonValue() },

@@ -13,9 +13,11 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Keys: arrows, page up and down, home and end move; enter opens the event, esc
-goes back; / filters what was read so far as you type; f shows only failures; y
-puts the event's id on the terminal's clipboard; o opens a report; q leaves.
+Keys: arrows, page up and down, home and end move; enter opens the event, n and
+p go on to the next and the previous one, esc goes back; / filters what was read
+so far as you type, esc clears that; f shows failures only; r reads again; y
+copies the event's id, to tmux's buffer or the terminal's clipboard; o opens a
+report, which is deleted at the end; ? lists the keys; q leaves.
 
 Examples:
   $ hooktrail events browse --failed --since 24h

@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -64,11 +64,14 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     });
     await terminal.shows(/events/);
     terminal.type('o');
-    const [, file] = (await terminal.shows(/the report is (\S+\.html)/)) as unknown as [string, string];
+    const [, file] = (await terminal.shows(/the report is (\S+\.html) until you leave/)) as unknown as [
+      string,
+      string,
+    ];
     expect(await readFile(file, 'utf8')).toMatch(/^<!doctype html>/i);
-    await rm(path.dirname(file), { recursive: true });
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
+    await expect(stat(path.dirname(file))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('Ctrl+C ends it with 130, the terminal restored', async () => {

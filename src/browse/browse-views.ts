@@ -1,7 +1,9 @@
+import { wrapAnsi } from 'fast-wrap-ansi';
 import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items } from '../items/items.ts';
+import { prettyJson } from '../output/pretty-json.ts';
 import { type Draw, terminalCell, titleCells, valueCells } from '../output/table-drawing.ts';
 import { defaultHead } from '../output/table-items.ts';
 import { type Column, fittedColumns, NONE } from '../output/table-layout.ts';
@@ -9,7 +11,7 @@ import { cutTo } from '../terminal/cell-width.ts';
 import { grouped } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
-import type { Browsing } from './browsing.ts';
+import type { Browsing, Mode, ScreenSize } from './browsing.ts';
 import type { EventList } from './event-list.ts';
 
 export interface Look {
@@ -21,11 +23,51 @@ export interface Look {
 /** Rows by which the columns are laid out. */
 const MEASURED = 200;
 const GAP = '  ';
-const TYPING = 'type to filter what was read  enter keep  esc clear';
-const KEYS = 'enter open  / filter  f failed only  y copy id  o report  q quit';
+/** What the bottom line says of the keys. */
+const KEYS: Readonly<Record<Mode, (browsing: Browsing) => string>> = {
+  list: ({ failedOnly, filter }) =>
+    `enter open  / filter  ${filter === '' ? '' : 'esc clear filter  '}f ${failedOnly ? 'all events' : 'failed only'}  y copy id  o report  ? keys  q quit`,
+  filter: () => 'type to filter what was read  enter keep  esc clear',
+  event: () => 'esc back  n next  p previous  y copy id  o report  ? keys  q quit',
+  help: () => 'any key goes back  q quit',
+};
 
-/** The list as lines, exactly as many as the screen has rows. */
-export function listLines(browsing: Browsing, columns: number, look: Look): string[] {
+const HELP = [
+  'up down j k          one event, or one line of an open one',
+  'page up, page down   one screen; also b and space',
+  'home end g G         to the first and the last that was read',
+  'enter                opens the event; esc goes back to the list',
+  'n p                  next and previous event, while one is open',
+  '/                    filters what was read by words; esc clears the filter',
+  'f                    failed events only, and all again',
+  'r                    reads the events again',
+  "y                    copies the event's id",
+  'o                    shows a report of these events in the browser',
+  'q                    quits; so does esc in the list without a filter',
+];
+
+/** What the screen shows, as many lines as it has rows; `linesOf` makes the lines of an event that is open. */
+export function screenLines(
+  browsing: Browsing,
+  linesOf: (item: Items) => readonly string[],
+  { columns, rows }: ScreenSize,
+  look: Look,
+): string[] {
+  const { mode, opened } = browsing;
+  if (mode === 'help') return helpLines(browsing, columns, rows, look.palette);
+  return opened
+    ? openedLines(browsing, linesOf(opened.item), columns, look.palette)
+    : listLines(browsing, columns, look);
+}
+
+function helpLines(browsing: Browsing, columns: number, rows: number, palette: Palette): string[] {
+  const shown = ['Keys', '', ...HELP].slice(0, rows - 1).map((line) => cutTo(line, columns - 1));
+  const blank = Array.from({ length: rows - 1 - shown.length }, () => '');
+  const [title = '', ...rest] = shown;
+  return [palette.bold(title), ...rest, ...blank, footerLine(browsing, '', columns, palette)];
+}
+
+function listLines(browsing: Browsing, columns: number, look: Look): string[] {
   const { palette, unicode, draw } = look;
   const { shown, selected, top, listRows } = browsing;
   const table = layoutOf(shown.list, columns - 2);
@@ -47,12 +89,15 @@ export function listLines(browsing: Browsing, columns: number, look: Look): stri
   while (lines.length < listRows + 2) lines.push('');
   const { problem } = shown.list;
   const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
-  return [...lines, footerLine(message, browsing.typing ? TYPING : KEYS, columns, palette)];
+  return [...lines, footerLine(browsing, message, columns, palette)];
 }
 
 /** The bottom line, never empty and never as wide as the screen: what happened last, else the keys. */
-export function footerLine(message: string, keys: string, columns: number, palette: Palette): string {
-  const text = cutTo(terminalSafeLine(message || keys) || ' ', Math.max(1, columns - 1));
+function footerLine(browsing: Browsing, message: string, columns: number, palette: Palette): string {
+  const text = cutTo(
+    terminalSafeLine(message || KEYS[browsing.mode](browsing)) || ' ',
+    Math.max(1, columns - 1),
+  );
   return message ? palette.caution(text) : palette.dim(text);
 }
 
@@ -98,4 +143,29 @@ function layoutOf(list: EventList, room: number): Layout {
   const layout = { room, measured, columns: fittedColumns(heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;
+}
+
+/** An event as indented JSON, its lines broken to the screen's width. */
+export function eventLines(item: Items, columns: number, palette: Palette): string[] {
+  const text = prettyJson(item.bytes, item.start(0), item.end(0), palette);
+  return wrapAnsi(text, columns, { hard: true, trim: false }).split('\n');
+}
+
+function openedLines(
+  browsing: Browsing,
+  lines: readonly string[],
+  columns: number,
+  palette: Palette,
+): string[] {
+  const { opened, eventRows, message } = browsing;
+  const from = Math.min(opened?.line ?? 0, Math.max(0, lines.length - eventRows));
+  const to = Math.min(lines.length, from + eventRows);
+  const title = `event, lines ${grouped(from + 1)} to ${grouped(to)} of ${grouped(lines.length)}`;
+  const body = lines.slice(from, to);
+  return [
+    palette.bold(cutTo(title, columns - 1)),
+    ...body,
+    ...Array.from({ length: eventRows - body.length }, () => ''),
+    footerLine(browsing, message, columns, palette),
+  ];
 }

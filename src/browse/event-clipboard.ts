@@ -1,0 +1,41 @@
+import type { Context } from '../context.ts';
+import { memberPath } from '../items/field-path.ts';
+import type { Items } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { valueText } from '../items/value-text.ts';
+
+/** Copies the item's `eventId`; resolves to what came of it, in a line. */
+export async function copyEventId(
+  item: Items | undefined,
+  context: Pick<Context, 'environment' | 'runProgram' | 'stdout'>,
+): Promise<string> {
+  const id = item && eventIdOf(item);
+  if (!id) return 'the event has no eventId to copy';
+  const { environment, runProgram, stdout } = context;
+  if (environment['TMUX']) {
+    // tmux keeps the sequence below to itself; -w sends what it takes on to the terminal around it.
+    const { PATH, HOME, TMUX } = environment;
+    const code = await runProgram(['tmux', 'set-buffer', '-w', '--', id], { PATH, HOME, TMUX }).catch(
+      () => 1,
+    );
+    return code === 0 ? `copied ${id} to tmux's buffer` : `tmux did not take ${id}`;
+  }
+  if (environment['STY']) return `screen has no clipboard to copy ${id} to`;
+  stdout.stream().write(clipboardSequence(id));
+  return `sent ${id} to the terminal's clipboard`;
+}
+
+function eventIdOf(item: Items): string | undefined {
+  const cursor = createCursor([memberPath('eventId')]);
+  cursor.read(item.bytes, item.start(0));
+  const start = cursor.starts[0] as number;
+  return start === MISSING ? undefined : valueText(item.bytes, start, cursor.ends[0] as number) || undefined;
+}
+
+/**
+ * The escape sequence by which a terminal puts text on the clipboard of the machine it runs on (OSC 52 of xterm's control
+ * sequences): it needs no program beside, and works through SSH. No terminal answers it.
+ */
+function clipboardSequence(text: string): string {
+  return `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { copyEventId } from '../../src/browse/event-clipboard.ts';
+import { createContext } from '../support/context.ts';
+import { fakeOutput, pageOf } from '../support/outputs.ts';
+
+const event = pageOf(['{"eventId":"e-1"}']);
+const tmux = { TMUX: '/tmp/tmux-0/default,1,0', PATH: '/usr/bin', HOME: '/home/x' };
+
+function context(environment: Record<string, string>, code: number | Error = 0) {
+  const ran: unknown[] = [];
+  const stdout = fakeOutput(80);
+  const runProgram = async (...call: unknown[]) => {
+    ran.push(call);
+    if (code instanceof Error) throw code;
+    return code;
+  };
+  return { ...createContext({ environment, stdout, runProgram }), ran, printed: stdout };
+}
+
+test('the id goes to the clipboard of the terminal', async () => {
+  const at = context({});
+  expect(await copyEventId(event, at)).toBe("sent e-1 to the terminal's clipboard");
+  expect(at.printed.text).toBe('\u001b]52;c;ZS0x\u0007');
+});
+
+test('in tmux the id goes to its buffer, and no secret of ours to tmux', async () => {
+  const at = context({ ...tmux, HOOKTRAIL_PASSPHRASE: 'secret' });
+  expect(await copyEventId(event, at)).toBe("copied e-1 to tmux's buffer");
+  expect(at.ran).toEqual([[['tmux', 'set-buffer', '-w', '--', 'e-1'], tmux]]);
+  expect(at.printed.text).toBe('');
+});
+
+test.each([[1], [new Error('ENOENT')]])('says that tmux did not take the id: %s', async (code) => {
+  expect(await copyEventId(event, context(tmux, code))).toBe('tmux did not take e-1');
+});
+
+test('says where there is no clipboard, and no id', async () => {
+  expect(await copyEventId(event, context({ STY: '1.pts' }))).toBe('screen has no clipboard to copy e-1 to');
+  expect(await copyEventId(pageOf(['{}']), context({}))).toBe('the event has no eventId to copy');
+});
