@@ -1,4 +1,4 @@
-import { wrapAnsi } from 'fast-wrap-ansi';
+import wrapAnsi from 'wrap-ansi';
 import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';

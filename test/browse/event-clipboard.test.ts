@@ -4,7 +4,7 @@ import { createContext } from '../support/context.ts';
 import { fakeOutput, pageOf } from '../support/outputs.ts';
 
 const event = pageOf(['{"eventId":"e-1"}']);
-const tmux = { TMUX: '/tmp/tmux-0/default,1,0', PATH: '/usr/bin', HOME: '/home/x' };
+const tmux = { TMUX: '/run/tmux/default,1,0', PATH: '/usr/bin', HOME: '/home/x' };
 
 function context(environment: Record<string, string>, code: number | Error = 0) {
   const ran: unknown[] = [];
