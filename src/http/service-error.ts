@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { NotSignedInError, ServiceError } from '../errors.ts';
 import { withoutSecrets } from './redaction.ts';
 import type { HttpResponse } from './transport.ts';
@@ -83,33 +84,7 @@ function nextStep({ status, headers }: HttpResponse): string | undefined {
   return status >= 500 ? 'try again later' : undefined;
 }
 
-const REASONS: Readonly<Record<number, string>> = {
-  301: 'Moved Permanently',
-  302: 'Found',
-  303: 'See Other',
-  307: 'Temporary Redirect',
-  308: 'Permanent Redirect',
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  410: 'Gone',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-};
-
 function reasonOf(status: number): string {
-  const reason = REASONS[status];
+  const reason = STATUS_CODES[status];
   return reason ? ` ${reason}` : '';
 }

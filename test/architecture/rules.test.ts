@@ -33,12 +33,13 @@ describe('the rules of the code', () => {
     [source('bin/x.js', 'process.exit(1);'), 'process.exit cuts pipes short'],
     [source('src/sandbox/x.ts', 'process.exit(1);'), 'process.exit cuts pipes short'],
     [source('src/events/x.ts', 'const now = Date.now();'), 'only the system knows the clock'],
-    [
-      source('src/commands/x.ts', "import { Agent } from 'undici';"),
-      'heavy libraries are imported when used',
-    ],
+    [source('src/commands/x.ts', "import ora from 'ora';"), 'heavy libraries are imported when used'],
     [source('test/events/x.test.ts', 'const now = Date.now();'), "a test's time is clock.now()"],
     [source('test/events/x.test.ts', "mkdir('/tmp/x')"), "a test's folders lie in os.tmpdir()"],
+    [
+      source('src/http/x.ts', "const { Agent } = await import('undici');"),
+      'only src/http/undici-agent.ts loads undici',
+    ],
     [source('src/events/utils.ts', ''), 'a name without a subject'],
     [source('src/helpers/page.ts', ''), 'a name without a subject'],
   ])('%j breaks one', (file, rule) => {
@@ -48,7 +49,7 @@ describe('the rules of the code', () => {
   test.each([
     source(
       'src/commands/x.ts',
-      "import { a } from '../events/page.ts';\nconst { b } = await import('undici');",
+      "import { a } from '../events/page.ts';\nconst { b } = await import('open');",
     ),
     source('src/events/x.ts', '// process.exit is never called here\nconst processed = 1;'),
   ])('%j breaks none', (file) => {

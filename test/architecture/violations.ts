@@ -39,9 +39,12 @@ const layers: readonly string[] = [
   'version',
 ];
 
+/** Every HTTP request is sent by undici, and this file names the parts of it that are loaded. */
+const clientLibrary = 'src/http/undici-agent.ts';
+
 /** Libraries that cost more than a declaration of flags may. */
 const heavy =
-  /^(undici|ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar|@modelcontextprotocol|zod)/;
+  /^(ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar|@modelcontextprotocol|zod)/;
 /** The only file that knows the process and its clock. */
 const system = 'src/system.ts';
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
@@ -99,6 +102,9 @@ function importsOf(code: string): Import[] {
 
 function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
   if (!from.startsWith('.')) {
+    const isUndici = !isType && /^undici(\/|$)/.test(from);
+    if (isUndici && file.startsWith('src/') && file !== clientLibrary)
+      return [`only ${clientLibrary} loads undici`];
     const isEarly = !isType && !isDynamic && heavy.test(from) && file.startsWith('src/commands/');
     return isEarly ? ['heavy libraries are imported when used'] : [];
   }
