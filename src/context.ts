@@ -20,6 +20,8 @@ export interface Context {
   readonly holdOff?: () => () => void;
   /** What differs from the limits of requests that `http/transport.ts` names. */
   readonly requestLimits?: Partial<RequestLimits>;
+  /** What differs from the rhythm in which holders of a lock show that they live. */
+  readonly lockRhythm?: LockRhythm;
   /** Calls `work`, which cannot wait, when the process ends other than by SIGKILL; what it returns takes that back. */
   readonly atExit?: (work: () => void) => () => void;
 }
@@ -33,6 +35,14 @@ export interface Pager {
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** In milliseconds; one rhythm for all processes that share a lock. */
+export interface LockRhythm {
+  /** Between two signs of life of a holder. */
+  readonly beat: number;
+  /** A holder that cannot be looked at counts as gone after this long without a sign of life. */
+  readonly silence: number;
+}
 
 /** How long a request may take and how large its answer may be. */
 export interface RequestLimits {

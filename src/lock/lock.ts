@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
-import type { Context, Machine } from '../context.ts';
+import type { Context, LockRhythm, Machine } from '../context.ts';
 import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
 import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import { type Claim, LockFiles, type LockState } from './lock-file.ts';
@@ -48,18 +48,9 @@ export interface LockOptions<T = never> {
   readonly folder?: string;
   /** What is locked, for the message when patience ends. */
   readonly subject?: string;
-  /** The rhythm of the signs of life; one for all processes that share a lock. */
-  readonly rhythm?: LockRhythm;
 }
 
-/** In milliseconds. */
-export interface LockRhythm {
-  readonly beat: number;
-  /** A holder that cannot be looked at counts as gone after this long without a beat. */
-  readonly silence: number;
-}
-
-type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
+type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>;
 
 const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL = 200;
@@ -109,7 +100,7 @@ async function take<T>(
     // Leftovers are in nobody's way.
     await files.tidy(taken.number).catch(() => undefined);
     if (taken.number === 1 && !options.folder) await files.sweepSiblings(1).catch(() => undefined);
-    return kept(taken, folder, options.rhythm ?? RHYTHM);
+    return kept(taken, folder, context.lockRhythm ?? RHYTHM);
   } catch (error) {
     throw explained(error, folder);
   }
@@ -148,8 +139,8 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm): TakenLock {
 async function claimed<T>(
   files: LockFiles,
   self: Holder,
-  { clock, machine, signal }: Surroundings,
-  { patience = 60_000, meanwhile, subject = 'the sign-in', rhythm = RHYTHM }: LockOptions<T>,
+  { clock, machine, signal, lockRhythm = RHYTHM }: Surroundings,
+  { patience = 60_000, meanwhile, subject = 'the sign-in' }: LockOptions<T>,
 ): Promise<Claim | { readonly result: T }> {
   const deadline = performance.now() + patience;
   let watched: Watched | undefined;
@@ -164,7 +155,7 @@ async function claimed<T>(
     else if (watched?.number === latest.number) watched.look(latest, now);
     else watched = new Watched(latest, now);
     if (watched && now - watched.askedAt >= CONDITION_INTERVAL) await watched.ask(machine, now);
-    if (watched === undefined || watched.isGone(rhythm.silence)) {
+    if (watched === undefined || watched.isGone(lockRhythm.silence)) {
       const claim = await files.claim(latest.number, self);
       if (claim) return claim;
       continue;

@@ -45,12 +45,13 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
  * what a sign-in stored has to be found again.
  */
 export async function changeConfig(
-  { environment, machine, clock }: Place & Pick<Context, 'clock'>,
+  { environment, machine, clock, lockRhythm }: Place & Pick<Context, 'clock' | 'lockRhythm'>,
   change: (config: SavedConfig) => void,
 ): Promise<void> {
   const { withLock } = await import('../lock/lock.ts');
   const file = configPath({ environment, machine });
-  const surroundings = { machine, clock, signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const surroundings = { machine, clock, signal, ...(lockRhythm ? { lockRhythm } : {}) };
   const work = async (lock: HeldLock) => {
     const config = await readConfig({ environment, machine });
     change(config);

@@ -128,6 +128,7 @@ test('a lock from before the machine was started again is taken over', async () 
 
 /** Fast enough to watch. */
 const rhythm = { beat: 50, silence: 400 };
+const fast = (changes: Partial<Machine> = {}): Context => ({ ...here(changes), lockRhythm: rhythm });
 
 test.each([
   [
@@ -148,20 +149,20 @@ test.each([
   let beats = 0;
   const beating = setInterval(() => void appendFile(file, `\n${beats++}`), rhythm.beat);
   try {
-    const waiting = withLock('worker', here(), async () => 'mine', { patience: 1_000, rhythm });
+    const waiting = withLock('worker', fast(), async () => 'mine', { patience: 1_000 });
     await expect(waiting).rejects.toMatchObject({ exitCode: 1 });
   } finally {
     clearInterval(beating);
   }
   const since = performance.now();
-  expect(await withLock('worker', here(), async () => 'mine', { patience: 0, rhythm })).toBe('mine');
+  expect(await withLock('worker', fast(), async () => 'mine', { patience: 0 })).toBe('mine');
   expect(performance.now() - since).toBeGreaterThan(rhythm.silence);
 });
 
 test('an empty file, as a loss of power leaves it, holds nobody up for longer than the silence', async () => {
   const file = await leaveLock({});
   await writeFile(file, '');
-  expect(await withLock('worker', here(), async () => 'mine', { patience: 0, rhythm })).toBe('mine');
+  expect(await withLock('worker', fast(), async () => 'mine', { patience: 0 })).toBe('mine');
 });
 
 test('a process of a system without /proc is dead when its number is gone, and unknown otherwise', async () => {
@@ -190,33 +191,23 @@ test('two names never share a lock', async () => {
 });
 
 test('a holder that was given up sees it, is told, and does not free the lock of its successor', async () => {
-  const elsewhere = here({ hostname: 'elsewhere' });
+  const slow = { ...rhythm, beat: 60_000 };
+  const elsewhere = { ...here({ hostname: 'elsewhere' }), lockRhythm: slow };
   const seen: boolean[] = [];
-  await withLock(
-    'worker',
-    here(),
-    async (lock) => {
-      seen.push(await lock.isStillHeld());
-      const file = path.join(await folder(), '1.lock');
-      const text = await readFile(file, 'utf8');
-      await writeFile(file, JSON.stringify({ ...JSON.parse(text.split('\n')[0] as string), processes: '' }));
-      const slow = { ...rhythm, beat: 60_000 };
-      await withLock(
-        'worker',
-        elsewhere,
-        async (successor) => {
-          seen.push(await lock.isStillHeld(), await successor.isStillHeld());
-        },
-        { rhythm: slow },
-      );
-    },
-    { rhythm: { beat: 3_000, silence: 400 } },
-  );
+  await withLock('worker', { ...here(), lockRhythm: slow }, async (lock) => {
+    seen.push(await lock.isStillHeld());
+    const file = path.join(await folder(), '1.lock');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, JSON.stringify({ ...JSON.parse(text.split('\n')[0] as string), processes: '' }));
+    await withLock('worker', elsewhere, async (successor) => {
+      seen.push(await lock.isStillHeld(), await successor.isStillHeld());
+    });
+  });
   expect(seen).toEqual([true, false, true]);
 });
 
 test('a sign of life that finds the lock gone aborts `lost`', async () => {
-  const lock = await takeLock('worker', here(), { rhythm });
+  const lock = await takeLock('worker', fast());
   expect(lock.lost.aborted).toBe(false);
   await writeFile(path.join(await folder(), '2.lock'), JSON.stringify(await describeSelf(here().machine)));
   await once(lock.lost, 'abort');

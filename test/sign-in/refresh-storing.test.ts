@@ -1,0 +1,102 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { keychainOf } from '../support/command.ts';
+import { thisMachine } from '../support/context.ts';
+import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
+
+const secretsOf = (at: Refreshing) => path.join(at.home.folder, 'config', 'secrets');
+
+/** Runs `act` when the identity provider has exchanged the refresh token, before the answer leaves. */
+function afterRotation(at: Refreshing, act: () => void): void {
+  const edit = (answer: unknown) => {
+    act();
+    return answer;
+  };
+  at.sandbox.control.fault('token', { kind: 'edit', edit: edit as never });
+}
+
+/** Puts a file in the place of a folder. */
+function shut(folder: string): void {
+  renameSync(folder, `${folder}.away`);
+  writeFileSync(folder, 'in the way');
+}
+
+test('a store that shuts after the rotation costs nothing: another folder takes the tokens, and the next command finds them', async () => {
+  await using at = await startRefreshing();
+  const secrets = secretsOf(at);
+  afterRotation(at, () => shut(secrets));
+  const first = await at.run(['token']);
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+  expect(first.stderr).toMatch(
+    /^warning: the new tokens could not be stored in \S+; they are kept, encrypted, in \S+, where the next command finds them\n$/,
+  );
+  await rm(secrets);
+  await rename(`${secrets}.away`, secrets);
+  expect(await at.run(['token'])).toEqual({ code: 0, stdout: first.stdout, stderr: '' });
+  expect(at.refreshes()).toEqual(['ok']);
+});
+
+test('where every folder is shut, the error says that the sign-in is lost', async () => {
+  await using at = await startRefreshing();
+  const secrets = secretsOf(at);
+  const nowhere = path.join(at.home.folder, 'nowhere');
+  const machine = { ...thisMachine(), userHome: at.home.folder, sharedFolder: nowhere };
+  afterRotation(at, () => {
+    shut(secrets);
+    writeFileSync(path.join(at.home.folder, '.hooktrail', 'secrets'), 'in the way');
+  });
+  const { code, stdout, stderr } = await at.run(['token'], { context: { machine } });
+  expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+  expect(stderr).toMatch(
+    /^error: the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored\n {2}secrets cannot be written to \S+: EEXIST.*\nnext: make the folder writable and free some space, .*; then run `hooktrail login`\n$/,
+  );
+});
+
+test('a keychain that locks after the rotation costs nothing', async () => {
+  await using at = await startRefreshing();
+  const env = { ...at.env, HOOKTRAIL_STORE: 'keychain' };
+  const context = { machine: { ...thisMachine(), userHome: at.home.folder, platform: 'win32' as const } };
+  at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
+  expect(await at.run(['login'], { env, context })).toMatchObject({ code: 0 });
+  at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
+  const keychain = keychainOf(env);
+  const { set } = keychain;
+  afterRotation(at, () => {
+    keychain.set = () => Promise.reject(new Error('the keychain is locked'));
+  });
+  const first = await at.run(['token'], { env, context });
+  expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining('they are kept, encrypted, in ') });
+  keychain.set = set;
+  expect(await at.run(['token'], { env, context })).toEqual({ code: 0, stdout: first.stdout, stderr: '' });
+  expect(at.refreshes()).toEqual(['ok']);
+});
+
+test('a container that was killed in mid-refresh is given up after its silence, and its successor refreshes', async () => {
+  await using at = await startRefreshing();
+  // What it left: locks whose holder ran in another container, and gives no sign of life.
+  const locks = path.join(at.home.folder, '.hooktrail', 'locks');
+  const gone = { pid: 1, started: '1', hostname: 'gone', boot: 'gone', processes: 'pid:[1]', nonce: 'gone' };
+  for (const name of await readdir(locks))
+    await writeFile(path.join(locks, name, '9.lock'), `${JSON.stringify(gone)}\n000000001`);
+  const context = { lockRhythm: { beat: 50, silence: 300 } };
+  expect(await at.run(['token'], { context })).toMatchObject({ code: 0, stderr: '' });
+  expect(at.refreshes()).toEqual(['ok']);
+});
+
+test('a lock folder that cannot be made is an error with its own words', async () => {
+  await using at = await startRefreshing();
+  await rm(path.join(at.home.folder, '.hooktrail'), { recursive: true });
+  await mkdir(path.join(at.home.folder, '.hooktrail'));
+  await writeFile(path.join(at.home.folder, '.hooktrail', 'locks'), 'in the way');
+  const nowhere = path.join(at.home.folder, 'nowhere');
+  const machine = { ...thisMachine(), userHome: at.home.folder, sharedFolder: nowhere };
+  const { code, stderr } = await at.run(['token'], { context: { machine } });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(
+      /^error: the folder \S+, where hooktrail's processes lock each other out, cannot be used: ENOENT.*\nnext: repair the folder, or remove it\n$/,
+    ),
+  });
+});
