@@ -53,7 +53,8 @@ export function createSystem(): System {
       clock,
       machine: machine(),
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
-      runProgram: async (words, given) => (await import('./run-program.ts')).runProgram(words, given, divert),
+      runProgram: async (words, given) =>
+        (await import('./run-program.ts')).runProgram(words, given, machine(), divert),
       // Defaults of git: leave when all fits the screen, let colours through, keep what was shown.
       openPager: (command) => openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
       loadKeychain,
@@ -165,7 +166,9 @@ function machine(): Machine {
       return account().homedir;
     },
     get isContainer() {
-      return existsSync('/.dockerenv') || existsSync('/run/.containerenv');
+      return (
+        process.platform === 'linux' && ['/.dockerenv', '/run/.containerenv'].some((mark) => existsSync(mark))
+      );
     },
     hasProcess,
   };
