@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
@@ -24,8 +25,6 @@ async function asCron({ folder, env: whole }: Home): Promise<{ printed: string; 
   const mail = path.join(folder, 'mail.txt');
   await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
   await writeFile(mail, '');
-  const passphrase = "export HOOKTRAIL_PASSPHRASE='correct horse battery staple'\n";
-  await writeFile(path.join(folder, '.hooktrail-env'), passphrase, { mode: 0o600 });
   const file = path.join(bin, 'failed-deliveries');
   // Where the programs are is the reader's to fill in, and so is where this machine's user keeps settings.
   const own = blockWith('#!/bin/sh').replace('/usr/local/bin:', `${bin}:`);
@@ -82,9 +81,11 @@ test.skipIf(!isPosix)(
   async () => {
     await using signingIn = await startSigningIn({ events: 0 });
     const { sandbox, home } = signingIn;
-    await signingIn.run(['login', '--store', 'file'], {
-      env: { ...signingIn.env, HOOKTRAIL_BROWSER: browserCommand },
-    });
+    const { HOOKTRAIL_PASSPHRASE: _, ...given } = signingIn.env;
+    const PATH = `${await binFolder(home.folder, inject('program'))}:${given['PATH']}`;
+    const env = { ...given, PATH, HOOKTRAIL_BROWSER: browserCommand };
+    const lines = blockWith('hooktrail keygen ');
+    await promisify(execFile)('sh', ['-ec', lines], { env, cwd: home.folder });
     expect(await asCron(home)).toEqual({ printed: '', mail: '' });
 
     const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
