@@ -228,6 +228,6 @@ function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteErro
     firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
   return new IncompleteError(
     `the result is not complete: ${emitted} events were read, the service counts ${counts}`,
-    { next: 'run it again; with --before in the past the result stands still' },
+    { next: 'run it again; with --until in the past the result stands still' },
   );
 }

@@ -23,9 +23,9 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const combinations = filters.withStatuses().queries(now);
   const { after: given, before = instantAt(now + 1000) } = combinations[0] as Query;
   const after = given ?? (before && instantAt(before.seconds * 1000 - DAY));
-  if (!before || !after) throw new UsageError('--before: too early for a day before it');
+  if (!before || !after) throw new UsageError('--until: too early for a day before it');
   if (compareInstants(after, before) >= 0) {
-    throw new UsageError(`--after: ${after.text} lies in the future: the service's time is ${before.text}`);
+    throw new UsageError(`--since: ${after.text} lies in the future: the service's time is ${before.text}`);
   }
   const queries = combinations.map(({ subscriptionId, eventId, eventType }) => ({
     subscriptionId,

@@ -138,7 +138,7 @@ describe('the window', () => {
 
   test('must not begin in the future', () => {
     expect(() => statsWindow(eventFilters({ after: '2026-12-01' }, now), now)).toThrow(
-      /--after: 2026-12-01 lies in the future/,
+      /--since: 2026-12-01 lies in the future/,
     );
   });
 });

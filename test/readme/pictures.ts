@@ -10,8 +10,8 @@ export const folder = path.resolve(import.meta.dirname, 'pictures');
 
 /** The pictures of a terminal, by the name of their file, and the command that each shows. */
 export const terminals: Readonly<Record<string, string>> = {
-  'search.svg': 'hooktrail events search --failed --after 2026-11-20 --before 2026-11-21 --limit 8',
-  'stats.svg': 'hooktrail events stats --after 2026-11-20 --before 2026-11-21 --buckets 12',
+  'search.svg': 'hooktrail events search --failed --since 2026-11-20 --until 2026-11-21 --limit 8',
+  'stats.svg': 'hooktrail events stats --since 2026-11-20 --until 2026-11-21 --buckets 12',
 };
 
 /** What the table's columns need, and no more than a page of GitHub has. */
@@ -24,7 +24,7 @@ export async function drawTerminal(stage: Stage, command: string): Promise<strin
   return terminalPicture(lines, COLUMNS, command);
 }
 
-const REPORT = 'hooktrail events report failures.html --after 2026-11-20 --before 2026-11-21';
+const REPORT = 'hooktrail events report failures.html --since 2026-11-20 --until 2026-11-21';
 
 /** The report's page; when it was written is left to the fixed day that it tells of. */
 export async function writeReport(stage: Stage): Promise<string> {

@@ -41,7 +41,7 @@ export interface Manifest {
   /** The filters as they were typed. */
   readonly filters: TypedFilters;
   readonly gzip: boolean;
-  /** Events created before this belong to the export: the service's time when it began, or `--before`. */
+  /** Events created before this belong to the export: the service's time when it began, or `--until`. */
   readonly pin: string;
   readonly queries: readonly SavedQuery[];
   readonly startedAt: string;
