@@ -142,7 +142,7 @@ export class Connections {
   async #throughSocks(proxy: URL, target: URL): Promise<Socket> {
     const { Socks5Client } = await import('undici/lib/core/socks5-client.js');
     const port = proxy.port || '1080';
-    const { hostname } = proxy;
+    const hostname = hostOf(proxy);
     const connector = buildConnector({ ...NO_PROBES, timeout: this.#limits.connect });
     const socket = await this.#open(connector, { protocol: 'http:', hostname, host: hostname, port });
     const signal = AbortSignal.timeout(this.#limits.connect);
@@ -153,7 +153,7 @@ export class Connections {
       client.handshake();
       await authenticated;
       const connected = once(client, 'connected', { signal });
-      client.connect(target.hostname, Number(target.port || 443));
+      client.connect(hostOf(target), Number(target.port || 443));
       await connected;
       return socket;
     } catch (error) {
@@ -165,9 +165,18 @@ export class Connections {
   }
 }
 
-/** User information is percent-encoded in a URL. */
+/** User information is percent-encoded in a URL, but for what people type there by hand. */
 function plain(text: string): string {
-  return decodeURIComponent(text);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A host name, or an IPv6 address without the brackets that it has in a URL. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 const PASSING = new Set([408, 429, 500, 502, 503, 504]);

@@ -99,7 +99,10 @@ test('a proxy that wants a user says so, and gets the one of its address', async
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${port}` })).toBe(
     `the proxy 127.0.0.1:${port} does not accept the user name and password (407)`,
   );
-  expect(given).toEqual([undefined, `Basic ${Buffer.from('me:p@ss').toString('base64')}`]);
+  // Not what a URL takes, but what people type.
+  await ask(HTTPS, { HTTPS_PROXY: `http://me:100%@127.0.0.1:${port}` });
+  const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
+  expect(given).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
   proxy.close();
 });
 
