@@ -6,7 +6,7 @@ import { createHandler, type HandedOver, type Handler, type HandlerAnswer } from
 import type { HandOver } from './hand-over.ts';
 import { type Journal, type Outcome, openJournal } from './journal.ts';
 import { JournalError, realJournalPath } from './journal-file.ts';
-import { findListener, handToListener, type ListenerAddress } from './listener-address.ts';
+import { findListener, handToListener, isJournalWanted, type ListenerAddress } from './listener-address.ts';
 
 export interface DestinationOptions {
   /** The journal's file. */
@@ -26,6 +26,9 @@ type Way = { readonly journal: Journal } | { readonly client: Handler; readonly 
 
 const PATIENCE = 60_000;
 const ASK_AGAIN = 200;
+const LOOK_INTERVAL = 1_000;
+/** Milliseconds that a listener which waits has to take the journal. */
+const YIELD = 5_000;
 const NO_EVENT: HandedOver = { body: Buffer.alloc(0) };
 
 /**
@@ -38,6 +41,7 @@ export class Destination {
   readonly #context: Context;
   readonly #handler: Handler;
   #way: Promise<Way> | undefined;
+  #lookAgain = 0;
 
   constructor(options: DestinationOptions, context: Context) {
     this.#options = options;
@@ -51,6 +55,12 @@ export class Destination {
       this.#way ??= this.#find();
       const current = this.#way;
       const way = await current;
+      // Others may have left this way by now.
+      if (this.#way !== current) continue;
+      if ('journal' in way && this.#isWanted(way.journal)) {
+        this.#way = this.#yield(way.journal);
+        continue;
+      }
       const result =
         'journal' in way
           ? await this.#throughJournal(way.journal, key, event)
@@ -71,6 +81,23 @@ export class Destination {
     await this.abandon();
     const way = await this.#way?.catch(() => undefined);
     if (way && 'journal' in way) await way.journal.close();
+  }
+
+  /** Whether a listener waits for the journal; looks once a second. */
+  #isWanted({ path }: Journal): boolean {
+    const now = this.#context.clock.now();
+    if (now < this.#lookAgain) return false;
+    this.#lookAgain = now + LOOK_INTERVAL;
+    return isJournalWanted(path);
+  }
+
+  /** Gives the journal to the listener that waits for it, and finds that listener, or the journal again if it has gone. */
+  async #yield(journal: Journal): Promise<Way> {
+    const { clock, signal } = this.#context;
+    await journal.close();
+    const deadline = clock.now() + YIELD;
+    while (isJournalWanted(journal.path) && clock.now() < deadline) await clock.sleep(ASK_AGAIN, signal);
+    return await this.#find();
   }
 
   async #throughJournal(journal: Journal, key: EventKey, event: HandedOver): Promise<Forwarded> {

@@ -25,8 +25,8 @@ export interface JournalOptions {
   readonly keep?: number | undefined;
   /** Milliseconds to wait for another process that has the journal; 60 s when absent. */
   readonly patience?: number | undefined;
-  /** Called once when another process has the journal, before the wait for it. */
-  readonly onWait?: ((error: LockedError) => void) | undefined;
+  /** Called once when another process has the journal, before the wait for it, with the journal's real path. */
+  readonly onWait?: ((error: LockedError, path: string) => void) | undefined;
 }
 
 const PATIENCE = 60_000;
@@ -243,7 +243,7 @@ export async function openJournal(
     makeFolder(folder);
     const lock = await takeLock('journal', context, { ...place, patience: 0 }).catch((error) => {
       if (!(error instanceof LockedError) || patience === 0) throw error;
-      onWait?.(error);
+      onWait?.(error, real);
       return takeLock('journal', context, { ...place, patience });
     });
     try {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import fs from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { Machine } from '../context.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import type { HandedOver, Handler, HandlerAnswer } from './forward.ts';
@@ -64,6 +64,18 @@ export function findListener(
   } finally {
     fs.closeSync(fd);
   }
+}
+
+/** Asks `recover`, which may have the journal for long, to give it up to a listener that waits; returns how to end that. */
+export async function wantJournal(journal: string): Promise<() => Promise<void>> {
+  const file = `${journal}.wanted`;
+  await writeFile(file, '', { mode: 0o600 });
+  return () => rm(file, { force: true });
+}
+
+/** Whether a listener waits for the journal. */
+export function isJournalWanted(journal: string): boolean {
+  return fs.existsSync(`${journal}.wanted`);
 }
 
 /** The listener's side: which requests come from `recover`, and the headers that prove an answer. */

@@ -10,7 +10,7 @@ import { DeliveryLog, ProblemLog, summaryText } from './delivery-log.ts';
 import { answerText, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
 import { type FoundEvent, oldestFirst } from './found-events.ts';
 import { type Journal, openJournal } from './journal.ts';
-import { announceListener, recoveryDoor } from './listener-address.ts';
+import { announceListener, recoveryDoor, wantJournal } from './listener-address.ts';
 import { type Accepted, type Receiver, type Refused, startReceiver } from './receiver.ts';
 
 export interface ListenOptions {
@@ -138,11 +138,17 @@ async function openListenersJournal(
   context: Context,
   reporter: Reporter,
 ): Promise<Journal> {
-  const onWait = ({ holder }: LockedError) => {
+  let wanted: Promise<() => Promise<void>> | undefined;
+  const onWait = ({ holder }: LockedError, path: string) => {
     const name = holder === undefined ? '' : ` (${holder})`;
     reporter.notice(`waiting for another hooktrail process${name} that has the journal ${file}`);
+    wanted = wantJournal(path);
+    // Without that file the wait may only take longer.
+    wanted.catch(() => undefined);
   };
-  const journal = await openJournal(file, { keep, onWait }, context);
+  const journal = await openJournal(file, { keep, onWait }, context).finally(async () => {
+    await (await wanted?.catch(() => undefined))?.();
+  });
   if (journal.damaged > 0) {
     reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are passed over`);
   }

@@ -1,8 +1,23 @@
-import { appendFile, copyFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import {
+  appendFile,
+  chmod,
+  copyFile,
+  lchown,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import os from 'node:os';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readIds } from '../../src/webhooks/journal-content.ts';
-import { HEADER } from '../../src/webhooks/journal-records.ts';
+import { HEADER, journalRecord, Kind } from '../../src/webhooks/journal-records.ts';
 import { key, take, useJournalFolder } from '../support/journal.ts';
 
 const place = useJournalFolder();
@@ -29,6 +44,14 @@ describe('another program', () => {
     }
   });
 
+  test('that took the journal over ends the former holder before it forwards anything more', async () => {
+    const journal = await place.open();
+    expect(await journal.once(key(1), take)).toBe('accepted');
+    // As a new holder does when it opens the journal.
+    await appendFile(place.file, journalRecord(Kind.opened, Buffer.alloc(16), 1));
+    await expect(journal.once(key(2), () => expect.fail('forwarded'))).rejects.toThrow('changed the journal');
+  });
+
   test('is noticed while nothing is delivered', async () => {
     const journal = await place.open();
     await appendFile(place.file, 'x');
@@ -52,4 +75,32 @@ describe('another program', () => {
       message: expect.stringMatching(/^--journal: /),
     });
   });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'of another user cannot have the journal made at a link, or locked by a folder, that it planted',
+    async () => {
+      const shared = path.join(place.folder, 'shared');
+      await mkdir(shared);
+      await chmod(shared, 0o1777);
+      const file = path.join(shared, 'events.journal');
+      const target = path.join(place.folder, 'target');
+      await symlink(target, file);
+      await lchown(file, 65_534, 65_534);
+      await expect(place.openAs(file)).rejects.toMatchObject({
+        exitCode: 2,
+        message: `--journal: ${file} is a link that another user (65534) put into a folder that everybody can write`,
+      });
+      expect(existsSync(target)).toBe(false);
+      await rm(file);
+      await mkdir(`${file}.lock`);
+      await lchown(`${file}.lock`, 65_534, 65_534);
+      await expect(place.openAs(file)).rejects.toMatchObject({
+        exitCode: 2,
+        message: `--journal: ${file}.lock is a folder that another user (65534) put into a folder that everybody can write`,
+      });
+      expect(existsSync(file)).toBe(false);
+      await rm(`${file}.lock`, { recursive: true });
+      expect(await (await place.openAs(file)).once(key(1), take)).toBe('accepted');
+    },
+  );
 });

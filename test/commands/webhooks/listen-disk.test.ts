@@ -1,13 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
+import { readIds } from '../../../src/webhooks/journal-content.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
-import { API_TOKEN, post, startListeningProcess } from '../../support/listening.ts';
+import { API_TOKEN, portOf, post, startListeningProcess } from '../../support/listening.ts';
+import { start } from '../../support/program.ts';
 
 test.skipIf(process.platform === 'win32')(
   'on a full disk deliveries are refused, and what was acknowledged stays',
@@ -34,7 +37,7 @@ test.skipIf(process.platform === 'win32')(
     const acknowledged: number[] = [];
     const refused: number[] = [];
     try {
-      const port = await portOf(limited, errors);
+      const port = await spawnedPort(limited, errors);
       for (let at = 0; at < 1000; at += 20) {
         const ids = Array.from({ length: 20 }, (_, index) => at + index);
         const answers = await Promise.all(ids.map((id) => post(port, `{"eventId":"${id}"}`)));
@@ -58,6 +61,66 @@ test.skipIf(process.platform === 'win32')(
       expect(handler.taken.get(String(id))).toBe(1);
     }
     expect((await listening.send(`{"eventId":"${refused.at(-1)}"}`)).status).toBe(200);
+  },
+);
+
+test('a write that was cut short is continued, and the journal is whole', async () => {
+  await using home = await createHome();
+  const journal = path.join(home.folder, 'events.journal');
+  const preload = path.resolve(import.meta.dirname, '../../support/short-write.cjs');
+  const env = {
+    ...home.env,
+    HOOKTRAIL_API_TOKEN: API_TOKEN,
+    NODE_OPTIONS: `${home.env['NODE_OPTIONS']} --require="${preload}"`,
+  };
+  const program = start(['webhooks', 'listen', '--port', '0', '--journal', journal], { env });
+  const port = await portOf(program);
+  for (let id = 0; id < 5; id++) expect((await post(port, `{"eventId":"${id}"}`)).status).toBe(200);
+  program.kill('SIGTERM');
+  expect((await program.finished).code).toBe(143);
+  expect((await readIds(journal)).size).toBe(5);
+});
+
+const prlimit = '/usr/bin/prlimit';
+test.skipIf(!existsSync(prlimit))(
+  'when a full disk has room again, deliveries are accepted again behind the record that was cut',
+  async () => {
+    await using handler = await startHandler();
+    await using home = await createHome();
+    const journal = path.join(home.folder, 'events.journal');
+    const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+    const program = spawn(
+      'sh',
+      ['-c', 'ulimit -S -f 1 && exec "$@"', 'sh', process.execPath, inject('program'), ...args],
+      {
+        env: { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN, NODE_DISABLE_COMPILE_CACHE: '1' },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    const statuses: number[] = [];
+    const send = async (port: number, id: number) => {
+      statuses.push((await post(port, `{"eventId":"${id}"}`)).status);
+    };
+    try {
+      const port = await spawnedPort(program, []);
+      // The limit of 512 bytes falls into the twentieth record: 20 of the header, 25 per record.
+      for (let id = 0; id < 25; id++) await send(port, id);
+      expect(statuses).toEqual([...Array(18).fill(200), ...Array(7).fill(502)]);
+      execFileSync(prlimit, [`--pid=${program.pid}`, '--fsize=unlimited:']);
+      statuses.length = 0;
+      for (let id = 18; id < 40; id++) await send(port, id);
+      expect(statuses).toEqual(Array(22).fill(200));
+    } finally {
+      program.kill('SIGKILL');
+      await once(program, 'close');
+    }
+    expect((await readIds(journal)).size).toBe(40);
+    // What was refused reached the handler again, what was acknowledged did not.
+    expect([...handler.taken.values()]).toEqual([
+      ...Array(18).fill(1),
+      ...Array(7).fill(2),
+      ...Array(15).fill(1),
+    ]);
   },
 );
 
@@ -146,7 +209,7 @@ test.skipIf(process.platform === 'win32').each(['with', 'without'])(
     );
     const errors: string[] = [];
     const acknowledged: string[] = [];
-    const port = await portOf(program, errors);
+    const port = await spawnedPort(program, errors);
     const closed = once(program, 'close');
     for (let at = 0; at < 100 && program.exitCode === null; at++) {
       // The last line that fits is cut by the limit: its length fits no whole number of times.
@@ -162,7 +225,7 @@ test.skipIf(process.platform === 'win32').each(['with', 'without'])(
   },
 );
 
-async function portOf(program: ChildProcess, errors: string[]): Promise<number> {
+async function spawnedPort(program: ChildProcess, errors: string[]): Promise<number> {
   const lines = createInterface(program.stderr as NodeJS.ReadableStream);
   return await new Promise((resolve, reject) => {
     lines.on('line', (line) => {

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { start as startCommand } from '../../support/command.ts';
 import { ended, portOf, post } from '../../support/listening.ts';
 import { type Running, start } from '../../support/program.ts';
@@ -124,5 +126,30 @@ test('through a listener, what its handler refuses is listed with the words of t
   expect((await recovering.recover()).stderr).toBe('3 forwarded; 0 in the journal already; 0 left\n');
   expect((await recovering.recover()).stderr).toBe('0 forwarded; 3 in the journal already; 0 left\n');
   expect(listener.stdout.split('\n')).toHaveLength(4);
+  await ended(listener);
+});
+
+test('a recovery that takes long gives the journal to a listener that wants it, and goes on through it', async () => {
+  await using recovering = await startRecovering({ events: 30 });
+  const { handler, env, journal } = recovering;
+  const answers: (() => void)[] = [];
+  handler.answer = () => new Promise((resolve) => answers.push(() => resolve(200)));
+  const recovery = startCommand(recovering.args('--new-journal', '--concurrency', '2'), { env });
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(2);
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+  const listener = startCommand(args, { env });
+  await listener.printed('stderr', /waiting for another hooktrail process/);
+  clock.advance(1_000);
+  handler.answer = () => 200;
+  for (const answer of answers) answer();
+  const port = await portOf(listener);
+  expect(await post(port, '{"eventId":"of the listener"}')).toMatchObject({ status: 200 });
+  expect(await recovery.finished).toMatchObject({
+    code: 0,
+    stderr: '30 forwarded; 0 in the journal already; 0 left\n',
+  });
+  expect([...handler.taken.values()]).toEqual(Array(31).fill(1));
+  expect(listener.stdout.split('\n').length).toBe(30);
+  expect(existsSync(`${journal}.wanted`)).toBe(false);
   await ended(listener);
 });

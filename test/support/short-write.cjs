@@ -1,0 +1,19 @@
+'use strict';
+// Loaded into a program by NODE_OPTIONS: the first write of 25 bytes, a journal's record, writes 10 of them, as on a disk that
+// runs full and gets room again right then.
+const fs = require('node:fs');
+const { promisify } = require('node:util');
+
+const { write } = fs;
+let isCut = false;
+fs.write = (fd, bytes, offset, length, ...rest) => {
+  const cut = !isCut && length === 25;
+  isCut ||= cut;
+  return write(fd, bytes, offset, cut ? 10 : length, ...rest);
+};
+fs.write[promisify.custom] = (fd, bytes, ...rest) =>
+  new Promise((resolve, reject) => {
+    fs.write(fd, bytes, ...rest, (error, bytesWritten) =>
+      error ? reject(error) : resolve({ bytesWritten, buffer: bytes }),
+    );
+  });
