@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 
-/** What differs between a run of the real program and a run inside a test. Functions take the part they use. */
+/** Everything that differs between the real program and a test. Functions take the parts they use. */
 export interface Context {
   readonly stdin: Input;
   readonly stdout: Output;
@@ -11,22 +11,22 @@ export interface Context {
   readonly browser: Browser;
   /** Runs a program on this process's streams until it ends; returns its exit code. Meanwhile it gets our signals. */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
-  /** Runs a pager on the terminal; absent where there is none to run it on. */
+  /** Runs a pager on the terminal. Absent if there is none. */
   readonly openPager?: (command: string) => Pager;
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;
-  /** Until the function that it returns is called, a second signal does not end the process, as it would at once. */
+  /** Keeps a second signal from ending the process at once, until the returned function is called. */
   readonly holdOff?: () => () => void;
   /** What differs from the limits of requests that `http/transport.ts` names. */
   readonly requestLimits?: Partial<RequestLimits>;
   /** What differs from the rhythm in which holders of a lock show that they live. */
   readonly lockRhythm?: LockRhythm;
-  /** Calls `work`, which cannot wait, when the process ends other than by SIGKILL; what it returns takes that back. */
+  /** Calls `work`, which must be synchronous, when the process ends other than by SIGKILL. The returned function cancels that. */
   readonly atExit?: (work: () => void) => () => void;
 }
 
-/** A program such as less that shows what it is given. */
+/** A program such as less that shows text page by page. */
 export interface Pager {
   /** Rejects with `ClosedPipeError` when its user has left it. */
   write(chunk: string | Uint8Array): Promise<void>;
@@ -62,7 +62,7 @@ export interface Output {
   readonly columns: number;
   /** Height in rows; 24 where unknown. */
   readonly rows: number;
-  /** Bits of colour the terminal shows, as `tty.WriteStream.getColorDepth()` tells; 1 where there is none. */
+  /** Bits per colour, as `tty.WriteStream.getColorDepth()` returns them; 1 without colour. */
   readonly colorDepth: number;
   /** The stream itself, for a prompt that draws on the terminal. */
   stream(): Writable;

@@ -22,7 +22,7 @@ export interface ErrorParts {
   readonly cause?: unknown;
 }
 
-/** A failure the user is told about in words; anything else that is thrown is a defect of the program. */
+/** A failure that is explained to the user. Any other exception is a defect of the program. */
 export abstract class HooktrailError extends Error {
   abstract readonly exitCode: ExitCode;
   readonly details: readonly string[];
@@ -56,17 +56,17 @@ export class OutputError extends HooktrailError {
   }
 }
 
-/** Node has no name for a quota's end (EDQUOT), and tells it as `Unknown system error -122`. */
+/** Node does not know EDQUOT, and reports an exceeded quota as `Unknown system error -122`. */
 function isQuotaExceeded({ code, errno }: NodeJS.ErrnoException): boolean {
   return code === 'EDQUOT' || (constants.errno.EDQUOT !== undefined && errno === -constants.errno.EDQUOT);
 }
 
-/** Whether room on the disk, or in the user's share of it, would mend the failure of a write. */
+/** Returns true if a write failed because the disk is full or the user's quota is exceeded. */
 export function isDiskFull(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ENOSPC' || isQuotaExceeded(error);
 }
 
-/** The message of a failed system call, also where Node has none. */
+/** Returns the message of a failed system call, with one of our own if Node has none. */
 export function faultText(error: NodeJS.ErrnoException): string {
   if (!isQuotaExceeded(error)) return error.message;
   return `EDQUOT: disk quota exceeded${error.syscall ? `, ${error.syscall}` : ''}`;
@@ -82,7 +82,7 @@ export class UnreachableError extends HooktrailError {
   readonly exitCode = ExitCode.unreachable;
 }
 
-/** SIGINT or SIGTERM arrived; the reason of the context's abort signal. */
+/** The reason of the context's abort signal after SIGINT or SIGTERM. */
 export class InterruptedError extends HooktrailError {
   readonly exitCode: ExitCode;
 
@@ -92,7 +92,7 @@ export class InterruptedError extends HooktrailError {
   }
 }
 
-/** The reader of standard output went away (`| head`): success, and nothing is left to say. */
+/** The reader of standard output left (`| head`). This counts as success. */
 export class ClosedPipeError extends HooktrailError {
   readonly exitCode = ExitCode.done;
 

@@ -10,14 +10,14 @@ export async function main(argv: readonly string[], context: Context): Promise<E
   let program: Program | undefined;
   try {
     if (argv.length === 1 && argv[0] === '--version') {
-      // Scripts ask for it before all else: nothing is loaded for it.
+      // Scripts ask for this often, so nothing is loaded for it.
       await context.stdout.write(`${version}\n`);
       return ExitCode.done;
     }
     const { buildProgram } = await import('./program.ts');
     program = buildProgram(context, main);
     await program.root.parseAsync(argv, { from: 'user' });
-    // A command line that the command ran, as `help` does, has explained its failure already.
+    // If the command ran another command line, as `help` does, that one has explained its failure already.
     if (program.exitCode === ExitCode.done) context.signal.throwIfAborted();
     return program.exitCode;
   } catch (thrown) {
@@ -27,7 +27,7 @@ export async function main(argv: readonly string[], context: Context): Promise<E
   }
 }
 
-/** An abort makes all kinds of calls fail; an error that says more than "aborted" still wins over it. */
+/** After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence. */
 function isVerdict(error: unknown): boolean {
   return error instanceof HooktrailError;
 }
@@ -37,7 +37,7 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
   const [{ errorText }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
-    import('./terminal/error-text.ts'),
+    import('./terminal/reporter.ts'),
     import('./terminal/palette.ts'),
     import('./terminal/terminal-safe.ts'),
   ]);
@@ -50,7 +50,7 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
   return exitCode;
 }
 
-/** What commander throws, in our words; undefined where it only printed help or the version. */
+/** Rewords an error of commander. Returns undefined if commander only printed help or the version. */
 function usageOf(error: unknown): unknown {
   if (!isOfCommander(error)) return error;
   if (error.exitCode === 0) return undefined;
@@ -63,7 +63,7 @@ function usageOf(error: unknown): unknown {
   });
 }
 
-/** Told by its code: importing the class would load the library where it is not needed. */
+/** Checks the code instead of the class, whose import would load the library when it is not needed. */
 function isOfCommander(error: unknown): error is CommanderError {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }

@@ -9,7 +9,7 @@ import { ClosedPipeError, type HooktrailError, OutputError } from './errors.ts';
 type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows' | 'getColorDepth'>>;
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 
-/** A file is a regular file or a device that is no terminal. */
+/** A `file` is a regular file, or a device other than a terminal. */
 export type OutputKind = 'terminal' | 'file' | 'pipe';
 
 /** The kind of the file descriptor; `pipe` where it cannot be told, as for a Windows program that was given no streams. */
@@ -70,7 +70,7 @@ export function outputOf(
             return reject(fail(error as NodeJS.ErrnoException));
           }
         }
-        // The callback comes when the bytes are with the kernel: memory stays flat however slow the reader is.
+        // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
         stream().write(chunk as string, (error) => (error ? reject(fail(error)) : resolve()));
       }),
   };
@@ -91,7 +91,7 @@ function writeWhole(descriptor: number, chunk: string | Uint8Array): void {
   }
 }
 
-/** A terminal nobody gave a size has 0 columns (`script`, containers): libraries divide by them, and never end. */
+/** Gives a size to a terminal that has none (`script`, containers): with 0 columns, libraries loop for ever. */
 function sized(stream: Writable): Writable {
   if (stream.isTTY && !stream.columns) stream.columns = 80;
   if (stream.isTTY && !stream.rows) stream.rows = 24;
@@ -100,14 +100,14 @@ function sized(stream: Writable): Writable {
 
 const READER_LEFT = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 
-/** A reader that left is no failure: its pipe is closed, or its terminal was hung up (EIO). Anything else lost output. */
+/** A reader that left is not a failure: its pipe was closed, or its terminal hung up (EIO). Any other error lost output. */
 function failureOf(error: NodeJS.ErrnoException, isTerminal: boolean): HooktrailError {
   const { code = '' } = error;
   const readerLeft = READER_LEFT.has(code) || (isTerminal && code === 'EIO');
   return readerLeft ? new ClosedPipeError() : new OutputError(error);
 }
 
-/** An input that touches the stream only when something is read: opening standard input costs time and can hold a terminal. */
+/** An input that opens the stream only when something is read: opening standard input takes time and can hold a terminal. */
 export function inputOf(open: () => Readable): Input {
   return {
     get isTerminal() {
@@ -123,7 +123,7 @@ export function inputOf(open: () => Readable): Input {
   };
 }
 
-/** Node's own iterator leaves the stream flowing when it is left early, and a pipe that stays open holds the process. */
+/** Node's own iterator leaves the stream flowing when the loop ends early, and an open pipe then keeps the process alive. */
 function linesOf(input: Readable): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]() {

@@ -20,10 +20,10 @@ const SECRETS = [
   'HOOKTRAIL_API_TOKEN',
 ] as const;
 
-/** The only place that knows `process`, the real clock and the native keychain. */
+/** The only file that uses `process`, the real clock and the native keychain. */
 export function createSystem(): System {
   const abort = new AbortController();
-  // Every request and wait under way listens to it.
+  // Every pending request and wait listens to it.
   setMaxListeners(0, abort.signal);
   const atExit = new Set<() => void>();
   const leave = () => {
@@ -33,7 +33,7 @@ export function createSystem(): System {
   const exitWith = failedUntilSaid();
   const { holdOff, divert } = stopOnSignals(abort, leave);
   const environment = { ...process.env };
-  // A browser or any other program that is started gets what is left.
+  // Programs that we start do not get the secrets.
   for (const name of SECRETS) delete process.env[name];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
 
@@ -55,7 +55,7 @@ export function createSystem(): System {
       browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
       runProgram: async (words, given) =>
         (await import('./run-program.ts')).runProgram(words, given, machine(), divert),
-      // Defaults of git: leave when all fits the screen, let colours through, keep what was shown.
+      // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.
       openPager: (command) => openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
       loadKeychain,
       signal: abort.signal,
@@ -69,7 +69,7 @@ export function createSystem(): System {
   };
 }
 
-/** The process begins as a failure: one that waits for something that never comes ends by itself, and has earned no 0. */
+/** Starts with exit code 1, so that a process that ends because nothing is left to wait for does not report success. */
 function failedUntilSaid(): System['exitWith'] {
   process.exitCode = ExitCode.failed;
   const onIdle = () => void writeSync(2, UNFINISHED);
@@ -86,7 +86,7 @@ const UNFINISHED =
 
 type Signal = 'SIGINT' | 'SIGTERM';
 
-/** `npm exec` forwards a signal that the terminal has sent to its child too: within so many milliseconds it is one. */
+/** `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many milliseconds are one. */
 const ECHO = 250;
 
 /**
@@ -98,7 +98,7 @@ function stopOnSignals(abort: AbortController, leave: () => void) {
   let firstAt: number | undefined;
   let held = 0;
   let latest: Signal | undefined;
-  // By the signal's own default action, after which nothing runs.
+  // Uses the signal's default action. No code runs after that.
   const end = (signal: Signal) => {
     leave();
     process.removeAllListeners(signal);
@@ -115,7 +115,7 @@ function stopOnSignals(abort: AbortController, leave: () => void) {
     }
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
-  // A terminal that was closed.
+  // The terminal was closed.
   process.on('SIGHUP', () => stop('SIGTERM'));
   const holdOff = () => {
     held++;
@@ -146,7 +146,7 @@ const clock: Clock = {
 
 function machine(): Machine {
   let user: os.UserInfo<string> | undefined;
-  // Asked of the user database, and only when needed: most commands never do.
+  // Looked up in the user database only when needed: most commands do not.
   const account = () => {
     user ??= userOfProcess();
     return user;
@@ -186,7 +186,7 @@ function hasProcess(pid: number): boolean | undefined {
   }
 }
 
-/** Containers run with user ids that no database knows; such a user still has an id and, by `$HOME`, a home. */
+/** Containers may run with a user id that is not in the user database. Such a user still has an id, and a home in `$HOME`. */
 function userOfProcess(): os.UserInfo<string> {
   try {
     return os.userInfo();

@@ -20,10 +20,10 @@ export interface Look {
   readonly unicode: boolean;
 }
 
-/** Rows by which the columns are laid out. */
+/** The number of events whose values decide the widths of the columns. */
 const MEASURED = 200;
 const GAP = '  ';
-/** What the bottom line says of the keys. */
+/** The keys that the bottom line names. */
 const KEYS: Readonly<Record<Mode, (browsing: Browsing) => string>> = {
   list: ({ failedOnly, filter }) =>
     `enter open  / filter  ${filter === '' ? '' : 'esc clear filter  '}f ${failedOnly ? 'all events' : 'failed only'}  y copy id  o report  ? keys  q quit`,
@@ -46,7 +46,7 @@ const HELP = [
   'q                    quits; so does esc in the list without a filter',
 ];
 
-/** What the screen shows, as many lines as it has rows; `linesOf` makes the lines of an event that is open. */
+/** Returns exactly as many lines as the screen has rows. `linesOf` returns the lines of an open event. */
 export function screenLines(
   browsing: Browsing,
   linesOf: (item: Items) => readonly string[],
@@ -92,7 +92,7 @@ function listLines(browsing: Browsing, columns: number, look: Look): string[] {
   return [...lines, footerLine(browsing, message, columns, palette)];
 }
 
-/** The bottom line, never empty and never as wide as the screen: what happened last, else the keys. */
+/** Returns the bottom line, which shows the message or else the keys. It is never empty, and narrower than the screen. */
 function footerLine(browsing: Browsing, message: string, columns: number, palette: Palette): string {
   const text = cutTo(
     terminalSafeLine(message || KEYS[browsing.mode](browsing)) || ' ',
@@ -130,7 +130,7 @@ interface Layout {
 }
 const layouts = new WeakMap<EventList, Layout>();
 
-/** Columns by the first events; laid out again when the screen's width changes. */
+/** Lays the columns out by the first events, and again when the width of the screen changes. */
 function layoutOf(list: EventList, room: number): Layout {
   const measured = Math.min(MEASURED, list.length);
   const known = layouts.get(list);
@@ -145,7 +145,7 @@ function layoutOf(list: EventList, room: number): Layout {
   return layout;
 }
 
-/** An event as indented JSON, its lines broken to the screen's width. */
+/** Returns an event as indented JSON, wrapped to the width of the screen. */
 export function eventLines(item: Items, columns: number, palette: Palette): string[] {
   const text = prettyJson(item.bytes, item.start(0), item.end(0), palette);
   return wrapAnsi(text, columns, { hard: true, trim: false }).split('\n');

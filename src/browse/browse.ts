@@ -11,14 +11,14 @@ import { eventLines, screenLines } from './browse-views.ts';
 import { Browsing } from './browsing.ts';
 import { copyEventId } from './event-clipboard.ts';
 import { EventList } from './event-list.ts';
+import { runScreen, type Screen } from './full-screen.ts';
 import { type OpenedReport, openReport } from './open-report.ts';
-import { runScreen, type Screen } from './screen.ts';
 
-/** Few enough to come fast, many enough for several screens. */
+/** Small enough to arrive fast, large enough for several screens. */
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
-/** Shows the events of the queries on the terminal until the user leaves. Throws what the first page fails with. */
+/** Shows the matching events on the terminal until the user leaves. Throws the error of the first page if there is one. */
 export async function browse(
   call: Call<FilterFlags & SettingFlags>,
   service: Service,
@@ -81,7 +81,7 @@ export async function browse(
   }
 }
 
-/** The lines of the event that was asked for last: they are needed for every key and every drawing. */
+/** Remembers the lines of the latest event: every key and every redraw needs them. */
 function remembered(
   make: (item: Items, columns: number) => readonly string[],
   size: () => { readonly columns: number },

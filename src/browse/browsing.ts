@@ -1,34 +1,34 @@
 import type { Items } from '../items/items.ts';
+import { characterOf, type Key, moved, movementOf } from './browse-keys.ts';
 import { type EventList, FilteredList } from './event-list.ts';
-import { characterOf, type Key, moved, movementOf } from './keys.ts';
 
 export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
-/** What a key asks for that the list itself cannot do. */
+/** A request that a key makes of the caller. */
 export type Request = 'leave' | 'copy' | 'report';
-/** What keys say to do where: events in the list or one event, a filter being typed, the page of keys. */
+/** Decides what a key does: in the list, in an open event, while a filter is typed, on the page of keys. */
 export type Mode = 'list' | 'event' | 'filter' | 'help';
 
 export interface BrowsingParts {
-  /** Begins to read the events, or those that failed. */
+  /** Begins to read all events, or failed ones only. */
   readonly open: (failedOnly: boolean) => EventList;
   readonly failedOnly: boolean;
   readonly size: () => ScreenSize;
-  /** The lines of an event opened whole, at the present width. */
+  /** Returns the lines of an open event at the present width. */
   readonly linesOf: (item: Items) => readonly string[];
-  /** Something changed that no key did. */
+  /** Called when something other than a key changed what is shown. */
   readonly onChange: () => void;
 }
 
-/** Title, column heads and the line of keys. */
+/** Rows taken by the title, the column heads and the bottom line. */
 const AROUND_LIST = 3;
 const AROUND_EVENT = 2;
-/** Pages read for one key press at most: a filter that nothing matches must not download everything. */
+/** The most pages read for one key press, so that a filter without matches does not download everything. */
 const PATIENCE = 20;
 
-/** What is shown, selected, filtered and open, and what keys do to that. It draws nothing. */
+/** The state of the list (what is shown, selected, filtered and open) and how keys change it. It draws nothing. */
 export class Browsing {
   readonly #parts: BrowsingParts;
   readonly #lists = new Map<boolean, FilteredList>();
@@ -89,7 +89,7 @@ export class Browsing {
     return request;
   }
 
-  /** Keeps the selection on the screen and reads on where its end is near. */
+  /** Keeps the selection on the screen, and reads more when it comes near the end. */
   settle(): void {
     const { shown, listRows } = this;
     this.selected = Math.max(0, Math.min(this.selected, shown.places.length - 1));
@@ -180,7 +180,7 @@ export class Browsing {
     this.selected = 0;
   }
 
-  /** Asks the service anew; what was selected may stand elsewhere. */
+  /** Reads from the service again and selects the first event. */
   #readAgain(): void {
     this.close().catch(() => undefined);
     this.#lists.clear();

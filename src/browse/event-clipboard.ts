@@ -4,7 +4,7 @@ import type { Items } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { valueText } from '../items/value-text.ts';
 
-/** Copies the item's `eventId`; resolves to what came of it, in a line. */
+/** Copies the item's `eventId`. Resolves to the outcome in one line. */
 export async function copyEventId(
   item: Items | undefined,
   context: Pick<Context, 'environment' | 'runProgram' | 'stdout'>,
@@ -13,7 +13,7 @@ export async function copyEventId(
   if (!id) return 'the event has no eventId to copy';
   const { environment, runProgram, stdout } = context;
   if (environment['TMUX']) {
-    // tmux keeps the sequence below to itself; -w sends what it takes on to the terminal around it.
+    // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around it.
     const { PATH, HOME, TMUX } = environment;
     const code = await runProgram(['tmux', 'set-buffer', '-w', '--', id], { PATH, HOME, TMUX }).catch(
       () => 1,
@@ -33,8 +33,8 @@ function eventIdOf(item: Items): string | undefined {
 }
 
 /**
- * The escape sequence by which a terminal puts text on the clipboard of the machine it runs on (OSC 52 of xterm's control
- * sequences): it needs no program beside, and works through SSH. No terminal answers it.
+ * The escape sequence that asks a terminal to put text on the clipboard of its machine (OSC 52 of xterm's control
+ * sequences). It needs no other program and works through SSH, but terminals do not confirm it.
  */
 function clipboardSequence(text: string): string {
   return `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`;

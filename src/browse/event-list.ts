@@ -1,15 +1,15 @@
 import type { FoundPage } from '../events/merge-pages.ts';
 import type { Items } from '../items/items.ts';
 
-/** Events as far as they were read; the rest is read when somebody comes near the end. */
+/** The events read so far. More are read on demand. */
 export class EventList {
   readonly #pages: AsyncIterator<FoundPage>;
   readonly #items: Items[] = [];
   #loading: Promise<void> | undefined;
-  /** How many there are in all, where the service tells. */
+  /** The number of all matching events, if the service gives it. */
   total: number | undefined;
   ended = false;
-  /** Why no more could be read. */
+  /** The error that ended reading. */
   problem: Error | undefined;
 
   constructor(pages: AsyncIterator<FoundPage>) {
@@ -20,7 +20,7 @@ export class EventList {
     return this.#items.length;
   }
 
-  /** An event as a page of one. */
+  /** Returns one event. */
   at(index: number): Items {
     return this.#items[index] as Items;
   }
@@ -29,7 +29,7 @@ export class EventList {
     return this.#loading !== undefined;
   }
 
-  /** Reads one more page; while one is being read, that one. Never rejects: see `problem`. */
+  /** Reads one more page, or waits for the one being read. Never rejects: see `problem`. */
   more(): Promise<void> {
     this.#loading ??= this.#read().finally(() => {
       this.#loading = undefined;
@@ -64,7 +64,7 @@ export function textOf(item: Items): string {
   return item.text(0).toString();
 }
 
-/** The events of a list whose text has all words of a filter, in any case, by their places in the list. */
+/** The places of the events whose text contains all words of a filter, in any case. */
 export class FilteredList {
   readonly list: EventList;
   readonly places: number[] = [];
@@ -82,7 +82,7 @@ export class FilteredList {
     this.update();
   }
 
-  /** Looks at what was read since. */
+  /** Filters the events that were read since the last call. */
   update(): void {
     for (; this.#looked < this.list.length; this.#looked++) {
       if (this.#matches(this.#looked)) this.places.push(this.#looked);

@@ -13,12 +13,12 @@ const FLAGS = [
 ];
 
 export interface OpenedReport {
-  /** What came of it, in a line. */
+  /** The outcome in one line. */
   readonly message: string;
   readonly remove: () => Promise<void>;
 }
 
-/** Makes and shows the report of the same events, by the command of that name, in a folder of its own. */
+/** Runs `events report --open` for the same events, with the file in a new temporary folder. */
 export async function openReport({
   flags,
   context,
@@ -36,7 +36,7 @@ export async function openReport({
   return { message, remove: folder.remove };
 }
 
-/** The same world without the terminal, which shows the list. */
+/** Returns the same context without the terminal, on which the list is. */
 function offScreen(context: Context, said: string[]): Context {
   const output: Output = {
     ...context.stderr,

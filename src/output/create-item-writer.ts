@@ -3,7 +3,7 @@ import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions, ItemContext } from './item-writer.ts';
 
-/** The writer of a format; each format's libraries are loaded when it is the one asked for. */
+/** Creates the writer of a format, and loads the libraries of that format only. */
 export async function createItemWriter(
   options: FormatOptions,
   context: ItemContext,

@@ -11,14 +11,14 @@ import { terminalSafe } from '../terminal/terminal-safe.ts';
 import type { FormatOptions } from './item-writer.ts';
 
 /**
- * Items as CSV. Without `fields` the first page decides the columns, and a
- * warning tells once of a later field that has none. Without matches the header names `fields`, or the standard ones.
+ * Prints items as CSV. Without `fields` the first page decides the columns, and one warning names the first later field
+ * that has no column. Without matches it prints the header only, with `fields` or the standard ones.
  */
 export function createCsvWriter(options: FormatOptions, stdout: Output, reporter: Reporter): ItemWriter {
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const cellOf = (bytes: Buffer, start: number, end: number) =>
     safe(csvCell(bytes, start, end, options.csvRaw === true));
-  // By a byte order mark Excel knows UTF-8.
+  // Excel takes a file for UTF-8 when it begins with this.
   const mark = options.csvBom ? '\ufeff' : '';
   let read: ((page: Items) => string[][]) | undefined;
 
@@ -50,17 +50,17 @@ export function createCsvWriter(options: FormatOptions, stdout: Output, reporter
 }
 
 /**
- * The characters that make a spreadsheet take text for a formula, as OWASP's "CSV Injection" lists them: also behind
- * a tab or a line break, and as the full-width forms that some locales type. NUL is ASVS's addition.
+ * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"): also after a
+ * tab or a line break, and in the full-width forms that some locales type. NUL is in OWASP's ASVS.
  */
 const FORMULA = /^[=+\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20]/;
 
-/** A text cell; unless `raw`, an apostrophe keeps a spreadsheet from running it. */
+/** Returns a text cell. Unless `raw`, an apostrophe keeps a spreadsheet from running it. */
 export function csvText(text: string, raw: boolean): string {
   return !raw && FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** The cell of a JSON value: text guarded, numbers as the service wrote them, nested values as JSON, null empty. */
+/** Returns the cell of a JSON value: guarded text, numbers as the service wrote them, nested values as JSON, empty for null. */
 export function csvCell(bytes: Buffer, start: number, end: number, raw: boolean): string {
   return bytes[start] === 0x22 ? csvText(stringText(bytes, start, end), raw) : valueText(bytes, start, end);
 }
@@ -71,7 +71,7 @@ export function csvLines(rows: readonly (readonly (string | number | null)[])[])
     record_delimiter: '\r\n',
     // RFC 4180, section 2.6: a line break of any kind belongs in quotes.
     quoted_match: /[\r\n]/,
-    // An empty line would read as no record at all.
+    // Readers skip an empty line: it would be no record.
     quoted_empty: rows[0]?.length === 1,
   });
 }

@@ -43,13 +43,13 @@ export function addFormatFlags(command: Command): Command {
     .hook('preAction', checkJq);
 }
 
-/** A jq program that is wrong is told before anything is asked of anybody, or printed. Throws `UsageError`. */
+/** Checks the jq program before any request is sent or anything is printed. Throws `UsageError`. */
 export async function checkJq(_: Command, command: Command): Promise<void> {
   const { jq } = command.opts<FormatFlags>();
   if (jq !== undefined) await (await import('./jq-items.ts')).checkProgram(jq);
 }
 
-/** The format that the flags ask for. Throws `UsageError` where they contradict each other. */
+/** Returns the format that the flags ask for. Throws `UsageError` if they contradict each other. */
 export function formatOptions(
   flags: FormatFlags,
   list: ListKind,
@@ -94,7 +94,7 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   });
 }
 
-/** The format flags of a command that prints numbers of its own making instead of items. */
+/** The format flags of a command that prints results of its own instead of items. */
 export type SummaryFlags = Pick<FormatFlags, 'output' | 'json' | 'csv' | 'jq'>;
 
 export interface SummaryFormat {
@@ -102,7 +102,7 @@ export interface SummaryFormat {
   readonly jq: string | undefined;
 }
 
-/** Adds `--json` and `--jq`, and with `csv` what CSV holds. */
+/** Adds `--output`, `--json` and `--jq`, and `--csv` if `csv` says what it prints. */
 export function addSummaryFlags(command: Command, json: string, csv?: string): Command {
   const names = csv ? 'table (the default), json or csv' : 'table (the default) or json';
   command
@@ -114,7 +114,7 @@ export function addSummaryFlags(command: Command, json: string, csv?: string): C
   return command.optionsGroup('Options:').hook('preAction', checkJq);
 }
 
-/** The format that the flags ask for. Throws `UsageError`, also for a format that the command does not have. */
+/** Returns the format that the flags ask for. Throws `UsageError`, also for a format that the command does not have. */
 export function summaryFormat(flags: SummaryFlags, hasCsv: boolean): SummaryFormat {
   const { format, jq } = formatOptions(
     flags,

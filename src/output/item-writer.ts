@@ -6,7 +6,7 @@ export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
 
 export interface FormatOptions {
   readonly format: FormatName;
-  /** Those fields alone, in that order. */
+  /** Only these fields, in this order. */
   readonly fields?: readonly FieldPath[];
   /** A jq program that runs over the JSON output. */
   readonly jq?: string;
@@ -14,9 +14,9 @@ export interface FormatOptions {
   readonly csvRaw?: boolean;
   /** Begins CSV with a byte order mark. */
   readonly csvBom?: boolean;
-  /** Items like those to come, for a table whose first page is small: columns are made as wide as these need, too. */
+  /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
   readonly sample?: Items;
-  /** Fields that have the same value in every item, since the filters say so. */
+  /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
   readonly list: ListKind;
 }

@@ -8,23 +8,23 @@ import { createPicker } from './json-items.ts';
 
 export interface JqOptions {
   readonly program: string;
-  /** Picked before the program runs. */
+  /** Fields that are picked before the program runs. */
   readonly fields: readonly FieldPath[] | undefined;
-  /** Runs the program on each item as its page arrives (memory stays flat), instead of once on the array of all. */
+  /** Runs the program on each item as its page arrives, so that memory stays flat, instead of once on an array of all items. */
   readonly perItem: boolean;
 }
 
-/** What the library's WebAssembly memory grows to, in bytes. An array of some 50 MB is what jq can hold in it. */
+/** Bytes that the library's WebAssembly memory can grow to. jq can hold an array of about 50 MB in it. */
 const MEMORY = 256 * 2 ** 20;
-/** Failures told beside the first: a program that fails on one item of a page may fail on all. */
+/** Further failures that are shown: a program that fails on one item of a page may fail on all. */
 const SHOWN = 3;
 /** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
 
 /**
  * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal indented, as
- * `gh --jq` does. Throws `UsageError` for a program that does not compile. On the array of all items it holds them
- * all, and an aborted read prints nothing: the result of a part would be wrong.
+ * `gh --jq` does. For the array of all items it keeps them in memory, and prints nothing if the read is aborted: a result
+ * for some of them would be wrong. Throws `UsageError` for a program that does not compile.
  */
 export async function createJqWriter(
   options: JqOptions,
@@ -42,7 +42,7 @@ export async function createJqWriter(
       const raw = withRawStrings(text);
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
     }
-    // Its exit code is that of the last item alone.
+    // Its exit code is only that of the last item.
     if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failed(stderr);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
@@ -70,33 +70,33 @@ export async function createJqWriter(
   };
 }
 
-/** Compiles the program without running it. Throws `UsageError` where that fails. */
+/** Compiles the program without running it. Throws `UsageError` if that fails. */
 export async function checkProgram(program: string) {
   const { loadJq } = await import('jq-wasm');
   const jq = await loadJq();
-  // Without input it is never run.
+  // Without input jq only compiles the program.
   const { stderr, exitCode } = evaluate(() => jq.raw('', program, ['--']));
   if (exitCode === NOT_COMPILED) throw notCompiled(program, stderr);
   return jq;
 }
 
 /**
- * What `--raw-output` would print. The library trims its output, so jq prints JSON: there, a line that begins with a
- * quote is a whole string, since what lies inside an array or an object is indented or on its line.
+ * Returns what `--raw-output` would print. jq has to print JSON, because the library trims its output. A line of it that
+ * begins with a quote is a whole string: everything inside an array or an object is indented, or follows on its line.
  */
 function withRawStrings(text: string): string {
   const lines = text.split('\n').map((line) => (line.startsWith('"') ? (JSON.parse(line) as string) : line));
   return `${lines.join('\n')}\n`;
 }
 
-/** One array of all items; a raw line feed stands nowhere but behind an item. */
+/** Joins the items to one array. A raw line feed occurs only after an item. */
 function arrayOf(pages: readonly Buffer[]): string {
   const lines = Buffer.concat(pages).toString().trimEnd();
   return `[${lines.replaceAll('\n', ',')}]`;
 }
 
 function evaluate<Result>(step: () => Result): Result {
-  // The library writes to the console when its memory is full; the error below says it in words.
+  // The library writes to the console when its memory is full. The error below says so in words.
   const { error: print } = console;
   console.error = () => {};
   try {

@@ -7,9 +7,9 @@ import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { prettyJson } from './pretty-json.ts';
 
 /**
- * JSON output, each item its own bytes (or the `fields` picked from them): one array with an item a line, or with
- * `ndjson` an item a line and nothing else. One write a page, and no text is decoded unless for a terminal, where the
- * array is indented, in the colours of the palette.
+ * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them. `json` is one
+ * array with one item per line, `ndjson` one item per line and nothing else. Each page is one write, and text is decoded
+ * only for a terminal, where the array is indented and coloured.
  */
 export function createJsonWriter(
   format: 'json' | 'ndjson',
@@ -52,7 +52,7 @@ function indented(items: Items, palette: Palette): string {
 
 const NEWLINE = 0x0a;
 
-/** The items as elements of an array, one a line: `lead`, then the items with a comma and a line feed between. */
+/** Returns the items as elements of an array, one per line: `lead`, then the items with a comma and a line feed between. */
 function toElements(items: Items, lead: string): Buffer {
   const { bytes, count } = items;
   const length = items.end(count - 1) - items.start(0);
@@ -71,8 +71,8 @@ function toElements(items: Items, lead: string): Buffer {
 const NULL = Buffer.from('null');
 
 /**
- * Makes the items of a page objects that hold the fields alone, in their order, named as typed. A value is the
- * item's own text of it; one that is missing is `null`, so that every line has every member.
+ * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own text; a missing
+ * one is `null`, so that every object has every member.
  */
 export function createPicker(fields: readonly FieldPath[]): (page: Items) => Items {
   const cursor = createCursor(fields);
@@ -82,7 +82,7 @@ export function createPicker(fields: readonly FieldPath[]): (page: Items) => Ite
   const overhead = leads.reduce((sum, lead) => sum + lead.length + NULL.length, 2);
   return (items) => {
     const { bytes, count } = items;
-    // A value can be asked for under several paths, and a path inside another: room is found as the items are read.
+    // Paths can name a value twice, or one inside another, so the room needed is known only after an item is read.
     let room = Buffer.allocUnsafe(count * overhead + bytes.length);
     const moved = new Uint32Array(2 * count);
     let to = 0;

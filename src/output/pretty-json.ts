@@ -5,13 +5,13 @@ import { valueText } from '../items/value-text.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
-/** Levels that are indented; deeper ones stay at this column, or a hostile text would grow with its depth's square. */
+/** Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's depth. */
 const DEEPEST = 40;
 const OPENERS = new Set([0x7b, 0x5b]);
 
 /**
- * A JSON value without white space between tokens as indented lines for a terminal, each token the service's own text:
- * numbers, escapes and duplicate keys stay what they are, characters that act on a terminal become escapes. `outer` is
+ * Indents a JSON value that has no white space between tokens, for a terminal. Each token is the service's own text:
+ * numbers, escapes and duplicate keys stay as they are; characters that act on a terminal become escapes. `outer` is
  * how deep the whole of it is indented.
  */
 export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
@@ -27,7 +27,7 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
   for (let at = start; at < end; ) {
     const byte = bytes[at] as number;
     if (OPENERS.has(byte)) {
-      // `]` and `}` stand two behind `[` and `{` in ASCII.
+      // In ASCII `]` is `[` plus two, and `}` is `{` plus two.
       if (bytes[at + 1] === byte + 2) {
         line += byte === 0x7b ? '{}' : '[]';
         at += 2;
@@ -64,7 +64,7 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
 
 function colored(token: string, first: number, name: string, text: string, palette: Palette): string {
   if (first === 0x22) return ((/status$/i.test(name) && statusPaint(text, palette)) || plainly)(token);
-  // Literals and numbers.
+  // A letter begins true, false or null; anything else is a number.
   return first >= 0x61 ? palette.dim(token) : palette.caution(token);
 }
 

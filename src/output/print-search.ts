@@ -17,13 +17,13 @@ export interface Search {
   readonly format: FormatOptions;
   readonly context: Context;
   readonly reporter: Reporter;
-  /** Shows more than the terminal has rows through the user's pager. */
+  /** Whether what does not fit on the terminal goes through the user's pager. */
   readonly isPaged: boolean;
-  /** Shown items before they are printed: the writer may use their memory again. */
+  /** Called with the items of each page before they are printed. */
   readonly onItems?: ((items: Items) => void) | undefined;
 }
 
-/** Prints the events that the filters choose; returns how many, how many there are in all where that is known, and whether there are more. */
+/** Prints the matching events. Returns how many it printed, the total if the service gives one, and whether there are more. */
 export async function searchAll(search: Search) {
   const { service, filters, options, format, context, reporter, onItems, isPaged } = search;
   const { limit = Number.POSITIVE_INFINITY } = options;

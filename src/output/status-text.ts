@@ -1,7 +1,7 @@
 import type { SignInState } from '../sign-in/sign-in-state.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
-/** What `status --check` finds. `refused` and `not-renewed` come from the identity provider, the others from the service. */
+/** The result of `status --check`. `refused` and `not-renewed` concern the identity provider, the others the service. */
 export type CheckResult = keyof typeof checks;
 
 const checks = {
@@ -13,7 +13,7 @@ const checks = {
   'not-renewed': 'the service was not asked: the token could not be renewed',
 } as const;
 
-/** The lines of `status`, each ended; `now` in milliseconds since the epoch. */
+/** Returns what `status` prints. `now` is in milliseconds since the epoch. */
 export function statusText(state: SignInState, check: CheckResult | null, now: number): string {
   const rows: [string, string | null][] = [
     ['profile', state.profile],

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Key } from '../../src/browse/browse-keys.ts';
 import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing } from '../../src/browse/browsing.ts';
 import { EventList, textOf } from '../../src/browse/event-list.ts';
-import type { Key } from '../../src/browse/keys.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
 import type { Items } from '../../src/items/items.ts';

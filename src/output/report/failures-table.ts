@@ -15,10 +15,10 @@ interface Row {
 }
 
 const CELL = 120;
-/** Longer texts of events are cut: a page that cannot be opened helps nobody. */
+/** Longer JSON is cut: a browser could not open the page. */
 const JSON_LENGTH = 50_000;
 
-/** The latest failures, newest first: the fields that lists of events show, and below them each event's own JSON. */
+/** Returns a table of the latest failures, newest first, each with its event's JSON below. */
 export function failuresTable(pages: readonly Items[], limit: number): { table: Html; shown: number } {
   const columns = columnsOf(pages);
   const rows = rowsOf(pages, columns)
@@ -42,7 +42,7 @@ ${rows.map(
   return { table, shown: rows.length };
 }
 
-/** Ids and times are hard to read, and to copy, when they are broken. */
+/** Ids and times are hard to read and to copy when they wrap. */
 function isWhole(cell: string): boolean {
   return /^[\w.:+-]{1,40}$/.test(cell);
 }
@@ -52,7 +52,7 @@ function cut(json: string): string {
   return `${shortened(json, JSON_LENGTH)}\n\n(cut: ${json.length - JSON_LENGTH} more characters; \`hooktrail events get\` shows all)`;
 }
 
-/** Every row is a failure: its status says nothing. */
+/** Leaves out the status: every row is a failure. */
 function columnsOf(pages: readonly Items[]): FieldPath[] {
   const names = new Map<string, boolean>();
   let bare = false;

@@ -1,6 +1,6 @@
 import { terminalSafe, unicodeEscape } from '../../terminal/terminal-safe.ts';
 
-/** Text that is HTML already; everything else is escaped when it is put into a page. */
+/** Text that is HTML already. All other text is escaped when it is put into a page. */
 export class Html {
   readonly text: string;
 
@@ -15,7 +15,7 @@ export class Html {
 
 type Part = Html | string | number | readonly Html[];
 
-/** A template of HTML: what is put in becomes text, unless it is `Html`. Attribute values must stand in double quotes. */
+/** An HTML template. Parts are escaped unless they are `Html`. Attribute values must be in double quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(
     strings.reduce((text, string, index) => text + rendered(parts[index - 1] as Part) + string),
@@ -35,12 +35,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text for HTML, between tags or in a quoted attribute; control and bidirectional characters become visible escapes. */
+/** Escapes text for HTML, between tags or in a quoted attribute. Control and bidirectional characters become visible escapes. */
 export function escaped(text: string): string {
   return visible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
-/** Text whose characters can neither reorder a line nor hide: half of a surrogate pair cannot be written as UTF-8. */
+/** Makes control and bidirectional characters visible, and lone surrogates, which UTF-8 cannot hold. */
 export function visible(text: string): string {
   return terminalSafe(text).replace(
     /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
@@ -48,7 +48,7 @@ export function visible(text: string): string {
   );
 }
 
-/** The text, or as much of it as `length` characters hold, with an ellipsis. */
+/** Returns the text, cut to `length` characters with an ellipsis if it is longer. */
 export function shortened(text: string, length: number): string {
   const characters = Array.from(text.slice(0, 2 * length + 2));
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;

@@ -8,23 +8,23 @@ export interface Rank {
   readonly value: number;
   /** The value as text. */
   readonly figure: string;
-  /** Said behind the name. */
+  /** Shown in parentheses after the name. */
   readonly note?: string;
 }
 
-/** Each chart is drawn for a wide and for a narrow page; the style shows one of them. In units of the drawing. */
+/** Widths of the two drawings of each chart, for wide and narrow pages. The style sheet shows one of them. */
 const WIDE = 1000;
 const NARROW = 360;
-/** No bar of anything is lower, or shorter. */
+/** The smallest size of a bar whose value is not zero. */
 const LEAST = 2;
-/** A character of the labels takes this at most, in any font. */
+/** The most that a character of a label takes, in any font. */
 const CHARACTER = 8;
 
 function bothWidths(draw: (width: number) => Html): Html {
   return html`<div class="chart wide">${draw(WIDE)}</div><div class="chart narrow" aria-hidden="true">${draw(NARROW)}</div>`;
 }
 
-/** An SVG image as large as the page lets it be. Colours are the page's, by role; `label` is for those who do not see it. */
+/** An SVG image that fills the width of the page. `label` describes it to screen readers. */
 function drawing(width: number, height: number, label: string, shapes: readonly Html[]): Html {
   return html`<svg role="img" aria-label="${label}" focusable="false" viewBox="0 0 ${width} ${height}">${shapes}</svg>`;
 }
@@ -44,7 +44,7 @@ function colorOf(role: Role): Html {
   return new Html(`var(--${role})`);
 }
 
-/** Bars below each other, the name above each bar: long names have room on a phone too. */
+/** Draws horizontal bars, with each name above its bar so that long names fit on a phone too. */
 export function rankChart(title: string, ranks: readonly Rank[]): Html {
   const row = 34;
   const full = Math.max(...ranks.map(({ value }) => value));
@@ -75,7 +75,7 @@ interface Panel {
 
 const [LEFT, RIGHT, PANEL, TITLE, AXIS] = [56, 12, 138, 30, 26];
 
-/** Failures over time, and below them, on a scale of their own, what went well. */
+/** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
 export function timeChart(stats: Stats): Html {
   const labels = stats.buckets.map(timeLabels(stats.buckets));
   const failed: Panel = {
@@ -123,7 +123,7 @@ function panelShapes({ name, role, values }: Panel, top: number, width: number, 
 
 const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** Round numbers of which the last is not below the highest value: whole ones, as events are counted. */
+/** Returns a scale of round whole numbers that reaches the highest value. */
 function scaleOf(highest: number): { readonly end: number; readonly marks: readonly number[] } {
   const third = Math.max(1, highest / 3);
   const magnitude = 10 ** Math.floor(Math.log10(third));

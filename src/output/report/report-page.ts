@@ -5,9 +5,8 @@ import { grouped, percent } from '../../terminal/numbers-text.ts';
 import { timeLabels, UNLISTED } from '../statistics-text.ts';
 import { failuresTable } from './failures-table.ts';
 import { Html, html, shortened } from './html.ts';
+import { script, style } from './report-assets.ts';
 import { type Rank, rankChart, timeChart } from './report-charts.ts';
-import { script } from './report-script.ts';
-import { style } from './report-style.ts';
 
 export interface ReportFacts {
   /** Host of the event service. */

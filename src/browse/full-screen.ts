@@ -2,30 +2,30 @@ import { emitKeypressEvents } from 'node:readline';
 import type { ReadStream } from 'node:tty';
 import type { Context } from '../context.ts';
 import { InterruptedError } from '../errors.ts';
-import type { Key } from './keys.ts';
+import type { Key } from './browse-keys.ts';
 
 export interface Screen {
-  /** The lines to show, as many as there are rows, the last one neither empty nor full. */
+  /** Returns as many lines as there are rows, the last one neither empty nor full. */
   readonly draw: () => readonly string[];
-  /** Told each key; true ends it. */
+  /** Called with each key. Returns true to end. */
   readonly press: (key: Key) => boolean;
-  /** Is given what draws again when something changed that no key did. */
+  /** Called with a function that redraws the screen. */
   readonly onReady: (redraw: () => void) => void;
 }
 
-/** The other screen that terminals have for this, without history and cursor, and the way back (xterm's control sequences). */
+/** Switches to the terminal's alternate screen, without the cursor, and back (xterm's control sequences). */
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR = '\u001b[2J';
-/** Behind each line: what stood there before is gone. */
+/** Clears the rest of a line. */
 const REST_OF_LINE = '\u001b[K';
-/** Milliseconds after which Escape is the key, and not the beginning of another key's sequence. */
+/** Milliseconds after which an escape character is the Escape key, and not the beginning of a sequence. */
 const ESCAPE_TIME = 50;
 
 /**
- * Fills the terminal until a key ends it. The screen that was there comes back however it ends: by a key, an error, a
- * signal or a crash. Throws `InterruptedError` on Ctrl+C, the signal's reason when it aborts.
+ * Fills the terminal until a key ends it. The previous screen is restored however it ends: by a key, an error, a signal
+ * or a crash. Throws `InterruptedError` on Ctrl+C, the signal's reason when it aborts.
  */
 export async function runScreen(screen: Screen, context: Context): Promise<void> {
   const { signal } = context;
@@ -50,7 +50,7 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
       const onAbort = () => reject(signal.reason);
       const onKey = (_text: string | undefined, key: Key) => {
         try {
-          // Raw mode turns signals into keys: Ctrl+C is told here, and Ctrl+Z would leave the shell on our screen.
+          // In raw mode Ctrl+C is a key and sends no signal.
           if (key.ctrl && key.name === 'c') throw new InterruptedError('SIGINT');
           if (screen.press(key)) resolve();
           else draw();
@@ -58,7 +58,7 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
           reject(error);
         }
       };
-      // It takes an interface for the time alone.
+      // Of the interface that it takes, it uses the time only.
       emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_TIME } as never);
       input.setRawMode(true);
       input.on('keypress', onKey).resume();

@@ -1,4 +1,4 @@
-/** A key as `node:readline` tells it. */
+/** A key as `node:readline` reports it. */
 export interface Key {
   readonly name?: string | undefined;
   readonly sequence?: string | undefined;
@@ -26,7 +26,7 @@ const LETTERS: Readonly<Record<string, Movement>> = {
   G: 'last',
 };
 
-/** Where a key moves to; letters only where they are not typed into something. */
+/** Returns the movement of a key. Letters move only if `withLetters`: elsewhere they are typed. */
 export function movementOf(
   { name = '', sequence = '', ctrl, meta }: Key,
   withLetters: boolean,
@@ -35,12 +35,12 @@ export function movementOf(
   return MOVEMENTS[name] ?? (withLetters ? LETTERS[sequence] : undefined);
 }
 
-/** The character a key types, if it does: nothing that controls. */
+/** Returns the character that a key types, or undefined for a control key. */
 export function characterOf({ sequence = '', ctrl, meta }: Key): string | undefined {
   return !ctrl && !meta && /^[^\p{C}]+$/u.test(sequence) ? sequence : undefined;
 }
 
-/** The place that a movement leads to, among `count` of which `page` are on the screen. */
+/** Returns the place after a movement, among `count` places of which `page` fit on the screen. */
 export function moved(place: number, movement: Movement, count: number, page: number): number {
   const targets: Record<Movement, number> = {
     up: place - 1,
