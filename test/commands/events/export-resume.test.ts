@@ -9,13 +9,20 @@ import { idsOf } from '../../support/searching.ts';
 const small = ['--page-size', '10'];
 const complete = async (exporting: Exporting) =>
   (await exporting.manifest()).parts.filter(({ sha256 }) => sha256).length;
-/** Runs until so many more parts are there, then kills without a warning. */
+/** Runs until so many more parts are there, then kills without a warning. From then on the service is silent. */
 async function killedAfter(exporting: Exporting, parts: number, ...args: string[]): Promise<void> {
   const had = await complete(exporting).catch(() => 0);
+  const { control } = exporting.sandbox;
+  const isEnough = async () => (await complete(exporting).catch(() => 0)) >= had + parts;
+  const run = async () => {
+    if (await isEnough()) await new Promise(() => undefined);
+  };
+  control.fault('events', ...Array.from({ length: 5000 }, (): Fault => ({ kind: 'run', run })));
   const program = exporting.begin(...small, ...args);
-  await until(async () => (await complete(exporting)) >= had + parts);
+  await until(isEnough);
   program.kill('SIGKILL');
   expect((await program.finished).code).toBe('SIGKILL');
+  control.clearFaults();
 }
 
 describe('after a crash', () => {
