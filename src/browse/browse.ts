@@ -1,8 +1,7 @@
 import type { Call } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { FilterFlags } from '../events/event-flags.ts';
-import { findEvents } from '../events/find-events.ts';
-import type { Service } from '../http/service.ts';
+import type { FoundPage } from '../events/merge-pages.ts';
 import type { Items } from '../items/items.ts';
 import { tableDrawing } from '../output/table-drawing.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -14,15 +13,11 @@ import { EventList } from './event-list.ts';
 import { runScreen, type Screen } from './full-screen.ts';
 import { type OpenedReport, openReport } from './open-report.ts';
 
-/** Small enough to arrive fast, large enough for several screens. */
-const PAGE_SIZE = 200;
-const CONCURRENCY = 2;
-
-/** Shows the matching events on the terminal until the user leaves. Throws the error of the first page if there is one. */
+/** Shows the events that `find` reads on the terminal until the user leaves. Throws the error of the first page if there is one. */
 export async function browse(
   call: Call<FilterFlags & SettingFlags>,
-  service: Service,
   filters: EventFilters,
+  find: (filters: EventFilters) => AsyncGenerator<FoundPage>,
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
@@ -36,10 +31,8 @@ export async function browse(
 
   const linesOf = remembered((item: Items, columns) => eventLines(item, columns, look.palette), size);
   const onChange = () => redraw();
-  const { clock, signal } = context;
-  const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   const open = (failedOnly: boolean) =>
-    new EventList(findEvents(service, failedOnly ? filters.withStatuses('FAILED') : filters, reading));
+    new EventList(find(failedOnly ? filters.withStatuses('FAILED') : filters));
   const failedOnly = filters.statuses.join() === 'FAILED';
   const browsing = new Browsing({ open, failedOnly, size, linesOf, onChange });
   await browsing.shown.list.more();

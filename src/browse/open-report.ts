@@ -8,7 +8,7 @@ import { flagWords } from '../settings/command-words.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 const FLAGS = [
-  ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type'],
+  ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type', 'where', 'grep', 'from'],
   ...['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
 ];
 

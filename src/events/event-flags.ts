@@ -132,6 +132,18 @@ function guids(texts: readonly string[], flag: string): string[] {
   return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
 }
 
+export interface FromFlags {
+  readonly from?: string;
+}
+
+/** For commands that can take their events from a file. */
+export function addFromFlag(command: Command): Command {
+  return command.option(
+    '--from <place>',
+    'events of an export, a file of NDJSON or standard input (-) instead of the service; needs no sign-in',
+  );
+}
+
 export interface PageFlags {
   readonly pageSize?: number;
   readonly concurrency?: number;
@@ -172,7 +184,9 @@ export function addPreviewFlags(command: Command): Command {
 }
 
 /** How the requests are to be shown; undefined where they are to be sent. Throws `UsageError` for both ways at once. */
-export function previewForm({ dryRun, curl }: PreviewFlags): 'urls' | 'curl' | undefined {
+export function previewForm({ dryRun, curl, from }: PreviewFlags & FromFlags): 'urls' | 'curl' | undefined {
+  if ((dryRun || curl) && from !== undefined)
+    throw new UsageError('--from sends no requests: --dry-run and --curl have nothing to show');
   if (dryRun && curl) throw new UsageError('--dry-run and --curl contradict each other: give one');
   if (curl) return 'curl';
   return dryRun ? 'urls' : undefined;

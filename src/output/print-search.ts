@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import { type FindOptions, findEvents } from '../events/find-events.ts';
+import type { FindOptions } from '../events/find-events.ts';
+import type { FoundPage } from '../events/merge-pages.ts';
 import { waitText } from '../http/retry.ts';
-import type { Service } from '../http/service.ts';
 import type { Items } from '../items/items.ts';
 import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -11,9 +11,10 @@ import { createItemWriter } from './create-item-writer.ts';
 import type { FormatOptions } from './item-writer.ts';
 
 export interface Search {
-  readonly service: Service;
+  /** Reads the events, from the service or from elsewhere. */
+  readonly find: (options: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
   readonly filters: EventFilters;
-  readonly options: Pick<FindOptions, 'pageSize' | 'concurrency' | 'limit'>;
+  readonly limit: number | undefined;
   readonly format: FormatOptions;
   readonly context: Context;
   readonly reporter: Reporter;
@@ -25,9 +26,8 @@ export interface Search {
 
 /** Prints the matching events. Returns how many it printed, the total if the service gives one, and whether there are more. */
 export async function searchAll(search: Search) {
-  const { service, filters, options, format, context, reporter, onItems, isPaged } = search;
-  const { limit = Number.POSITIVE_INFINITY } = options;
-  const { clock, signal } = context;
+  const { filters, format, context, reporter, onItems, isPaged } = search;
+  const { limit = Number.POSITIVE_INFINITY } = search;
   const progress = startProgress(context, reporter, 'searching');
   const paged = isPaged ? pagedOutput(context, () => progress.stop()) : undefined;
   const { environment, stdout } = context;
@@ -40,10 +40,7 @@ export async function searchAll(search: Search) {
   let printed = 0;
   let pages = 0;
   let total: number | undefined;
-  const found = findEvents(service, filters, {
-    ...options,
-    clock,
-    signal,
+  const found = search.find({
     onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
     onDoubt: (doubt) => reporter.warning(doubt),
   });

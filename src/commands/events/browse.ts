@@ -1,15 +1,25 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  eventFilters,
+  type FilterFlags,
+  type FromFlags,
+} from '../../events/event-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
 
-interface Flags extends FilterFlags, SettingFlags {}
+interface Flags extends FilterFlags, FromFlags, SettingFlags {}
+
+/** Few enough to come fast, many enough for several screens. */
+const PAGE_SIZE = 200;
+const CONCURRENCY = 2;
 
 export function declare(command: Command, action: Action): void {
-  addConnectionFlags(addFilterFlags(command))
+  addConnectionFlags(addFromFlag(addFilterFlags(command)))
     .addHelpText(
       'after',
       `
@@ -34,10 +44,23 @@ async function run(call: Call<Flags>): Promise<void> {
       next: 'use `hooktrail events search` with the same filters',
     });
   }
-  const { withService } = await import('../../sign-in/connect.ts');
+  if (flags.from === '-')
+    throw new UsageError('--from - cannot be browsed: standard input is where the keys come from');
   const { browse } = await import('../../browse/browse.ts');
   // A line printed between would stand in the middle of the list.
   const unseen = () => {};
   const silent = { ...reporter, trace: unseen, notice: unseen };
-  await withService({ ...call, reporter: silent }, (service) => browse(call, service, filters));
+  const { clock, signal } = context;
+  const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
+  const { from } = flags;
+  if (from !== undefined) {
+    const { storedEvents } = await import('../../events/stored-events.ts');
+    await browse(call, filters, (chosen) => storedEvents(from, chosen, { context }));
+    return;
+  }
+  const { withService } = await import('../../sign-in/connect.ts');
+  const { findEvents } = await import('../../events/find-events.ts');
+  await withService({ ...call, reporter: silent }, (service) =>
+    browse(call, filters, (chosen) => findEvents(service, chosen, reading)),
+  );
 }

@@ -3,9 +3,11 @@ import type { Action, Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
 import {
   addFilterFlags,
+  addFromFlag,
   addPreviewFlags,
   eventFilters,
   type FilterFlags,
+  type FromFlags,
   type PreviewFlags,
   previewForm,
 } from '../../events/event-flags.ts';
@@ -14,7 +16,7 @@ import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, PreviewFlags, SummaryFlags, SettingFlags {
+interface Flags extends FilterFlags, FromFlags, PreviewFlags, SummaryFlags, SettingFlags {
   readonly concurrency?: number;
   readonly exitCode?: true;
 }
@@ -30,6 +32,7 @@ export function declare(command: Command, action: Action): void {
       wholeNumber('--concurrency', 1, 16),
     );
   addPreviewFlags(command);
+  addFromFlag(command);
   addSummaryFlags(command, '{"count":N}');
   addConnectionFlags(command)
     .addHelpText(
@@ -53,6 +56,7 @@ function optionsOf({ flags, context }: Call<Flags>) {
     preview: previewForm(flags),
     filters: eventFilters(flags, context.clock.now()),
     ...summaryFormat(flags, false),
+    from: flags.from,
     concurrency: flags.concurrency ?? CONCURRENCY,
     exitCode: flags.exitCode === true,
   };
@@ -78,7 +82,12 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   return exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
 }
 
-async function total({ filters, concurrency }: Options, call: Call<Flags>): Promise<number> {
+async function total({ from, filters, concurrency }: Options, call: Call<Flags>): Promise<number> {
+  if (from !== undefined) {
+    const { storedEvents } = await import('../../events/stored-events.ts');
+    const { countOf } = await import('../../events/event-count.ts');
+    return countOf(storedEvents(from, filters, { context: call.context, onDoubt: call.reporter.warning }));
+  }
   const { withService } = await import('../../sign-in/connect.ts');
   const { context, reporter } = call;
   return withService(call, async (service) => {

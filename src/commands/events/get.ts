@@ -1,14 +1,20 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
-import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
-import { getAll, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  eventFilters,
+  type FilterFlags,
+  type FromFlags,
+} from '../../events/event-flags.ts';
+import { getAll, getStored, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;
 }
 
@@ -26,6 +32,7 @@ export function declare(command: Command, action: Action): void {
     `events asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
     wholeNumber('--concurrency', 1, 16),
   );
+  addFromFlag(command);
   addFormatFlags(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -54,25 +61,37 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (args.length === 0 && context.stdin.isTerminal) throw noIds();
   const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
   const ids = fromInput ? [] : idsOfArguments(args);
+  if (fromInput && flags.from === '-')
+    throw new UsageError('standard input cannot hold both the ids and, by --from -, the events', {
+      next: 'give the ids as arguments, or the events as a file',
+    });
   const { withService } = await import('../../sign-in/connect.ts');
   if (fromInput && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one per line');
 
-  const missing = await withService(call, async (service) => {
+  const source = (ending: AbortSignal) => {
+    if (!fromInput) return each(ids);
+    const lines = idsOfLines(context.stdin.lines(), ending);
+    return args.length === 0 ? atLeastOne(lines) : lines;
+  };
+  const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
+  const printing = async () => {
     const { createItemWriter } = await import('../../output/create-item-writer.ts');
-    const writer =
-      ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags)
-        ? await prettyWriter(call)
-        : await createItemWriter(format, context, reporter);
-    const source = (ending: AbortSignal) => {
-      if (!fromInput) return each(ids);
-      const lines = idsOfLines(context.stdin.lines(), ending);
-      return args.length === 0 ? atLeastOne(lines) : lines;
-    };
-    const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
-    const parts = { service, queries, keep, writer, batch, context, reporter };
-    return getAll(source, parts, flags.concurrency ?? CONCURRENCY);
-  });
+    const isPretty = ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags);
+    const writer = isPretty ? await prettyWriter(call) : await createItemWriter(format, context, reporter);
+    return { writer, batch, context, reporter };
+  };
+  const concurrency = flags.concurrency ?? CONCURRENCY;
+  const { from } = flags;
+  if (from !== undefined) {
+    const { storedEvents } = await import('../../events/stored-events.ts');
+    const stored = storedEvents(from, filters, { context, onDoubt: reporter.warning });
+    const missing = await getStored(source, stored, await printing());
+    return missing > 0 ? ExitCode.notFound : ExitCode.done;
+  }
+  const missing = await withService(call, async (service) =>
+    getAll(source, { service, queries, keep, ...(await printing()) }, concurrency),
+  );
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
 }
 

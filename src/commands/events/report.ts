@@ -3,17 +3,20 @@ import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
+  addFromFlag,
   addStatsFlags,
   eventFilters,
   type FilterFlags,
+  type FromFlags,
   type StatsFlags,
   statsOptions,
 } from '../../events/event-flags.ts';
+import type { ReportData } from '../../events/report-data.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, StatsFlags, SettingFlags {
+interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
   readonly limit?: number;
   readonly open?: true;
 }
@@ -23,7 +26,7 @@ const LIMIT = 200;
 export function declare(command: Command, action: Action): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
   addFilterFlags(command);
-  addStatsFlags(command)
+  addFromFlag(addStatsFlags(command))
     .option(
       '-n, --limit <number>',
       `failures in the table, 1 to 5000 (default: ${LIMIT})`,
@@ -52,6 +55,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
     file: args[0] as string,
     filters: eventFilters(flags, context.clock.now()),
     ...statsOptions(flags),
+    from: flags.from,
     limit: flags.limit ?? LIMIT,
     isOpened: flags.open === true,
   };
@@ -81,40 +85,55 @@ async function run(call: Call<Flags>): Promise<void> {
   if (isOpened) await show(fileUrl(file), call);
 }
 
-async function makePage(
-  { filters, limit, buckets, concurrency }: Options,
-  call: Call<Flags>,
-): Promise<{ text: string; summary: string }> {
+async function makePage(options: Options, call: Call<Flags>): Promise<{ text: string; summary: string }> {
   const { context, reporter } = call;
-  const [{ withService }, { gatherReport }, { reportPage }, { version }] = await Promise.all([
-    import('../../sign-in/connect.ts'),
-    import('../../events/report-data.ts'),
+  const { filters, limit } = options;
+  const [{ reportPage }, { version }] = await Promise.all([
     import('../../output/report/report-page.ts'),
     import('../../version.ts'),
   ]);
-  // The status says what the table shows anyway; with both, the charts can tell how much went well.
-  const options = { limit, buckets, concurrency };
-  return withService(call, async (service) => {
-    const data = await gatherReport(service, filters.withStatuses(), options, context, reporter);
-    if (data.stats?.moved)
-      reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
-    const text = reportPage(data, {
-      host: service.baseUrl.host,
-      filters: filters.texts(),
-      generatedAt: new Date(context.clock.now()),
-      version,
-      limit,
-    });
-    const shown = Math.min(
-      limit,
-      data.failures.reduce((sum, { count }) => sum + count, 0),
-    );
-    const failed = data.stats?.failed ?? shown;
-    return {
-      text,
-      summary: `${failed} ${failed === 1 ? 'failure' : 'failures'}${failed > shown ? `, ${shown} of them shown` : ''}`,
-    };
+  const { data, host } = await gather(options, call);
+  if (data.stats?.moved)
+    reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
+  const text = reportPage(data, {
+    host,
+    filters: filters.texts(),
+    generatedAt: new Date(context.clock.now()),
+    version,
+    limit,
   });
+  const shown = Math.min(
+    limit,
+    data.failures.reduce((sum, { count }) => sum + count, 0),
+  );
+  const failed = data.stats?.failed ?? shown;
+  return {
+    text,
+    summary: `${failed} ${failed === 1 ? 'failure' : 'failures'}${failed > shown ? `, ${shown} of them shown` : ''}`,
+  };
+}
+
+/** What the report shows, and where it comes from. */
+async function gather(
+  { from, filters, limit, buckets, concurrency }: Options,
+  call: Call<Flags>,
+): Promise<{ data: ReportData; host: string }> {
+  const { context, reporter } = call;
+  // The status says what the table shows anyway; with both, the charts can tell how much went well.
+  const both = filters.withStatuses();
+  if (from !== undefined) {
+    const { reportStored } = await import('../../events/stored-statistics.ts');
+    const reading = { context, onDoubt: reporter.warning };
+    return { data: await reportStored(from, both, { limit, buckets }, reading), host: from };
+  }
+  const [{ withService }, { gatherReport }] = await Promise.all([
+    import('../../sign-in/connect.ts'),
+    import('../../events/report-data.ts'),
+  ]);
+  return withService(call, async (service) => ({
+    data: await gatherReport(service, both, { limit, buckets, concurrency }, context, reporter),
+    host: service.baseUrl.host,
+  }));
 }
 
 async function show(url: URL, { context, reporter }: Call): Promise<void> {

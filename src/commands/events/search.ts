@@ -4,10 +4,12 @@ import { ExitCode, UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
+  addFromFlag,
   addPageFlags,
   addPreviewFlags,
   eventFilters,
   type FilterFlags,
+  type FromFlags,
   type PageFlags,
   type PreviewFlags,
   pageOptions,
@@ -15,11 +17,12 @@ import {
 } from '../../events/event-flags.ts';
 import { isGuid } from '../../items/guid.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
+interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
   readonly all?: true;
   readonly pager: boolean;
@@ -37,6 +40,7 @@ export function declare(command: Command, action: Action): void {
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
   addHintsFlag(command);
   addPreviewFlags(command);
+  addFromFlag(command);
   addFormatFlags(command);
   addConnectionFlags(command)
     .allowExcessArguments()
@@ -63,6 +67,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
   const isGlance = isShown && !flags.all && flags.limit === undefined;
   return {
     preview,
+    from: flags.from,
     filters,
     format,
     ...pageOptions(flags),
@@ -100,6 +105,8 @@ function wordsInSearch(args: readonly string[], flags: Flags): UsageError {
   return new UsageError(`events search takes no words, but was given '${word}'`, { next });
 }
 
+type Find = Search['find'];
+
 interface Found {
   readonly printed: number;
   /** Events that match in all, where the service tells. */
@@ -108,28 +115,32 @@ interface Found {
 }
 
 async function search(options: Options, call: Call<Flags>): Promise<Found> {
-  const { withService } = await import('../../sign-in/connect.ts');
   const { context, reporter } = call;
-  const { filters, format, limit, pageSize, concurrency, isGlance, isPaged } = options;
+  const { clock, signal } = context;
+  const { from, filters, format, limit, pageSize, concurrency, isGlance, isPaged } = options;
+  const { searchAll } = await import('../../output/print-search.ts');
+  const printing = { filters, limit, format, context, reporter, isPaged };
+  const tellMore = (found: Found) => {
+    if (!isGlance || !found.more) return;
+    const all = found.total === undefined ? 'more' : `${found.total}`;
+    reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
+  };
+  if (from !== undefined) {
+    const { storedEvents } = await import('../../events/stored-events.ts');
+    const find: Find = ({ onDoubt }) => storedEvents(from, filters, { limit, context, onDoubt });
+    const found = await searchAll({ ...printing, find });
+    tellMore(found);
+    return found;
+  }
+  const { withService } = await import('../../sign-in/connect.ts');
+  const { findEvents } = await import('../../events/find-events.ts');
   return withService(call, async (service, settings) => {
-    const { searchAll } = await import('../../output/print-search.ts');
     const isTable = format.format === 'table';
     const hints = isTable && settings.hints === 'on' ? await hintsFor(call, filters) : undefined;
-    const onItems = hints?.see;
-    const found = await searchAll({
-      service,
-      filters,
-      options: { limit, pageSize, concurrency },
-      format,
-      context,
-      reporter,
-      isPaged,
-      onItems,
-    });
-    if (isGlance && found.more) {
-      const all = found.total === undefined ? 'more' : `${found.total}`;
-      reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
-    }
+    const reading = { limit, pageSize, concurrency, clock, signal };
+    const find: Find = (watching) => findEvents(service, filters, { ...reading, ...watching });
+    const found = await searchAll({ ...printing, find, onItems: hints?.see });
+    tellMore(found);
     if (found.printed === 0) {
       const { warnOfTypes } = await import('../../events/event-types.ts');
       await warnOfTypes(filters, service, context, reporter);

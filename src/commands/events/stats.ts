@@ -4,9 +4,11 @@ import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
+  addFromFlag,
   addStatsFlags,
   eventFilters,
   type FilterFlags,
+  type FromFlags,
   type StatsFlags,
   statsOptions,
 } from '../../events/event-flags.ts';
@@ -25,7 +27,7 @@ import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, StatsFlags, SummaryFlags, SettingFlags {
+interface Flags extends FilterFlags, FromFlags, StatsFlags, SummaryFlags, SettingFlags {
   readonly by?: readonly FieldPath[];
   readonly limit?: number;
 }
@@ -35,6 +37,7 @@ const GROUPS = 20;
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command);
   addStatsFlags(command);
+  addFromFlag(command);
   command
     .addOption(
       new Option(
@@ -80,6 +83,14 @@ async function run(call: Call<Flags>): Promise<void> {
   statsWindow(filters, context.clock.now());
   if (flags.limit !== undefined && !flags.by)
     throw new UsageError('--limit needs --by: the fields to group by');
+  const { from } = flags;
+  if (from !== undefined) {
+    const { groupStored, tallyStored } = await import('../../events/stored-statistics.ts');
+    const reading = { context, onDoubt: reporter.warning };
+    if (flags.by) await printGroups(await groupStored(from, filters, flags.by, reading), format, call);
+    else await print(await tallyStored(from, filters, flags.buckets, reading), format, call);
+    return;
+  }
   if (flags.by) {
     await printGroups(await group(call, filters, flags.by), format, call);
     return;

@@ -11,14 +11,10 @@ import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
+import type { FoundPage } from '../merge-pages.ts';
 import { readAhead } from '../read-ahead.ts';
 
-export interface GetParts {
-  readonly service: Service;
-  /** An event is looked for within each of them. */
-  readonly queries: readonly Query[];
-  /** Keeps the events to print of those found; the others count as not found. */
-  readonly keep: KeepItems | undefined;
+export interface Printing {
   readonly writer: ItemWriter;
   /** Events printed together: the first batch decides a table's columns, one at a time goes out at once. */
   readonly batch: number;
@@ -26,15 +22,57 @@ export interface GetParts {
   readonly reporter: Reporter;
 }
 
+export interface GetParts extends Printing {
+  readonly service: Service;
+  /** An event is looked for within each of them. */
+  readonly queries: readonly Query[];
+  /** Keeps the events to print of those found; the others count as not found. */
+  readonly keep: KeepItems | undefined;
+}
+
 /** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
-export async function getAll(
-  ids: (ending: AbortSignal) => AsyncIterable<string>,
-  { service, queries, keep, writer, batch, context, reporter }: GetParts,
-  concurrency: number,
-): Promise<number> {
+export async function getAll(ids: Ids, parts: GetParts, concurrency: number): Promise<number> {
+  const { service, queries, keep, context } = parts;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, context.clock, onRetry);
   const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, service.baseUrl, queries, id, signal);
+  const found = async function* () {
+    for await (const { result } of readAhead(ids, ask, width, context.signal))
+      yield { id: result.id, items: keep?.(result.items) ?? result.items };
+  };
+  return printAll(found(), parts);
+}
+
+/** The same of events that are read from elsewhere: ids are known before these are read, in one pass. */
+export async function getStored(
+  ids: Ids,
+  pages: AsyncIterable<FoundPage>,
+  printing: Printing,
+): Promise<number> {
+  const wanted: string[] = [];
+  for await (const id of ids(printing.context.signal)) wanted.push(id);
+  const texts = new Map(wanted.map((id): [string, Buffer[]] => [id.toLowerCase(), []]));
+  const cursor = createCursor([memberPath('eventId')]);
+  for await (const { items } of pages) {
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      const [start, end] = [cursor.starts[0] as number, cursor.ends[0] as number];
+      if (start === MISSING || items.bytes[start] !== 0x22) continue;
+      texts.get(stringText(items.bytes, start, end).toLowerCase())?.push(Buffer.from(items.text(item)));
+    }
+  }
+  const found = async function* () {
+    for (const id of wanted) yield { id, items: Items.of(texts.get(id.toLowerCase()) ?? []) };
+  };
+  return printAll(found(), printing);
+}
+
+type Ids = (ending: AbortSignal) => AsyncIterable<string>;
+
+async function printAll(
+  all: AsyncIterable<Got>,
+  { writer, batch, context, reporter }: Printing,
+): Promise<number> {
   let missing = 0;
   let found: Items[] = [];
   const print = async () => {
@@ -42,9 +80,7 @@ export async function getAll(
     found = [];
   };
   try {
-    for await (const { result } of readAhead(ids, ask, width, context.signal)) {
-      const { id } = result;
-      const items = keep?.(result.items) ?? result.items;
+    for await (const { id, items } of all) {
       if (items.count > 0) found.push(items);
       else {
         missing++;

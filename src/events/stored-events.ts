@@ -1,0 +1,242 @@
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Context } from '../context.ts';
+import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { memberPath } from '../items/field-path.ts';
+import { compareInstants, parseInstant } from '../items/instant.ts';
+import { Items } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+import { stringText } from '../items/value-text.ts';
+import type { EventFilters } from './event-filters.ts';
+import type { Query } from './event-query.ts';
+import { type FoundPage, mergePages } from './merge-pages.ts';
+
+export interface StoredOptions {
+  readonly limit?: number | undefined;
+  readonly context: Pick<Context, 'stdin' | 'clock' | 'signal'>;
+  readonly onDoubt?: ((doubt: string) => void) | undefined;
+  /** Bounds that are used instead of those of the filters. */
+  readonly within?: Pick<Query, 'after' | 'before'> | undefined;
+}
+
+/**
+ * The events that the filters choose of those that an export, a file of NDJSON (plain or gzip) or standard input (`-`)
+ * holds, in their order there; the searches of an export as one list. Throws `UsageError` where there is none, and
+ * `ServiceError` that names file and line where one is damaged.
+ */
+export async function* storedEvents(
+  place: string,
+  filters: EventFilters,
+  { limit = Number.POSITIVE_INFINITY, context, onDoubt, within }: StoredOptions,
+): AsyncGenerator<FoundPage> {
+  const { signal } = context;
+  const queries = within
+    ? filters
+        .withoutTimes()
+        .queries(0)
+        .map((query) => ({ ...query, ...within }))
+    : filters.queries(context.clock.now());
+  const matches = matcher(queries);
+  const { keep } = filters;
+  const lists = await listsIn(place, context, onDoubt);
+  const [only, another] = lists;
+  const pages = only && !another ? only : mergePages(lists, () => 1, signal, onDoubt);
+  let found = 0;
+  for await (const { items } of pages) {
+    signal.throwIfAborted();
+    const matching = matches(items);
+    const due = (keep?.(matching) ?? matching).first(limit - found);
+    found += due.count;
+    yield { items: due, total: undefined };
+    if (found >= limit) return;
+  }
+}
+
+/** One list of pages for each search that the place holds the events of. */
+async function listsIn(
+  place: string,
+  { stdin, signal }: StoredOptions['context'],
+  onDoubt?: (doubt: string) => void,
+): Promise<AsyncGenerator<FoundPage>[]> {
+  if (place === '-') return [pagesOf('standard input', stdin.stream(), signal)];
+  const found = await stat(place).catch((error: Error) => {
+    throw new UsageError(`--from: ${place} cannot be read: ${error.message}`, { cause: error });
+  });
+  if (!found.isDirectory()) return [pagesOfFiles([place], signal)];
+  const { MANIFEST, readManifest } = await import('./export/export-manifest.ts');
+  const manifest = await readManifest(place);
+  if (!manifest) {
+    throw new UsageError(`--from: ${place} holds no export: there is no ${MANIFEST}`, {
+      next: 'name the directory of `hooktrail events export`, or a file of NDJSON',
+    });
+  }
+  if (!manifest.finishedAt) onDoubt?.(`the export in ${place} is not finished: events are missing`);
+  return manifest.queries.map((_, query) => {
+    const parts = manifest.parts.filter((part) => part.query === query && part.sha256 !== null);
+    return pagesOfFiles(
+      parts.map(({ file }) => path.join(place, file)),
+      signal,
+    );
+  });
+}
+
+async function* pagesOfFiles(files: readonly string[], signal: AbortSignal): AsyncGenerator<FoundPage> {
+  for (const file of files) {
+    // Opened here: a stream tells only later that there is nothing to read.
+    const handle = await open(file).catch((error: Error) => {
+      throw new UsageError(`--from: ${file} cannot be read: ${error.message}`, { cause: error });
+    });
+    yield* pagesOf(file, createReadStream('', { fd: handle, highWaterMark: PIECE }), signal);
+  }
+}
+
+const PIECE = 1 << 19;
+/** A line longer than this is no event. */
+const LONGEST_LINE = 1 << 28;
+
+/** The lines of a stream as items; blank lines count for the numbers of lines alone. */
+async function* pagesOf(name: string, stream: Readable, signal: AbortSignal): AsyncGenerator<FoundPage> {
+  let rest: Buffer = Buffer.alloc(0);
+  let line = 0;
+  try {
+    for await (const piece of plain(stream)) {
+      signal.throwIfAborted();
+      const all = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+      const end = all.lastIndexOf(10) + 1;
+      rest = all.subarray(end);
+      if (rest.length > LONGEST_LINE) throw damaged(name, line + 1, 'it is too long');
+      if (end === 0) continue;
+      const { items, lines } = itemsOf(all.subarray(0, end), name, line);
+      line += lines;
+      yield { items, total: undefined };
+    }
+    if (rest.length > 0) yield { items: itemsOf(rest, name, line).items, total: undefined };
+  } catch (error) {
+    if (error instanceof HooktrailError || signal.aborted) throw error;
+    throw new ServiceError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** The pieces of a stream, decompressed where they are gzip (RFC 1952 section 2.3.1). */
+async function* plain(stream: Readable): AsyncGenerator<Buffer> {
+  const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const { done, value: first } = await pieces.next();
+  if (done) return;
+  const all = async function* () {
+    yield first;
+    for (;;) {
+      const next = await pieces.next();
+      if (next.done) return;
+      yield next.value;
+    }
+  };
+  if (first[0] !== 0x1f || first[1] !== 0x8b) {
+    yield* all();
+    return;
+  }
+  const raw = Readable.from(all());
+  const text = raw.pipe(createGunzip({ chunkSize: PIECE }));
+  raw.on('error', (error) => text.destroy(error));
+  yield* text as AsyncIterable<Buffer>;
+}
+
+function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; lines: number } {
+  const scanner = new JsonScanner(bytes);
+  const spans: number[] = [];
+  let lines = 0;
+  let spaced = false;
+  const valid = isUtf8(bytes);
+  for (let start = 0; start < bytes.length; lines++) {
+    const newline = bytes.indexOf(10, start);
+    const end = newline === -1 ? bytes.length : newline;
+    const number = before + lines + 1;
+    if (!valid && !isUtf8(bytes.subarray(start, end))) throw damaged(name, number, 'it is not UTF-8');
+    const first = skipSpace(bytes, start, end);
+    if (first < end) {
+      scanner.spaced = false;
+      const behind = valueEnd(scanner, first, name, number);
+      if (behind > end || skipSpace(bytes, behind, end) !== end)
+        throw damaged(name, number, 'it is not one JSON value');
+      spaced ||= scanner.spaced;
+      spans.push(first, behind);
+    }
+    start = end + 1;
+  }
+  const items = new Items(bytes, spans);
+  return { items: spaced ? items.compacted() : items, lines };
+}
+
+function skipSpace(bytes: Buffer, from: number, end: number): number {
+  let at = from;
+  while (at < end && (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d)) at++;
+  return at;
+}
+
+function valueEnd(scanner: JsonScanner, at: number, name: string, line: number): number {
+  try {
+    return scanner.value(at);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw damaged(name, line, 'it is not JSON', error);
+  }
+}
+
+function damaged(name: string, line: number, why: string, cause?: unknown): ServiceError {
+  return new ServiceError(`${name}, line ${line}: ${why}`, {
+    next: 'events are read as one JSON value per line, as --ndjson prints them and `hooktrail events export` writes them',
+    cause,
+  });
+}
+
+/** Keeps the items that match any of the searches, as the event service matches them (service description, part 4). */
+function matcher(queries: readonly Query[]): (items: Items) => Items {
+  const fields = ['subscriptionId', 'eventId', 'publishStatus', 'eventType'] as const;
+  const [{ after, before } = {} as Query] = queries;
+  const asked = fields.filter((field) => queries.some((query) => query[field] !== undefined));
+  const isBound = after !== undefined || before !== undefined;
+  if (asked.length === 0 && !isBound) return (items) => items;
+  // GUIDs are the same in any case.
+  const normal = (field: (typeof fields)[number], text: string) =>
+    field.endsWith('Id') ? text.toLowerCase() : text;
+  const accepted = new Set(
+    queries.map((query) => asked.map((field) => normal(field, query[field] as string)).join('\n')),
+  );
+  const cursor = createCursor(['createdOn', ...asked].map(memberPath));
+  const textAt = (bytes: Buffer, path: number) => {
+    const start = cursor.starts[path] as number;
+    return start === MISSING || bytes[start] !== 0x22
+      ? undefined
+      : stringText(bytes, start, cursor.ends[path] as number);
+  };
+  const matches = (bytes: Buffer) => {
+    const values: string[] = [];
+    for (const [index, field] of asked.entries()) {
+      const text = textAt(bytes, index + 1);
+      if (text === undefined) return false;
+      values.push(normal(field, text));
+    }
+    if (asked.length > 0 && !accepted.has(values.join('\n'))) return false;
+    if (!isBound) return true;
+    const createdOn = parseInstant(textAt(bytes, 0) ?? '');
+    return (
+      createdOn !== undefined &&
+      (after === undefined || compareInstants(createdOn, after) > 0) &&
+      (before === undefined || compareInstants(createdOn, before) < 0)
+    );
+  };
+  return (items) => {
+    const kept: number[] = [];
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      if (matches(items.bytes)) kept.push(item);
+    }
+    return kept.length === items.count ? items : items.pick(kept);
+  };
+}

@@ -1,0 +1,166 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../../support/command.ts';
+import { type Exporting, startExporting } from '../../support/exporting.ts';
+import { createHome } from '../../support/home.ts';
+import { idsOf } from '../../support/searching.ts';
+
+let at: Exporting;
+let lines: string;
+let ids: string[];
+/** A home without settings or sign-in. */
+let home: Awaited<ReturnType<typeof createHome>>;
+const offline = (args: readonly string[], stdin = '') => run(['events', ...args], { env: home.env, stdin });
+const inHome = (name: string) => path.join(home.env['HOME'] as string, name);
+const parsed = (ndjson: string) =>
+  ndjson
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+beforeAll(async () => {
+  at = await startExporting({ events: 1200 });
+  home = await createHome();
+  lines = (await at.search('--ndjson')).stdout;
+  ids = idsOf(lines);
+  await writeFile(inHome('events.ndjson'), lines);
+  await writeFile(inHome('events.gz'), gzipSync(lines));
+  await at.export('--page-size', '50', '--status', 'FAILED', '--status', 'SUCCESS', '--gzip');
+});
+afterAll(async () => {
+  await at[Symbol.asyncDispose]();
+  await home[Symbol.asyncDispose]();
+});
+
+describe('--from, without a sign-in', () => {
+  test('reads a file, a compressed one, standard input and an export, each byte as it is', async () => {
+    const search = (place: string, stdin = '') => offline(['search', '--ndjson', '--from', place], stdin);
+    const same = { code: 0, stdout: lines, stderr: '' };
+    expect(await search(inHome('events.ndjson'))).toEqual(same);
+    expect(await search(inHome('events.gz'))).toEqual(same);
+    expect(await search('-', lines)).toEqual(same);
+    expect(await search(at.directory)).toEqual(same);
+  });
+
+  test.each([
+    [['--failed']],
+    [['--type', 'document.signed,document.created', '--status', 'success']],
+    [['--since', '2d', '--until', '12h']],
+    [['--where', 'delivery.attempts > 1', '--grep', 'lease']],
+    [['--failed', '-n', '7']],
+    [['--type', 'Document.Signed']],
+  ])('filters %j mean what they mean at the service', async (filters) => {
+    const online = (await at.search('--ndjson', ...filters)).stdout;
+    for (const place of [inHome('events.ndjson'), at.directory])
+      expect((await offline(['search', '--ndjson', '--from', place, ...filters])).stdout).toBe(online);
+    expect((await offline(['count', '--from', inHome('events.gz'), ...filters])).stdout).toBe(
+      filters.includes('-n') ? '' : (await run(['events', 'count', ...filters], { env: at.env })).stdout,
+    );
+  });
+
+  test('bounds are exact to 100 ns, ids are the same in any case', async () => {
+    const { createdOn, eventId } = parsed(lines)[10];
+    const from = ['--from', inHome('events.ndjson'), '--ndjson'];
+    const after = await offline(['search', ...from, '--since', createdOn]);
+    expect(idsOf(after.stdout)).toEqual(ids.slice(0, 10));
+    const before = await offline(['search', ...from, '--until', createdOn, '-n', '1']);
+    expect(idsOf(before.stdout)).toEqual([ids[11]]);
+    expect(idsOf((await offline(['search', ...from, '--id', eventId.toUpperCase()])).stdout)).toEqual([
+      eventId,
+    ]);
+  });
+
+  test('get prints events in the order of their ids', async () => {
+    const wanted = [ids[40], ids[3], ids[40]] as string[];
+    const missing = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    const got = await offline(['get', ...wanted, missing, '--ndjson', '--from', at.directory]);
+    expect({ code: got.code, ids: idsOf(got.stdout), stderr: got.stderr }).toEqual({
+      code: 3,
+      ids: wanted,
+      stderr: `warning: the event ${missing} was not found\n`,
+    });
+  });
+
+  test('stats and report count the events', async () => {
+    const window = ['--since', '2d', '--until', '1h', '--json'];
+    const online = JSON.parse((await run(['events', 'stats', ...window], { env: at.env })).stdout);
+    const types = online.types.filter(({ total }: { total: number }) => total > 0);
+    const stats = await offline(['stats', '--from', inHome('events.ndjson'), ...window]);
+    expect(JSON.parse(stats.stdout)).toEqual({ ...online, types });
+    // Without --since all of them.
+    const all = JSON.parse((await offline(['stats', '--from', at.directory, '--json'])).stdout);
+    expect(all.total).toBe(ids.length);
+    expect(all.buckets.reduce((sum: number, { total }: { total: number }) => sum + total, 0)).toBe(
+      ids.length,
+    );
+    const by = JSON.parse(
+      (await offline(['stats', '--from', at.directory, '--by', 'eventType', '--json'])).stdout,
+    );
+    expect(by.total).toBe(ids.length);
+    const report = inHome('report.html');
+    const failed = parsed(lines).filter(({ publishStatus }) => publishStatus === 'FAILED');
+    expect((await offline(['report', report, '--from', at.directory])).stderr).toBe(
+      `wrote ${report}: ${failed.length} failures\n`,
+    );
+    expect(await readFile(report, 'utf8')).toContain(failed[0].eventId);
+  });
+
+  test('a damaged line is an error that names file and line', async () => {
+    const file = inHome('damaged.ndjson');
+    const all = lines.split('\n');
+    for (const bad of ['{"eventId":', '{} {}', '\u0000', '[1,]']) {
+      await writeFile(file, ['', ...all.slice(0, 700), bad, ...all.slice(700)].join('\n'));
+      const { code, stdout, stderr } = await offline(['search', '--ndjson', '--from', file, '--failed']);
+      expect({ code, named: stderr.startsWith(`error: ${file}, line 702: `) }).toEqual({
+        code: 1,
+        named: true,
+      });
+      expect(stdout.endsWith('}\n') || stdout === '').toBe(true);
+    }
+    await writeFile(file, Buffer.concat([Buffer.from('{}\n"'), Buffer.of(0xff), Buffer.from('"\n')]));
+    expect((await offline(['count', '--from', file])).stderr).toContain(`${file}, line 2: it is not UTF-8\n`);
+    await writeFile(file, gzipSync(lines).subarray(0, 5000));
+    const cut = await offline(['count', '--from', file]);
+    expect([cut.code, cut.stderr.startsWith(`error: ${file} cannot be read: `)]).toEqual([1, true]);
+  });
+
+  test('a last line without an end counts, white space between tokens does not', async () => {
+    const file = inHome('loose.ndjson');
+    await writeFile(file, '{ "eventId" : "a b" }\r\n\n  {"eventId":"c"}');
+    expect((await offline(['search', '--ndjson', '--from', file])).stdout).toBe(
+      '{"eventId":"a b"}\n{"eventId":"c"}\n',
+    );
+  });
+
+  test('what cannot be read is a usage error', async () => {
+    const nowhere = inHome('nowhere');
+    for (const [args, message] of [
+      [['search', '--from', nowhere], `error: --from: ${nowhere} cannot be read: `],
+      [
+        ['search', '--from', home.env['HOME'] as string],
+        `error: --from: ${home.env['HOME']} holds no export: there is no manifest.json\n`,
+      ],
+      [['search', '--from', '-', '--curl'], 'error: --from sends no requests'],
+      [['stats', '--from', '-'], 'error: --since is missing: standard input is read once'],
+      [['get', '-', '--from', '-'], 'error: standard input cannot hold both'],
+    ] as const) {
+      const { code, stderr } = await offline(args);
+      expect([code, stderr.slice(0, message.length)]).toEqual([2, message]);
+    }
+  });
+
+  test('an export that is not finished is warned of, and one whose file is gone is an error', async () => {
+    const manifest = path.join(at.directory, 'manifest.json');
+    const text = await readFile(manifest, 'utf8');
+    const { parts, ...rest } = JSON.parse(text);
+    await writeFile(manifest, JSON.stringify({ ...rest, finishedAt: null, parts }));
+    expect((await offline(['count', '--from', at.directory])).stderr).toBe(
+      `warning: the export in ${at.directory} is not finished: events are missing\n`,
+    );
+    await writeFile(manifest, text);
+    await rm(path.join(at.directory, parts[0].file));
+    expect((await offline(['count', '--from', at.directory])).code).toBe(2);
+  });
+});
