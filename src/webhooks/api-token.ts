@@ -10,13 +10,13 @@ import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
-/** The expected `Api-Token` belongs to a subscription, not to a sign-in: one a profile is kept. */
+/** The expected `Api-Token` belongs to a subscription, not to a sign-in: one is kept per profile. */
 export interface TokenPlace {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
 }
 
-/** Where the settings have secrets kept. */
+/** The profile, and the store that the settings name. */
 export function tokenPlace({ profile, store }: Settings): TokenPlace {
   return { profile, store };
 }
@@ -45,7 +45,7 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
     const found = isNew && canAsk ? await given(context) : await findApiToken(place, context);
     if (found !== undefined) return found;
   } catch (error) {
-    // What is wrong with the store matters only where nobody can be asked; Ctrl+C at its passphrase is an answer.
+    // A store that cannot be read matters only when there is no terminal to ask on. Ctrl+C at its passphrase is an answer.
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
     unusable = error;
   }
@@ -114,7 +114,7 @@ async function readFile(place: TokenPlace, context: Context): Promise<string | u
   );
 }
 
-/** In no form that a sign-in's entries have: signing out leaves it alone. */
+/** Sign-in entries never have this form, so signing out does not delete the token. */
 function account({ profile }: TokenPlace): string {
   return `api-token~${profile}`;
 }

@@ -9,12 +9,12 @@ import { answerText, type HandlerAnswer } from './forward.ts';
 export interface Ended {
   readonly delivery: Delivery;
   readonly outcome: 'accepted' | 'duplicate' | 'refused';
-  /** What the handler said, where it was asked. */
+  /** The handler's answer; undefined if it was not asked. */
   readonly answer?: HandlerAnswer | undefined;
   readonly ms: number;
 }
 
-/** What has happened since the start; `--health` shows it. */
+/** Counts since the start; `--health` shows them. */
 export interface DeliveryCounts {
   accepted: number;
   duplicates: number;

@@ -14,7 +14,7 @@ export interface Delivery {
   readonly apiToken: string;
   /** The body without white space between tokens: one line. */
   line(): Buffer;
-  /** Its `eventType`; `-` where there is none that is text. */
+  /** Its `eventType`, or `-` if it has none that is a string. */
   type(): string;
 }
 

@@ -2,18 +2,23 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { LockedError } from '../lock/lock.ts';
 import type { EventKey } from './event-key.ts';
-import { createHandler, type HandedOver, type Handler, type HandlerAnswer } from './forward.ts';
-import type { HandOver } from './hand-over.ts';
+import { createHandler, type Handler, type HandlerAnswer, type OutgoingEvent } from './forward.ts';
+import type { ForwardRetry } from './forward-retry.ts';
 import { type Journal, type Outcome, openJournal } from './journal.ts';
 import { JournalError, realJournalPath } from './journal-file.ts';
-import { findListener, handToListener, isJournalWanted, type ListenerAddress } from './listener-address.ts';
+import {
+  findListener,
+  forwardToListener,
+  isJournalWanted,
+  type ListenerAddress,
+} from './listener-address.ts';
 
 export interface DestinationOptions {
   /** The journal's file. */
   readonly journal: string;
   readonly forwardTo: URL;
   readonly forwardTimeout: number;
-  readonly handOver: HandOver;
+  readonly retry: ForwardRetry;
 }
 
 export interface Forwarded {
@@ -29,12 +34,11 @@ const ASK_AGAIN = 200;
 const LOOK_INTERVAL = 1_000;
 /** Milliseconds that a listener which waits has to take the journal. */
 const YIELD = 5_000;
-const NO_EVENT: HandedOver = { body: Buffer.alloc(0) };
+const NO_EVENT: OutgoingEvent = { body: Buffer.alloc(0) };
 
 /**
- * Where events go that have to reach the handler once: through the journal to the handler, or, while a listener has the
- * journal, to that listener, which treats them as it does any delivery. When the listener ends, the rest goes through the
- * journal.
+ * Forwards events that must reach the handler once: through the journal to the handler or, while a listener has the journal,
+ * to that listener, which treats them as it does any delivery. When the listener ends, the rest goes through the journal.
  */
 export class Destination {
   readonly #options: DestinationOptions;
@@ -50,7 +54,7 @@ export class Destination {
   }
 
   /** Forwards an event unless that was done before. Rejects when the journal cannot be had or used. */
-  async forward(key: EventKey, event: HandedOver): Promise<Forwarded> {
+  async forward(key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
     for (;;) {
       this.#way ??= this.#find();
       const current = this.#way;
@@ -83,7 +87,7 @@ export class Destination {
     if (way && 'journal' in way) await way.journal.close();
   }
 
-  /** Whether a listener waits for the journal; looks once a second. */
+  /** True when a listener waits for the journal. Looks once a second. */
   #isWanted({ path }: Journal): boolean {
     const now = this.#context.clock.now();
     if (now < this.#lookAgain) return false;
@@ -100,10 +104,10 @@ export class Destination {
     return await this.#find();
   }
 
-  async #throughJournal(journal: Journal, key: EventKey, event: HandedOver): Promise<Forwarded> {
+  async #throughJournal(journal: Journal, key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
     let reason: string | undefined;
     const outcome = await journal.once(key, async () => {
-      reason = await this.#options.handOver.hand(() => this.#handler.hand(event));
+      reason = await this.#options.retry.forward(() => this.#handler.forward(event));
       return reason === undefined;
     });
     return { outcome, reason };
@@ -112,11 +116,11 @@ export class Destination {
   /** Undefined when the listener is no longer there. */
   async #throughListener(
     { client, listener }: Extract<Way, { client: Handler }>,
-    event: HandedOver,
+    event: OutgoingEvent,
   ): Promise<Forwarded | undefined> {
     let outcome: Outcome | undefined;
-    const reason = await this.#options.handOver.hand(async (): Promise<HandlerAnswer> => {
-      const answer = await handToListener(client, listener, event);
+    const reason = await this.#options.retry.forward(async (): Promise<HandlerAnswer> => {
+      const answer = await forwardToListener(client, listener, event);
       outcome = answer?.outcome === 'ready' ? undefined : answer?.outcome;
       return outcome === 'refused' ? (answer?.answer ?? REFUSED) : { status: 200 };
     });
@@ -155,7 +159,7 @@ export class Destination {
     const { forwardTo, forwardTimeout, journal } = this.#options;
     // Without the environment: a proxy of the world outside has no business between two processes of one machine.
     const client = createHandler(new URL(listener.url), forwardTimeout, { environment: {} });
-    if (!(await handToListener(client, listener, NO_EVENT))) {
+    if (!(await forwardToListener(client, listener, NO_EVENT))) {
       await client.close();
       return undefined;
     }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isGuid } from '../items/guid.ts';
 
-/** What the journal keeps of an `eventId`: 16 bytes, however the id is written. */
+/** The 16 bytes that the journal keeps of an `eventId`, however the id is written. */
 export type EventKey = Buffer;
 
 export const KEY_BYTES = 16;
 
-/** Half of a pair: UTF-8 has nothing for it but the same sign for all of them. */
+/** Half of a surrogate pair: UTF-8 would encode every one of them as the same replacement character. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**

@@ -4,14 +4,14 @@ import { PAGE_LIMITS } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
 
-export interface HandedOver {
+export interface OutgoingEvent {
   readonly body: Uint8Array;
   readonly contentType?: string | undefined;
   readonly apiToken?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The handler's answer: its status, or why there is none. */
+/** The handler's status, or the failure that left it without an answer. */
 export interface HandlerAnswer {
   readonly status?: number;
   readonly failure?: string;
@@ -22,7 +22,7 @@ export interface HandlerAnswer {
 
 export interface Handler {
   /** Posts an event, byte for byte, and waits for the answer. Never rejects. */
-  hand(event: HandedOver): Promise<HandlerAnswer>;
+  forward(event: OutgoingEvent): Promise<HandlerAnswer>;
   /** Ends every connection at once. */
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export function createHandler(
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   transport.prepare();
   return {
-    async hand({ body, contentType, apiToken, headers: others }) {
+    async forward({ body, contentType, apiToken, headers: others }) {
       const headers = {
         ...others,
         ...(contentType === undefined ? {} : { 'content-type': contentType }),

@@ -29,7 +29,7 @@ export interface Finding {
 }
 
 const QUOTE = 0x22;
-/** Handing events over takes longer than finding them: more pages ahead would only wait. */
+/** Forwarding takes longer than finding: more pages ahead would only wait. */
 const PAGES_AHEAD = 2;
 
 /** Every event that the filters choose, in the service's order. */

@@ -26,7 +26,7 @@ export class IdSet {
     return this.#tables.reduce((sum, table) => sum + table.byteLength, 0);
   }
 
-  /** Whether the id whose 16 bytes start at `at` is in the set. */
+  /** True when the id whose 16 bytes start at `at` is in the set. */
   has(bytes: Uint8Array, at = 0): boolean {
     const a = word(bytes, at);
     const b = word(bytes, at + 4);

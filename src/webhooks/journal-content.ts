@@ -17,7 +17,7 @@ import {
 /** Below this nothing is gained by writing the file anew. */
 const WORTH_REWRITING = 64 * 1024;
 
-/** The ids in a journal as it is now, without a trace of the look; none where there is no journal. */
+/** The ids in a journal as it is now; none if there is no journal. Changes nothing. */
 export async function readIds(file: string): Promise<IdSet> {
   if (!journalExists(file)) return new IdSet();
   const handle = await open(file, 'r');
@@ -63,7 +63,7 @@ export async function openContent(
       file = JournalFile.open(real, machine.platform);
       loaded = { ...(await load(file, oldest)), damaged: loaded.damaged };
     }
-    // Whoever held the journal before sees that its time is over.
+    // A former holder sees by this that its time is over.
     await file.append(journalRecord(Kind.opened, Buffer.alloc(16), now));
     // A crash may have left records that are read from memory and not on the disk yet.
     await file.sync();
@@ -128,7 +128,7 @@ async function readRecords(
 
 /**
  * Writes the journal anew with one record an id, without those journaled before `oldest`: a temporary file, fsync, rename,
- * so that a crash leaves the old one or the new one. False where there is no room for that: the old one is used as it is.
+ * so that a crash leaves the old one or the new one. Returns false if there is no room for that, and keeps the old one.
  */
 async function isRewritten(file: JournalFile, oldest: number): Promise<boolean> {
   const temporary = `${file.path}.compacting`;

@@ -23,11 +23,11 @@ const read = promisify(fs.read);
 const fdatasync = promisify(fs.fdatasync);
 const CHUNK = 4 * 1024 * 1024;
 
-/** The file of a journal that this process alone writes. It notices when another program lays hands on it. */
+/** The file of a journal, which only this process writes. It notices when another program changes the file. */
 export class JournalFile {
   readonly path: string;
   readonly #fd: number;
-  /** Whether a write is on the disk when it ends. */
+  /** True when a write is on the disk by the time it ends. */
   readonly #syncs: boolean;
   readonly #identity: string;
   /** The size as far as this process wrote and read it. */
@@ -65,8 +65,8 @@ export class JournalFile {
   }
 
   /**
-   * Appends at the end of the file; the bytes are on the disk when this ends. What a failed write left behind is passed
-   * over by readers. Throws `JournalError`.
+   * Appends at the end of the file; the bytes are on the disk when this ends. Readers pass over the remains of a
+   * failed write. Throws `JournalError`.
    */
   async append(bytes: Buffer): Promise<void> {
     try {
@@ -91,7 +91,7 @@ export class JournalFile {
     this.check();
   }
 
-  /** What the file holds, also what an earlier process wrote, is on the disk when this ends. */
+  /** Puts everything in the file on the disk, including records of an earlier process. */
   async sync(): Promise<void> {
     await fdatasync(this.#fd);
   }
@@ -144,9 +144,9 @@ function identityOf({ dev, ino }: fs.Stats): string {
   return `${dev}/${ino}`;
 }
 
-const NOT_A_FILE = 'it is no regular file';
+const NOT_A_FILE = 'it is not a regular file';
 
-/** The same file by whatever path: processes have to meet at one place. Throws `UsageError` that names the flag. */
+/** The journal's path without links, so that all processes lock the same one. Throws `UsageError` that names the flag. */
 export function realJournalPath(file: string): string {
   const whole = path.resolve(file);
   try {
@@ -176,7 +176,7 @@ function linkTarget(file: string): string | undefined {
 }
 
 /**
- * Whether there is a journal, if only an empty one. Throws `UsageError` that names the flag where there is something else.
+ * True when the file is a journal, even an empty one. Throws `UsageError` that names the flag when it is something else.
  */
 export function journalExists(file: string): boolean {
   let fd: number;

@@ -17,7 +17,7 @@ import { journalRecord, Kind } from './journal-records.ts';
 
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
 
-/** `accepted`: handed over now. `duplicate`: handed over before. `refused`: the handler did not take it. */
+/** `accepted`: forwarded now. `duplicate`: forwarded before. `refused`: the handler did not take it. */
 export type Outcome = 'accepted' | 'duplicate' | 'refused';
 
 export interface JournalOptions {
@@ -43,7 +43,7 @@ interface Waiting {
  * Which events the handler has, on disk. A journal has one writer: who opens it holds the project's lock beside the file
  * until it closes it. An id counts as known only when its record is on the disk, so what was acknowledged survives a crash
  * and a loss of power. A process that lost the lock, because it was suspended and taken for dead, notices that the file
- * grew before it hands over or acknowledges anything more.
+ * grew before it forwards or acknowledges anything more.
  */
 export class Journal {
   /** Bytes that belonged to no record when the journal was opened. */
@@ -102,18 +102,18 @@ export class Journal {
   }
 
   /**
-   * Hands an event over by `hand`, unless it has been before, and journals it. Ends with `accepted` or `duplicate` only when
-   * the id is on the disk. `hand` returns whether the handler took the event; what it throws is thrown. Throws
+   * Forwards an event by `forward`, unless that was done before, and journals it. Ends with `accepted` or `duplicate` only when
+   * the id is on the disk. `forward` returns whether the handler took the event; what it throws is thrown. Throws
    * `JournalError` when the event could not be journaled.
    */
-  async once(key: EventKey, hand: () => Promise<boolean>): Promise<Outcome> {
+  async once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
     const text = key.toString('latin1');
     const first = this.#running.get(text);
     if (first) {
       const outcome = await first;
       return outcome === 'accepted' ? 'duplicate' : outcome;
     }
-    const running = this.#once(key, hand);
+    const running = this.#once(key, forward);
     this.#running.set(text, running);
     try {
       return await running;
@@ -141,10 +141,10 @@ export class Journal {
     await this.#writing;
   }
 
-  async #once(key: EventKey, hand: () => Promise<boolean>): Promise<Outcome> {
+  async #once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
     this.#check(() => this.#file.checkSize());
     if (this.#ids.has(key)) return 'duplicate';
-    if (!(await hand())) return 'refused';
+    if (!(await forward())) return 'refused';
     const record = journalRecord(Kind.done, key, secondsOf(this.#context.clock.now()));
     await new Promise<void>((resolve, reject) => {
       this.#waiting.push({ record, resolve, reject });

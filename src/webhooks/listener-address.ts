@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import type { Machine } from '../context.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import type { HandedOver, Handler, HandlerAnswer } from './forward.ts';
+import type { Handler, HandlerAnswer, OutgoingEvent } from './forward.ts';
 import type { Outcome } from './journal.ts';
 
 /**
@@ -18,7 +18,7 @@ export interface ListenerAddress {
   readonly secret: string;
 }
 
-/** What became of an event that was handed to the listener; `ready` answers a request without one. */
+/** The outcome of an event that was forwarded to the listener; `ready` answers a request without an event. */
 export interface ListenerAnswer {
   readonly outcome: Outcome | 'ready';
   /** The handler's own words where it refused. */
@@ -39,7 +39,7 @@ export async function announceListener(
   return { secret, withdraw: () => rm(fileOf(journal), { force: true }) };
 }
 
-/** The address that was written down last, of a listener that may be gone; undefined where there is none to be trusted. */
+/** The address of the latest listener, which may have ended; undefined if there is none that can be trusted. */
 export function findListener(
   journal: string,
   { platform, userId }: Pick<Machine, 'platform' | 'userId'>,
@@ -73,7 +73,7 @@ export async function wantJournal(journal: string): Promise<() => Promise<void>>
   return () => rm(file, { force: true });
 }
 
-/** Whether a listener waits for the journal. */
+/** True when a listener waits for the journal. */
 export function isJournalWanted(journal: string): boolean {
   return fs.existsSync(`${journal}.wanted`);
 }
@@ -96,15 +96,15 @@ export function recoveryDoor(secret: string) {
 }
 export type RecoveryDoor = ReturnType<typeof recoveryDoor>;
 
-/** The side of `recover`: hands an event to the listener; undefined where no answer of that listener came. */
-export async function handToListener(
+/** The side of `recover`: forwards an event to the listener; undefined if no answer came from that listener. */
+export async function forwardToListener(
   client: Handler,
   { secret }: ListenerAddress,
-  event: HandedOver,
+  event: OutgoingEvent,
 ): Promise<ListenerAnswer | undefined> {
   const nonce = randomBytes(16).toString('base64url');
   const headers = { [QUESTION]: `${nonce}.${proofOf(secret, `question ${nonce}`)}` };
-  const answer = await client.hand({ ...event, headers });
+  const answer = await client.forward({ ...event, headers });
   const [text = '', proof = ''] = String(answer.headers?.[ANSWER] ?? '').split('.');
   if (!isEqual(proof, proofOf(secret, `answer ${nonce} ${text}`))) return undefined;
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as ListenerAnswer;

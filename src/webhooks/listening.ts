@@ -159,26 +159,26 @@ type Accept = (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | R
 
 interface AcceptanceParts {
   readonly journal: Pick<Journal, 'once'>;
-  readonly handler: { hand(delivery: Delivery): Promise<HandlerAnswer> } | undefined;
+  readonly handler: { forward(delivery: Delivery): Promise<HandlerAnswer> } | undefined;
   readonly log: DeliveryLog;
   /** Told of each delivery that was not accepted. */
   readonly onProblem: (text: string) => void;
 }
 
 /**
- * Takes deliveries: the sender hears 200 only when the event was handed over, its id is on disk and its line is written;
- * 502 otherwise, so that it is sent again. To hand an event over is to forward it, or without a handler to print its line.
+ * Takes deliveries: the sender hears 200 only when the event was forwarded, its id is on disk and its line is written;
+ * 502 otherwise, so that it is sent again. Without a handler, to print the line is to forward the event.
  */
 function acceptance({ journal, handler, log, onProblem }: AcceptanceParts): Accept {
   return async (delivery, isRecovered) => {
     const began = performance.now();
     let answer: HandlerAnswer | undefined;
-    const hand = async () => {
+    const forward = async () => {
       if (!handler) {
         await log.print(delivery);
         return true;
       }
-      answer = await handler.hand(delivery);
+      answer = await handler.forward(delivery);
       if (isTaken(answer)) return true;
       onProblem(`${shownId(delivery.eventId)}: ${answerText(answer)}`);
       return false;
@@ -187,7 +187,7 @@ function acceptance({ journal, handler, log, onProblem }: AcceptanceParts): Acce
       log.ended({ delivery, outcome, answer, ms: performance.now() - began });
     };
     try {
-      const outcome = await journal.once(delivery.key, hand);
+      const outcome = await journal.once(delivery.key, forward);
       if (handler && outcome === 'accepted') await log.print(delivery);
       end(outcome);
       if (isRecovered && outcome === 'accepted') log.counts.recovered++;
@@ -216,7 +216,7 @@ interface RecoveryParts {
 
 /** The delivery of an event this young may be on its way still: it is looked for once more the next time. */
 const SETTLED = 10_000;
-/** Events handed over at once. */
+/** Events forwarded at once. */
 const CONCURRENCY = 4;
 
 /** Catches up at the start, then after each interval; never resolves. Rejects when there is no sign-in to search with. */

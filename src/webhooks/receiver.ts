@@ -16,7 +16,7 @@ export interface ReceiverOptions {
   readonly maxBody: number;
   /** Milliseconds a sender has for a whole request. */
   readonly requestTimeout: number;
-  /** Takes a delivery; the result is what the sender hears. Must not throw. */
+  /** Takes a delivery and returns the answer to the sender. Must not throw. */
   readonly accept: (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
   /** Told of each request at the right path that `accept` did not get to see. */
   readonly onRejected: (refusal: Refusal) => void;
@@ -32,7 +32,7 @@ export interface Accepted {
 }
 
 export interface Refused extends Refusal {
-  /** What the handler said, where it was asked. */
+  /** The handler's answer; undefined if it was not asked. */
   readonly answer?: HandlerAnswer | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Receiver {
   readonly url: string;
   /** Requests that wait for their answer. */
   readonly underWay: number;
-  /** Lets `recover` hand events in, once it can find the listener. */
+  /** Lets `recover` forward events to it, once it can find the listener. */
   admit(door: RecoveryDoor): void;
   /** Takes no more deliveries, and resolves when those under way have ended. */
   stop(): Promise<void>;
@@ -169,7 +169,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** What the handler said, without its headers. */
+/** The handler's answer without its headers. */
 function wordsOf({ answer }: Refused): HandlerAnswer | undefined {
   if (!answer) return undefined;
   const { headers: _, ...words } = answer;

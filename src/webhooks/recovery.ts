@@ -11,8 +11,8 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { shownId } from './delivery.ts';
 import { Destination } from './destination.ts';
+import { ForwardRetry } from './forward-retry.ts';
 import { type FoundEvent, foundEvents, oldestFirst } from './found-events.ts';
-import { HandOver } from './hand-over.ts';
 import { readIds } from './journal-content.ts';
 import { JournalError } from './journal-file.ts';
 
@@ -67,8 +67,8 @@ export async function recoverMissing(
   const found = await findMissing(options, service, context, reporter);
   const progress = startProgress(context, reporter, 'recovering');
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
-  const handOver = new HandOver({ clock, signal, retryFor, onWait });
-  const destination = new Destination({ ...options, handOver }, context);
+  const retry = new ForwardRetry({ clock, signal, retryFor, onWait });
+  const destination = new Destination({ ...options, retry }, context);
   const left = new LeftEvents(await createItemWriter(format, context, reporter), format);
   const result = { forwarded: 0, known: found.known };
   const reasons = new Map<string, number>();

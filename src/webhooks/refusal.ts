@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What a sender is told, in the shape of the service's own Error object (service description, part 2). */
+/** An answer to a sender, in the shape of the service's own Error object (service description, part 2). */
 export interface Refusal {
   readonly status: number;
   readonly code: string;

@@ -23,7 +23,7 @@ export interface ReplayOptions {
   /** Events begun in a second, at most. */
   readonly rate: number | undefined;
   readonly format: FormatOptions;
-  /** Whether to go on without a question, however many events there are. */
+  /** True to replay any number of events without a question. */
   readonly yes: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ReplayOptions {
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/** What the filters choose, in order of creation. */
+/** The events that the filters choose, in order of creation. */
 export async function chosenByFilters(
   filters: EventFilters,
   service: Service,
@@ -52,7 +52,7 @@ export async function chosenByFilters(
   return oldestFirst(chosen);
 }
 
-/** The events of ids on standard input, one a line, in order of creation. Throws `UsageError` where one does not exist. */
+/** The events of ids on standard input, one a line, in order of creation. Throws `UsageError` when one does not exist. */
 export async function chosenByIds(
   filters: EventFilters,
   service: Service,
@@ -78,7 +78,7 @@ export async function chosenByIds(
   });
 }
 
-/** Prints what would be replayed. */
+/** Prints the events that would be replayed. */
 export async function listChosen(
   chosen: readonly FoundEvent[],
   format: FormatOptions,
@@ -120,7 +120,7 @@ export async function replay(
       await turn();
       signal.throwIfAborted();
       const { body, eventId } = event;
-      const answer = await handler.hand({ body, contentType: 'application/json', apiToken });
+      const answer = await handler.forward({ body, contentType: 'application/json', apiToken });
       signal.throwIfAborted();
       if (isTaken(answer)) taken++;
       else {

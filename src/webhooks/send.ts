@@ -15,11 +15,11 @@ export interface SendOptions {
   readonly type: string | undefined;
   /** A JSON object to deliver with another `eventId`; undefined makes one. */
   readonly body: Buffer | undefined;
-  /** Whether to deliver the event twice, as the service may. */
+  /** True to deliver the event twice, as the service may. */
   readonly duplicate: boolean;
 }
 
-/** Delivers a new event to a handler as the service would, and prints its id. Throws `ServiceError` where it is refused. */
+/** Delivers a new event to a handler as the service would, and prints its id. Throws `ServiceError` when the handler refuses it. */
 export async function sendEvent(
   { forwardTo, forwardTimeout, type, body, duplicate }: SendOptions,
   apiToken: string | undefined,
@@ -37,7 +37,7 @@ export async function sendEvent(
     await context.stdout.write(`${eventId}\n`);
     for (const what of duplicate ? ['', 'the duplicate: '] : ['']) {
       const began = performance.now();
-      const answer = await handler.hand({ body: event, contentType: 'application/json', apiToken });
+      const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
       context.signal.throwIfAborted();
       const text = `${what}${answerText(answer)}`;
       if (!isTaken(answer)) throw new ServiceError(text);
@@ -54,7 +54,7 @@ const COMMA = 0x2c;
 
 /**
  * A JSON object with other values for some members, all else byte for byte but for white space; members that it lacks come
- * first. Throws `BodyError` where the text is not a JSON object.
+ * first. Throws `BodyError` if the text is not a JSON object.
  */
 export function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
   const text = objectLine(body);

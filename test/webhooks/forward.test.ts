@@ -9,7 +9,7 @@ test('a handler elsewhere is reached through a tunnel of the proxy', async () =>
   const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, {
     environment: { HTTPS_PROXY: proxy.url },
   });
-  expect(await handler.hand({ body: Buffer.from('{}') })).toEqual({
+  expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({
     failure: `the proxy ${new URL(proxy.url).host} opened no way to hooks.invalid (502)`,
   });
   await handler.close();
@@ -34,7 +34,7 @@ test('a handler that sends interim answers without end does not hold its deliver
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/in`);
   const handler = createHandler(url, 300, { environment: {} });
   const failure = `${url.host} took more than 0.3 s for its answer`;
-  expect(await handler.hand({ body: Buffer.from('{}') })).toEqual({ failure });
+  expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({ failure });
   await handler.close();
   server.close();
 });

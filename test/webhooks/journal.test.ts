@@ -7,11 +7,11 @@ import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts
 const place = useJournalFolder();
 const NOW = Date.UTC(2026, 10, 20, 12);
 
-test('hands each event over once, and again only when it was refused', async () => {
+test('forwards each event once, and again only when it was refused', async () => {
   let journal = await place.open();
   expect(await journal.once(key('a'), refuse)).toBe('refused');
   expect(await journal.once(key('a'), take)).toBe('accepted');
-  expect(await journal.once(key('a'), () => expect.fail('handed over twice'))).toBe('duplicate');
+  expect(await journal.once(key('a'), () => expect.fail('forwarded twice'))).toBe('duplicate');
   await expect(
     journal.once(key('b'), async () => {
       throw new Error('the handler broke');
@@ -20,7 +20,7 @@ test('hands each event over once, and again only when it was refused', async () 
   expect(await journal.once(key('b'), take)).toBe('accepted');
   await place.close(journal);
   journal = await place.open();
-  expect(await journal.once(key('a'), () => expect.fail('handed over twice'))).toBe('duplicate');
+  expect(await journal.once(key('a'), () => expect.fail('forwarded twice'))).toBe('duplicate');
   expect([journal.size, journal.has(key('b')), journal.has(key('c'))]).toEqual([2, true, false]);
 });
 
@@ -37,7 +37,7 @@ test('a journal that earlier versions shared between processes is read, and noth
   const journal = await place.open();
   expect([held(journal, 7), journal.damaged]).toEqual([[1, 2, 3, 4, 6], 0]);
   expect(await journal.once(key(5), take)).toBe('accepted');
-  expect(await journal.once(key(6), () => expect.fail('handed over twice'))).toBe('duplicate');
+  expect(await journal.once(key(6), () => expect.fail('forwarded twice'))).toBe('duplicate');
 });
 
 test('looking at a journal leaves no trace', async () => {

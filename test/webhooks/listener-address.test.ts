@@ -7,7 +7,7 @@ import { createHandler } from '../../src/webhooks/forward.ts';
 import {
   announceListener,
   findListener,
-  handToListener,
+  forwardToListener,
   type ListenerAddress,
   recoveryDoor,
 } from '../../src/webhooks/listener-address.ts';
@@ -29,7 +29,7 @@ async function asked(answer: (request: http.IncomingMessage) => Record<string, s
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const client = createHandler(new URL(url), 5_000, { environment: {} });
   try {
-    return await handToListener(client, { url, forwardTo: null, secret: SECRET }, EVENT);
+    return await forwardToListener(client, { url, forwardTo: null, secret: SECRET }, EVENT);
   } finally {
     await client.close();
     server.close();

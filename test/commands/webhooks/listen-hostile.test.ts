@@ -30,7 +30,7 @@ describe('a sender that does not go on', () => {
     ['in mid-body', `${head}{"eventId":"half"`],
     ['in mid-header', 'POST / HTTP/1.1\r\nHost: x\r\nApi-To'],
     ['before it began', ''],
-  ])('%s is let go in time, and nothing of it is handed on', async (_name, text) => {
+  ])('%s is let go in time, and nothing of it is forwarded', async (_name, text) => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--request-timeout', '1');
     const socket = await open(listening.port);
@@ -53,7 +53,7 @@ describe('a sender that does not go on', () => {
     expect(handler.received).toHaveLength(1);
   });
 
-  test('hangs up after the whole body: the event is handed over all the same', async () => {
+  test('hangs up after the whole body: the event is forwarded all the same', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     let answer: (status: number) => void = () => {};

@@ -13,7 +13,7 @@ import {
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
 describe('a delivery', () => {
-  test('is handed on byte for byte, with its content type and token, and printed as one line', async () => {
+  test('is forwarded byte for byte, with its content type and token, and printed as one line', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     const body = Buffer.from(
@@ -42,7 +42,7 @@ describe('a delivery', () => {
     expect(listening.program.stdout).toBe('{"eventId":"a"}\n');
   });
 
-  test('that was accepted before is acknowledged and not handed on, also after a restart and a crash', async () => {
+  test('that was accepted before is acknowledged and not forwarded, also after a restart and a crash', async () => {
     await using handler = await startHandler();
     await using listening = await startListeningProcess('--forward-to', handler.url);
     expect(await listening.send(`{"eventId":"${ID}"}`)).toMatchObject(accepted);

@@ -2,7 +2,7 @@ import type { Clock } from '../context.ts';
 import { retryAfter } from '../http/retry.ts';
 import { answerText, type HandlerAnswer, isTaken } from './forward.ts';
 
-export interface HandOverOptions {
+export interface ForwardRetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Milliseconds that a handler which takes nothing at all is tried again. */
@@ -11,7 +11,7 @@ export interface HandOverOptions {
   readonly onWait: (reason: string, delay: number) => void;
 }
 
-/** Undefined when the handler took the event, else why it did not. */
+/** The reason why the handler did not take the event; undefined if it did. */
 export type Reason = string | undefined;
 
 const RETRIED = new Set([408, 425, 429]);
@@ -21,13 +21,13 @@ const LONGEST_DELAY = 10_000;
 const OWN_FAILURES = 8;
 
 /**
- * Hands events to a handler that may be overloaded or down: answers of 5xx, 408, 425 and 429, and none at all, are tried
+ * Forwards events to a handler that may be overloaded or down: answers of 5xx, 408, 425 and 429, and none at all, are tried
  * again, waiting twice as long each time. While the handler takes nothing, no further event is begun before a wait is over;
  * once it has taken nothing for `retryFor`, it is given up for good. An event that fails again and again while others are
  * taken is given up by itself. Any other answer is final.
  */
-export class HandOver {
-  readonly #options: HandOverOptions;
+export class ForwardRetry {
+  readonly #options: ForwardRetryOptions;
   /** When the handler began to take nothing; undefined while it works. */
   #failingSince: number | undefined;
   #taken = 0;
@@ -35,15 +35,15 @@ export class HandOver {
   #quietUntil = 0;
   #givenUp = false;
 
-  constructor(options: HandOverOptions) {
+  constructor(options: ForwardRetryOptions) {
     this.#options = options;
   }
 
   /**
-   * Makes attempts to hand one event over until the handler took it or is given up. Rejects with the signal's reason when
+   * Makes attempts to forward one event until the handler took it or is given up. Rejects with the signal's reason when
    * that aborts before or between attempts, and with what an attempt throws.
    */
-  async hand(attempt: () => Promise<HandlerAnswer>): Promise<Reason> {
+  async forward(attempt: () => Promise<HandlerAnswer>): Promise<Reason> {
     const { clock, signal } = this.#options;
     for (let wait = this.#quietUntil - clock.now(); wait > 0; wait = this.#quietUntil - clock.now()) {
       await clock.sleep(wait, signal);
@@ -78,7 +78,7 @@ export class HandOver {
     return !this.#givenUp;
   }
 
-  /** Milliseconds until the next try; unless the event fails alone, nothing else is begun before. */
+  /** Milliseconds until the next attempt. Unless only this event fails, no other is begun before. */
   #delay(answer: HandlerAnswer, tries: number, isAlone: boolean): number {
     const { clock, retryFor, onWait } = this.#options;
     const now = clock.now();
@@ -92,7 +92,7 @@ export class HandOver {
   }
 }
 
-/** Whether asking again may help. */
+/** True when another attempt may succeed. */
 function isPassing({ status }: HandlerAnswer): boolean {
   return status === undefined || status >= 500 || RETRIED.has(status);
 }

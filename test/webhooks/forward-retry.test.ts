@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { HandlerAnswer } from '../../src/webhooks/forward.ts';
-import { HandOver } from '../../src/webhooks/hand-over.ts';
+import { ForwardRetry } from '../../src/webhooks/forward-retry.ts';
 
 /** A handler that answers by the event's name, and a clock that only sleeping moves. */
-function handingOver(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {
+function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {
   let now = 0;
   const tries: string[] = [];
   const waits: string[] = [];
@@ -18,9 +18,9 @@ function handingOver(answer: (name: string, now: number) => HandlerAnswer, retry
     },
   };
   const onWait = (reason: string) => waits.push(reason);
-  const handOver = new HandOver({ clock, signal: abort.signal, retryFor, onWait });
+  const retry = new ForwardRetry({ clock, signal: abort.signal, retryFor, onWait });
   const hand = (name: string) =>
-    handOver.hand(async () => {
+    retry.forward(async () => {
       tries.push(name);
       return answer(name, now);
     });
@@ -28,12 +28,12 @@ function handingOver(answer: (name: string, now: number) => HandlerAnswer, retry
 }
 
 test.each([200, 201, 204, 299])('%i is taken', async (status) => {
-  const { hand, tries } = handingOver(() => ({ status }));
+  const { hand, tries } = forwarding(() => ({ status }));
   expect([await hand('a'), tries]).toEqual([undefined, ['a']]);
 });
 
 test.each([300, 400, 401, 404, 410, 422])('%i is final', async (status) => {
-  const { hand, tries } = handingOver(() => ({ status }));
+  const { hand, tries } = forwarding(() => ({ status }));
   expect([await hand('a'), tries]).toEqual([`the handler answered ${status}`, ['a']]);
 });
 
@@ -44,7 +44,7 @@ test.each([
   [{ status: 429 }],
   [{ failure: 'refused' }],
 ])('%j is tried again until the handler is back', async (failure) => {
-  const { hand, tries, now } = handingOver((_name, at) => (at < 20_000 ? failure : { status: 200 }));
+  const { hand, tries, now } = forwarding((_name, at) => (at < 20_000 ? failure : { status: 200 }));
   expect(await hand('a')).toBeUndefined();
   // 250 ms and twice as long each time, of which up to half is left to chance.
   expect(tries.length).toBeGreaterThan(5);
@@ -53,7 +53,7 @@ test.each([
 });
 
 test('a handler that takes nothing is given up after a while, for every event', async () => {
-  const { hand, tries, waits, now } = handingOver(() => ({ status: 503 }), 30_000);
+  const { hand, tries, waits, now } = forwarding(() => ({ status: 503 }), 30_000);
   expect(await hand('a')).toBe('the handler answered 503');
   expect(now()).toBeGreaterThanOrEqual(30_000);
   expect(now()).toBeLessThan(30_001);
@@ -64,7 +64,7 @@ test('a handler that takes nothing is given up after a while, for every event', 
 });
 
 test('while it takes nothing, no other event is begun before a wait is over', async () => {
-  const { hand, tries } = handingOver((_name, at) => ({ status: at < 200 ? 503 : 200 }));
+  const { hand, tries } = forwarding((_name, at) => ({ status: at < 200 ? 503 : 200 }));
   const first = hand('a');
   await new Promise((resolve) => setImmediate(resolve));
   const second = hand('b');
@@ -73,7 +73,7 @@ test('while it takes nothing, no other event is begun before a wait is over', as
 });
 
 test('an event that fails while others are taken is given up alone', async () => {
-  const { hand, tries } = handingOver((name) => ({ status: name === 'poison' ? 500 : 200 }));
+  const { hand, tries } = forwarding((name) => ({ status: name === 'poison' ? 500 : 200 }));
   let done = false;
   const poison = hand('poison').finally(() => {
     done = true;
@@ -91,13 +91,13 @@ test('an event that fails while others are taken is given up alone', async () =>
 test('Retry-After is heeded', async () => {
   const answer = (_name: string, at: number) =>
     at < 7_000 ? { status: 503, retryAfter: '7' } : { status: 200 };
-  const { hand, tries, now } = handingOver(answer);
+  const { hand, tries, now } = forwarding(answer);
   expect(await hand('a')).toBeUndefined();
   expect([tries.length, now()]).toEqual([2, 7_000]);
 });
 
 test('a signal ends the tries', async () => {
-  const { hand, abort } = handingOver(() => ({ status: 503 }));
+  const { hand, abort } = forwarding(() => ({ status: 503 }));
   const handed = hand('a');
   abort.abort(new Error('interrupted'));
   await expect(handed).rejects.toThrow('interrupted');
