@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Context, Environment } from '../context.ts';
+import { Readable } from 'node:stream';
+import type { Context, Environment, Input } from '../context.ts';
 import { UnreachableError } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import { createTransport } from '../http/undici-transport.ts';
@@ -30,6 +31,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
     environment,
     context: {
       ...context,
+      stdin: noInput,
       environment,
       machine: { ...context.machine, userHome: folder.path },
       signal: AbortSignal.any([context.signal, browserFailed.signal]),
@@ -47,6 +49,14 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
     remove: folder.remove,
   };
 }
+
+/** What a person types is for the program that runs next. */
+const noInput: Input = {
+  isTerminal: false,
+  stream: () => Readable.from([]),
+  lines: async function* () {},
+  bytes: async () => Buffer.alloc(0),
+};
 
 /** Variables of the real user that `environmentOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
