@@ -52,7 +52,13 @@ export function createSystem(): System {
       environment,
       clock,
       machine: machine(),
-      browser: { open: async (url, command) => (await import('./browser.ts')).openBrowser(url, command) },
+      browser: {
+        open: async (url, command) => {
+          const { openBrowser } = await import('./browser.ts');
+          const usual = process.platform === 'win32' ? undefined : environment['BROWSER'];
+          await openBrowser(url, command, usual);
+        },
+      },
       runProgram: async (words, given) =>
         (await import('./run-program.ts')).runProgram(words, given, machine(), divert),
       // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.

@@ -5,7 +5,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
 const QUESTION = 'Paste the URL the browser ended up at';
-const BESIDE = 'Waiting for the browser. If its last page does not load, paste the address of that page here';
+const BESIDE = "If the browser's last page does not load, paste its address here";
 
 /**
  * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal: what is forged, foreign or

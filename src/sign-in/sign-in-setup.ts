@@ -6,6 +6,7 @@ import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { parseSetting } from '../settings/setting-values.ts';
 import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { canPrompt, promptSecret, promptText } from '../terminal/prompt.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import type { Lines } from './pasted-redirect.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
 
@@ -35,6 +36,7 @@ export async function prepareSignIn(
   flags: SignInFlags,
   context: Context,
   lines: Lines,
+  reporter: Reporter,
 ): Promise<SignInSetup> {
   const asks = canPrompt(context);
   let given = await givenClientSecret(flags, context, lines);
@@ -43,7 +45,7 @@ export async function prepareSignIn(
   if (missing.length > 0 && !asks) throw incomplete(missing, given === undefined);
   const typed = await ask(missing, context);
   const settings = await loadSettings({ ...flags, ...typed }, context, NEEDED);
-  if (!flags.replace) await confirmReplacement(settings, context);
+  if (!flags.replace) await confirmReplacement(settings, context, reporter);
   const vault = await openVault(settings.store, bindingOf(settings), context);
   await vault.probe(true);
   given ??= (await vault.read())?.clientSecret;
@@ -56,7 +58,11 @@ export async function prepareSignIn(
  * Asks before a sign-in takes the place of one at other addresses: the old one could not be found any more. Throws
  * `UsageError` without a terminal, and where the answer is no.
  */
-async function confirmReplacement(settings: BoundSettings, context: Context): Promise<void> {
+async function confirmReplacement(
+  settings: BoundSettings,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
   const { profile } = settings;
   const saved = await savedSettings(profile, context);
   if (!saved) return;
@@ -72,9 +78,10 @@ async function confirmReplacement(settings: BoundSettings, context: Context): Pr
     next: 'choose another profile with --profile NAME, or replace this one with --replace',
   });
   if (!canPrompt(context)) throw refused;
-  const question = `The profile '${profile}' is signed in elsewhere (${details.join('; ')}). Replace it? (yes or no)`;
+  reporter.say(`The profile '${profile}' is signed in elsewhere:`);
+  for (const line of details) reporter.say(`  ${line}`);
   const check = (text: string) => (/^(y|yes|n|no)$/i.test(text) ? undefined : 'answer yes or no');
-  if (!/^y/i.test(await promptText(question, context, check))) throw refused;
+  if (!/^y/i.test(await promptText('Replace its sign-in? (yes or no)', context, check))) throw refused;
 }
 
 async function givenClientSecret(

@@ -41,7 +41,7 @@ export async function signIn(
   reporter: Reporter,
 ): Promise<void> {
   await withLines(context, async (lines) => {
-    const setup = await prepareSignIn(flags, context, lines);
+    const setup = await prepareSignIn(flags, context, lines, reporter);
     try {
       if (options.device) await signInByDevice(setup, options, context, reporter);
       else await signInByRedirect(setup, options, context, lines, reporter);
@@ -81,7 +81,7 @@ async function signInByRedirect(
     const reception = port?.receive(expected, context.clock, (reason) =>
       reporter.trace(`a request to the redirect URI was turned away: ${reason}`),
     );
-    await announce(request, options, context, reporter);
+    announce(request, options, context, reporter);
     const answer = await withinTime(options.timeoutSeconds, context, (signal) => {
       const waiting = { ...context, signal };
       if (!reception) return receivePasted(redirectUri.url, expected, waiting, lines, reporter);
@@ -103,7 +103,7 @@ async function signInByRedirect(
 /** Prints where to sign in and how to go on, as JSON, and keeps what completing will need. */
 export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
   const { settings, clientSecret } = await withLines(context, (lines) =>
-    prepareSignIn(flags, context, lines),
+    prepareSignIn(flags, context, lines, reporter),
   );
   const { url, state, codeVerifier } = await createAuthorizationRequest(settings);
   await savePending(settingTexts(settings), { settings, state, codeVerifier, clientSecret }, context);
@@ -320,19 +320,16 @@ function tooLate(seconds: number): NotSignedInError {
 }
 
 /** Shows the user the URL, whatever the options say, and opens the browser on it where one is wanted and near. */
-async function announce(
+function announce(
   { url, redirectUri }: Pick<AuthorizationRequest, 'url' | 'redirectUri'>,
   { browser, paste }: Pick<SignInOptions, 'browser' | 'paste'>,
   context: Context,
   reporter: Reporter,
-): Promise<void> {
+): void {
   const { environment, machine, browser: opener } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A browser over there is a text browser or none: it would take the terminal, or nothing would happen.
-  const near =
-    command !== undefined ||
-    !isRemote(environment) ||
-    Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
+  const near = command !== undefined || !isRemote(environment) || hasDisplay(environment);
   const opens = browser && near;
   if (!paste) {
     for (const line of remoteAdvice(environment, machine, redirectUri.url, canPrompt(context)))
@@ -340,18 +337,22 @@ async function announce(
   }
   reporter.notice(opens ? 'Sign in in the browser. If it does not open, go to' : 'Sign in in a browser at');
   reporter.say(url.href);
-  if (!opens) return;
-  try {
-    await opener.open(url, command);
-  } catch (error) {
-    reporter.warning(`the browser could not be started: ${(error as Error).message}`);
-    reporter.notice('Open the URL above by hand; the sign-in goes on.');
+  // Not waited for: it may take its time to tell.
+  if (opens) {
+    opener.open(url, command).catch((error: Error) => {
+      reporter.warning(`the browser could not be started: ${error.message}`);
+      reporter.notice('Open the URL above by hand; the sign-in goes on.');
+    });
   }
 }
 
 /** Where the browser is not on the machine that waits for it, as far as the environment tells. */
 function isRemote(environment: Environment): boolean {
   return Boolean(environment['SSH_CONNECTION'] || environment['SSH_TTY']);
+}
+
+function hasDisplay(environment: Environment): boolean {
+  return Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
 }
 
 /** How the redirect reaches this machine from a browser elsewhere; no lines where it comes by itself. */
@@ -363,10 +364,10 @@ export function remoteAdvice(
 ): string[] {
   const port = redirectUri.port || '80';
   const paste = canPaste
-    ? 'or paste below the address the browser ends up at, though its page does not load'
+    ? 'or paste below the address that the browser ends up at'
     : 'or run `hooktrail login --paste` and paste the URL the browser ends up at';
   if (environment['CODESPACES'] === 'true') {
-    return [`This is a codespace: forward port ${port} to your own machine in VS Code ("Ports"),`, paste];
+    return [`This is a codespace: forward port ${port} to your machine in VS Code ("Ports"),`, paste];
   }
   if (isRemote(environment)) {
     const target = redirectUri.hostname === '[::1]' ? '[::1]' : '127.0.0.1';
@@ -377,7 +378,7 @@ export function remoteAdvice(
     ];
   }
   if (environment['REMOTE_CONTAINERS'] || environment['DEVCONTAINER']) {
-    return [`This is a dev container: forward port ${port} to your own machine ("Ports" in VS Code),`, paste];
+    return [`This is a dev container: forward port ${port} to your machine in VS Code ("Ports"),`, paste];
   }
   if (environment['WSL_DISTRO_NAME'] || environment['WSL_INTEROP']) {
     return [
@@ -386,10 +387,10 @@ export function remoteAdvice(
       paste,
     ];
   }
-  if (isContainer) {
+  if (isContainer && !hasDisplay(environment)) {
     return [
-      `This is a container: its loopback address is its own, and publishing port ${port} does not reach it; run it`,
-      'with the network of the host (`--network host`, on Linux),',
+      `This is a container: a browser outside does not reach its port ${port}, published`,
+      'or not; run the container with the network of its host (`--network host`),',
       paste,
     ];
   }

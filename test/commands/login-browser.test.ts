@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { browserCommand, visit } from '../support/browser.ts';
+import { thisMachine } from '../support/context.ts';
 import { run, start } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
@@ -52,6 +53,34 @@ test('a browser that cannot be started is a warning, and the wait goes on', asyn
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
+test.runIf(process.platform !== 'win32')('$BROWSER is honoured, with its arguments', async () => {
+  const browser = path.join(at.home.folder, 'browser');
+  const seen = path.join(at.home.folder, 'seen');
+  await writeFile(browser, `#!/bin/sh\necho "$@" > '${seen}'\nexec node '${browserCommand}' "$3"\n`, {
+    mode: 0o755,
+  });
+  const env = { ...at.env, BROWSER: `${browser} --new --url %s:/nowhere/other` };
+  expect((await run(['login'], { env })).code).toBe(0);
+  expect(await readFile(seen, 'utf8')).toMatch(/^--new --url http:\/\/127\.0\.0\.1:\d+\/\S+\n$/);
+});
+
+test.runIf(process.platform !== 'win32')(
+  'a browser command that ends with a failure is a warning',
+  async () => {
+    const browser = path.join(at.home.folder, 'browser');
+    // As xdg-open does where it finds no browser.
+    await writeFile(browser, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+    const program = start(['login'], { env: { ...at.env, HOOKTRAIL_BROWSER: browser } });
+    await program.printed(
+      'stderr',
+      /^warning: the browser could not be started: its command ended with 3\n/m,
+    );
+    const [url] = await program.printed('stderr', /^http\S+$/m);
+    await visit(url);
+    expect(await program.finished).toMatchObject({ code: 0 });
+  },
+);
+
 test('nobody who signs in ends the wait with 4', async () => {
   expect(await at.run(['login', '--no-browser', '--timeout', '1'])).toMatchObject({
     code: 4,
@@ -77,4 +106,48 @@ test('WSL is told about localhost forwarding', async () => {
   await program.printed('stderr', /This is WSL: .*\n.*localhostForwarding=true.*\n.*login --paste/);
   await visit(authorizeUrl);
   expect(await program.finished).toMatchObject({ code: 0 });
+});
+
+const paste = 'or run `hooktrail login --paste` and paste the URL the browser ends up at\n';
+test.each<[string, Record<string, string>, boolean, string[]]>([
+  [
+    'a codespace',
+    { CODESPACES: 'true' },
+    true,
+    ['This is a codespace: forward port PORT to your machine in VS Code ("Ports"),'],
+  ],
+  [
+    'a dev container',
+    { REMOTE_CONTAINERS: 'true' },
+    true,
+    ['This is a dev container: forward port PORT to your machine in VS Code ("Ports"),'],
+  ],
+  [
+    'a container',
+    {},
+    true,
+    [
+      'This is a container: a browser outside does not reach its port PORT, published',
+      'or not; run the container with the network of its host (`--network host`),',
+    ],
+  ],
+  ['a container with a display', { DISPLAY: ':0' }, true, []],
+  ['a desktop', {}, false, []],
+])('%s gets its own advice', async (_name, variables, isContainer, lines) => {
+  const context = { machine: { ...thisMachine(), isContainer } };
+  const { program } = await at.login([], { env: { ...at.env, ...variables }, context });
+  const { port } = new URL(at.redirectUri);
+  const advice =
+    lines.map((line) => `${line.replace('PORT', port)}\n`).join('') + (lines.length > 0 ? paste : '');
+  expect(program.stderr.startsWith(`${advice}Sign in in a browser at\nhttp`)).toBe(true);
+  program.kill('SIGINT');
+  await program.finished;
+});
+
+test('on a terminal the advice is to paste the address there', async () => {
+  const context = { machine: { ...thisMachine(), isContainer: true } };
+  const { program } = await at.login([], { terminal: 100, context, stdin: null });
+  expect(program.stderr).toContain('or paste below the address that the browser ends up at\n');
+  program.kill('SIGINT');
+  await program.finished;
 });

@@ -39,7 +39,7 @@ test('on a terminal, login asks before it changes them', async () => {
     ['yes', 0],
   ] as const) {
     const program = start(['login', '--base-url', elsewhere], { env, stdin: null, terminal: 200 });
-    await program.printed('stderr', /Replace it\? \(yes or no\)/);
+    await program.printed('stderr', /Replace its sign-in\? \(yes or no\)/);
     program.stdin.write(`${answer}\r`);
     expect(await program.finished).toMatchObject({ code });
   }

@@ -77,7 +77,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     const redirect = await redirectOf(url as string);
-    await terminal.shows(/If its last page does not load, paste the address of that page here/);
+    await terminal.shows(/If the browser's last page does not load, paste its address here/);
     terminal.type(`${changed(redirect, { state: 'x' })}${enter}`);
     await terminal.shows(/That URL is not taken: its state is not the one of this sign-in/);
     terminal.type(`${redirect}${enter}`);
@@ -88,7 +88,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
   test('a redirect that comes while an address is typed signs in, and the terminal is as before', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
-    await terminal.shows(/paste the address of that page here/);
+    await terminal.shows(/paste its address here/);
     terminal.type('http://127.0.0.1');
     await visit(url as string);
     await terminal.shows(/Signed in at/);
