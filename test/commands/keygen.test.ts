@@ -9,8 +9,8 @@ beforeEach(async () => {
 });
 afterEach(() => at[Symbol.asyncDispose]());
 
-const secretsFile = async () => {
-  const { stdout } = await at.run(['status', '--json']);
+const secretsFile = async (env: SigningIn['env']) => {
+  const { stdout } = await at.run(['status', '--json'], { env });
   return await readFile(JSON.parse(stdout).place, 'latin1');
 };
 
@@ -52,11 +52,11 @@ test('keygen into a folder that is not there says so', async () => {
 test('login moves a profile from a passphrase to a key and back, and needs the client secret for it', async () => {
   const typed = { ...at.env, HOOKTRAIL_PASSPHRASE: 'correct horse battery staple' };
   expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });
-  expect(await secretsFile()).toMatch(/^hooktrail-secrets-1\n/);
+  expect(await secretsFile(typed)).toMatch(/^hooktrail-secrets-1\n/);
   const file = path.join(at.home.folder, 'key');
   await at.run(['keygen', file]);
   const env = { ...at.env, HOOKTRAIL_PASSPHRASE: undefined, HOOKTRAIL_PASSPHRASE_FILE: file };
-  const place = JSON.parse((await at.run(['status', '--json'])).stdout).place;
+  const place = JSON.parse((await at.run(['status', '--json'], { env: typed })).stdout).place;
   expect(await at.run(['token'], { env })).toEqual({
     code: 2,
     stdout: '',
@@ -69,7 +69,7 @@ test('login moves a profile from a passphrase to a key and back, and needs the c
   expect(await at.run(['token'], { env })).toMatchObject({ code: 0, stderr: '' });
   expect((await at.run(['token'], { env: typed })).code).toBe(2);
   expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });
-  expect(await secretsFile()).toMatch(/^hooktrail-secrets-1\n/);
+  expect(await secretsFile(typed)).toMatch(/^hooktrail-secrets-1\n/);
 });
 
 test('a sign-in with a key from a command, and a client secret from a file', async () => {
