@@ -60,6 +60,8 @@ export async function listen(options: ListenOptions, context: Context, reporter:
   const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor));
   const problems = new ProblemLog(reporter, clock);
   const accept = acceptance({ journal, handler, log, onProblem: (text) => problems.report(text) });
+  // Before the first delivery of this run adds to it.
+  const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
   const startedAt = clock.now();
   const ended = new AbortController();
   let withdraw: (() => Promise<void>) | undefined;
@@ -89,7 +91,6 @@ export async function listen(options: ListenOptions, context: Context, reporter:
     withdraw = announced.withdraw;
     receiver.admit(recoveryDoor(announced.secret));
     const shown = host.includes(':') ? `[${host}]` : host;
-    const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
     reporter.notice(`listening on http://${shown}:${receiver.port}${path}; ${known}; stop with Ctrl-C`);
     const parts = { token: options.token, journal, accept, clock, signal: ended.signal, reporter };
     try {

@@ -3,10 +3,12 @@
 // the test's home. The setup file gives them to the test's own process; `NODE_OPTIONS` loads this file into the programs
 // that tests start.
 const { syncBuiltinESMExports } = require('node:module');
+const fs = require('node:fs');
 const os = require('node:os');
 
 const MachineDate = Date;
 const machineUser = os.userInfo;
+const exists = fs.existsSync;
 
 /** Makes `now`, a function that returns milliseconds since the epoch, the source of `Date`. */
 exports.giveDate = (now) => {
@@ -19,8 +21,10 @@ exports.giveDate = (now) => {
   });
 };
 
-/** Makes `home` the home folder of the user. */
+/** Makes `home` the home folder of the user, on a machine that is no container whatever this one is. */
 exports.giveHome = (home) => {
+  const marks = ['/.dockerenv', '/run/.containerenv'];
+  fs.existsSync = (file) => !marks.includes(file) && exists(file);
   os.userInfo = (...options) => ({ ...machineUser(...options), homedir: home });
   syncBuiltinESMExports();
 };
