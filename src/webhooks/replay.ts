@@ -3,6 +3,7 @@ import { InterruptedError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { pageFetcher } from '../events/fetch-page.ts';
 import { getEvent, idsOfLines } from '../events/get/get-events.ts';
+import { storedEvents } from '../events/stored-events.ts';
 import type { Service } from '../http/service.ts';
 import { createItemWriter } from '../output/create-item-writer.ts';
 import type { FormatOptions } from '../output/item-writer.ts';
@@ -32,7 +33,7 @@ const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
 /** The events that the filters choose, in order of creation. */
-export async function chosenByFilters(
+export async function chosenBySearch(
   filters: EventFilters,
   service: Service,
   context: Context,
@@ -52,6 +53,21 @@ export async function chosenByFilters(
   return oldestFirst(chosen);
 }
 
+/** The same of an export, a file of NDJSON or standard input (`-`). */
+export async function chosenFrom(
+  place: string,
+  filters: EventFilters,
+  context: Context,
+  reporter: Reporter,
+): Promise<FoundEvent[]> {
+  const onDoubt = (doubt: string) => reporter.warning(doubt);
+  const chosen: FoundEvent[] = [];
+  for await (const { items } of storedEvents(place, filters, { context, onDoubt })) {
+    chosen.push(...items.texts().map(foundEvent));
+  }
+  return oldestFirst(chosen);
+}
+
 /** The events of ids on standard input, one a line, in order of creation. Throws `UsageError` when one does not exist. */
 export async function chosenByIds(
   filters: EventFilters,
@@ -67,7 +83,7 @@ export async function chosenByIds(
   const missing: string[] = [];
   await inParallel(ids.values(), PAGES_AT_ONCE, async (id) => {
     const { items } = await getEvent(fetchPage, service.baseUrl, queries, id, signal);
-    const [text] = items.texts();
+    const [text] = (filters.keep?.(items) ?? items).texts();
     if (text) chosen.push(foundEvent(text));
     else missing.push(id);
   });

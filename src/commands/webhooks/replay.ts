@@ -1,14 +1,23 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  eventFilters,
+  type FilterFlags,
+  type FromFlags,
+} from '../../events/event-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import type { TokenPlace } from '../../webhooks/api-token.ts';
 import { type ForwardFlags, forwardTimeout, forwardTimeoutOf, handlerUrl } from '../../webhooks/flags.ts';
+import type { FoundEvent } from '../../webhooks/found-events.ts';
 
-interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
+interface Flags extends FilterFlags, FromFlags, FormatFlags, ForwardFlags, SettingFlags {
   readonly forwardTo?: URL;
   readonly concurrency?: number;
   readonly rate?: number;
@@ -18,7 +27,7 @@ interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
 
 export function declare(command: Command, action: Action): void {
   command.argument('[-]', 'read the ids of the events from standard input, one per line');
-  addFilterFlags(command)
+  addFromFlag(addFilterFlags(command))
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
     .option(
       '--concurrency <number>',
@@ -40,7 +49,7 @@ Api-Token. This goes round the promise that a handler sees each event once: no
 journal is asked, and none is written. \`webhooks recover\` forwards only what was
 missed.
 
-Choose events by filters, or by ids on standard input. On a terminal it asks
+Choose events by filters, by ids on standard input, or from an export. On a terminal it asks
 before it replays more than 100. What the handler refuses is listed on standard
 output, and makes the exit code 1; nothing is tried twice.
 
@@ -49,6 +58,7 @@ Examples:
       --forward-to http://127.0.0.1:3000/hooks
   $ hooktrail webhooks replay --failed --since 2h --rate 10 \\
       --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks replay --from export/ --forward-to http://127.0.0.1:3000/in
   $ hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt`,
     )
     .action(action(run));
@@ -68,28 +78,14 @@ async function run(call: Call<Flags>): Promise<void> {
     });
   }
   const filters = eventFilters(flags, context.clock.now());
-  const isFiltered = filters.texts().length > 0;
-  const byIds = args[0] === '-' || (!isFiltered && !context.stdin.isTerminal);
-  if (!byIds && !isFiltered) {
-    throw new UsageError('no event is chosen', {
-      next: 'give filters such as --id or --since, or ids on standard input with -',
-    });
-  }
+  const choice = choiceOf(call, filters);
   const format = formatOptions(flags, 'events');
-  const { withService } = await import('../../sign-in/connect.ts');
-  const { chosenByFilters, chosenByIds, listChosen, replay } = await import('../../webhooks/replay.ts');
-  await withService(call, async (service, settings) => {
-    const chosen = byIds
-      ? await chosenByIds(filters, service, context)
-      : await chosenByFilters(filters, service, context, reporter);
-    if (byIds && chosen.length === 0) {
-      throw new UsageError('no event is chosen: standard input holds no ids', {
-        next: 'give filters such as --id or --since, or ids on standard input',
-      });
-    }
-    if (forwardTo === undefined || flags.dryRun) return listChosen(chosen, format, context, reporter);
-    const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
-    const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
+  const { chosenByIds, chosenBySearch, chosenFrom, listChosen, replay } = await import(
+    '../../webhooks/replay.ts'
+  );
+  const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
+    if (forwardTo === undefined || flags.dryRun) return await listChosen(chosen, format, context, reporter);
+    const { apiTokenOrWarning } = await import('../../webhooks/api-token.ts');
     const options = {
       forwardTo,
       forwardTimeout: forwardTimeoutOf(flags),
@@ -98,6 +94,41 @@ async function run(call: Call<Flags>): Promise<void> {
       format,
       yes: flags.yes === true,
     };
-    await replay(chosen, options, apiToken, context, reporter);
+    await replay(chosen, options, await apiTokenOrWarning(place, context, reporter), context, reporter);
+  };
+  if (flags.from !== undefined) {
+    const { loadSettings } = await import('../../settings/settings.ts');
+    const settings = await loadSettings(flags, context);
+    return await forward(await chosenFrom(flags.from, filters, context, reporter), settings);
+  }
+  const { withService } = await import('../../sign-in/connect.ts');
+  await withService(call, async (service, settings) => {
+    const chosen =
+      choice === 'ids'
+        ? await chosenByIds(filters, service, context)
+        : await chosenBySearch(filters, service, context, reporter);
+    if (choice === 'ids' && chosen.length === 0) {
+      throw new UsageError('no event is chosen: standard input holds no ids', {
+        next: 'give filters such as --id or --since, or ids on standard input',
+      });
+    }
+    await forward(chosen, settings);
+  });
+}
+
+/** The way in which the command line chooses events. Throws `UsageError` when it chooses none, or in two ways. */
+function choiceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): 'ids' | 'search' | 'from' {
+  const hasIds = args[0] === '-';
+  if (flags.from !== undefined) {
+    if (!hasIds) return 'from';
+    throw new UsageError('--from and - are two sources of events: give one', {
+      next: 'choose events of an export by --id',
+    });
+  }
+  if (hasIds) return 'ids';
+  if (filters.texts().length > 0) return 'search';
+  if (!context.stdin.isTerminal) return 'ids';
+  throw new UsageError('no event is chosen', {
+    next: 'give filters such as --id or --since, or ids on standard input with -',
   });
 }

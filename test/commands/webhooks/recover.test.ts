@@ -61,6 +61,14 @@ test('--dry-run lists what it would forward, oldest first, and touches nothing',
   expect(existsSync(fresh)).toBe(false);
 });
 
+test('--where leaves the other events where they are', async () => {
+  await using recovering = await startRecovering();
+  const failed = idsOf((await recovering.searching.search('--failed', '--ndjson')).stdout);
+  const { stderr } = await recovering.recover('--new-journal', '--where', 'publishStatus = FAILED');
+  expect(stderr).toBe(`${failed.length} forwarded; 0 in the journal already; 0 left\n`);
+  expect([...recovering.handler.taken.keys()].sort()).toEqual(failed.sort());
+});
+
 test('what the handler does not take is listed, and forwarded next time', async () => {
   await using recovering = await startRecovering();
   const { handler, searching } = recovering;

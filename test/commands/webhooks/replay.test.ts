@@ -47,6 +47,38 @@ test('takes ids with --id and on standard input, with and without -', async () =
   expect(at.received()).toEqual([second, third, newest, second]);
 });
 
+test('takes the events of a file with --from, without a sign-in, in order of creation', async () => {
+  await using at = await startReplaying();
+  const { HOOKTRAIL_ACCESS_TOKEN: _, ...env } = at.env;
+  const lines = (await at.searching.search('--ndjson')).stdout;
+  expect(await run(at.args('--from', '-'), { env, stdin: lines })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '60 replayed; 0 refused\n',
+  });
+  expect(at.received()).toEqual(idsOf(lines).reverse());
+  const [id = ''] = idsOf(lines);
+  expect((await run(at.args('--from', '-', '--id', id), { env, stdin: lines })).stderr).toBe(
+    '1 replayed; 0 refused\n',
+  );
+  const both = await run(at.args('--from', 'x', '-'), { env });
+  expect([both.code, both.stderr.split('\n')[0]]).toEqual([
+    2,
+    'error: --from and - are two sources of events: give one',
+  ]);
+});
+
+test('--where chooses too, also among ids', async () => {
+  await using at = await startReplaying();
+  const failed = idsOf((await at.searching.search('--failed', '--ndjson')).stdout);
+  const where = ['--where', 'publishStatus = FAILED'];
+  expect((await at.replay(where)).stderr).toBe(`${failed.length} replayed; 0 refused\n`);
+  const others = idsOf((await at.searching.search('--status', 'SUCCESS', '--ndjson')).stdout);
+  expect((await at.replay(['-', ...where], `${others[0]}\n`)).stderr.split('\n')[0]).toBe(
+    'error: 1 of the events was not found',
+  );
+});
+
 test('an id that does not exist is named, and nothing is replayed', async () => {
   await using at = await startReplaying();
   const [known] = at.searching.sandbox.control.store.newestIds(1);
