@@ -1,9 +1,9 @@
-/** A number of things, its thousands apart. */
+/** Formats a number with thousands separators. */
 export function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** A share as per cent, with as many digits as tell it from none and from all. */
+/** Formats a share (0 to 1) as a percentage that reads as 0 % or 100 % only if it is exactly that. */
 export function percent(share: number): string {
   const value = share * 100;
   if (value === 0 || value === 100) return `${value} %`;

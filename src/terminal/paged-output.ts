@@ -3,13 +3,13 @@ import path from 'node:path';
 import type { Context, Output, Pager } from '../context.ts';
 
 export interface PagedOutput extends Output {
-  /** Prints what is left, or waits until the user has left the pager. Must be called however the work ends. */
+  /** Prints what was held back, or waits until the user has left the pager. Must be called however the work ends. */
   end(): Promise<void>;
 }
 
 /**
- * Standard output, held back until it is more than the terminal shows, and then sent through the user's pager, as git does.
- * Undefined where there is no terminal or no pager.
+ * Returns standard output, which goes through the user's pager as soon as it is more than fits on the terminal. Undefined
+ * without a terminal or a pager.
  */
 export function pagedOutput(
   {
@@ -29,7 +29,7 @@ export function pagedOutput(
   let release: (() => void) | undefined;
   const open = async () => {
     onOpen();
-    // Ctrl+C is for the pager: ending before it would leave it on a terminal that the shell has taken back.
+    // Ctrl+C is for the pager. If we ended first, pager and shell would share the terminal.
     release = holdOff?.();
     pager = openPager(command);
     for (const chunk of held) await pager.write(chunk);
@@ -45,7 +45,7 @@ export function pagedOutput(
       if (pager) return await pager.write(chunk);
       held.push(chunk);
       lines += linesOf(chunk, stdout.columns);
-      // The prompt that follows takes a line.
+      // The shell's prompt needs a line too.
       if (lines >= stdout.rows) await open();
     },
     async end() {
@@ -68,7 +68,7 @@ function linesOf(chunk: string | Uint8Array, columns: number): number {
   return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
 }
 
-/** `HOOKTRAIL_PAGER`, `PAGER`, or less where there is one; undefined where the user wants none. */
+/** Returns `HOOKTRAIL_PAGER`, `PAGER`, or less if it is installed; undefined if the user wants no pager. */
 function pagerCommand(environment: Context['environment'], platform: string): string | undefined {
   const own = environment['HOOKTRAIL_PAGER'] ?? environment['PAGER'];
   if (own !== undefined) return own === '' || own === 'cat' ? undefined : own;

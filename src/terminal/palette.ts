@@ -1,6 +1,6 @@
 import type { Context, Environment, Output } from '../context.ts';
 
-/** The roles that text plays in our output; a palette gives each its colour, or none. */
+/** Gives each role of text in our output its colour, or none. */
 export interface Palette {
   bold(text: string): string;
   dim(text: string): string;
@@ -16,8 +16,8 @@ export const plain: Palette = { bold: same, dim: same, good: same, bad: same, ca
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
- * How much colour a stream gets: `--no-color` first, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any value that is
- * not empty, see no-color.org), then what the terminal can show.
+ * Decides how much colour a stream gets: by `--no-color`, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any value that is
+ * not empty, see no-color.org), then by what the terminal can show.
  */
 export function colorLevel(stream: Output, environment: Environment, flag: boolean | undefined): ColorLevel {
   if (flag === false) return 0;
@@ -29,7 +29,7 @@ export function colorLevel(stream: Output, environment: Environment, flag: boole
   return stream.colorDepth >= 8 ? 2 : stream.colorDepth >= 4 ? 1 : 0;
 }
 
-/** The palette of a colour level; the colour library is loaded only where there is colour. */
+/** Returns the palette of a colour level. The colour library is loaded only if there is colour. */
 export async function paletteOf(level: ColorLevel): Promise<Palette> {
   if (level === 0) return plain;
   const { Chalk } = await import('chalk');
@@ -48,7 +48,7 @@ const BAD = /^(fail|error|reject|dead|undeliver|expired)/i;
 const GOOD = /^(success|succeed|ok$|deliver|sent$|complete|published$|done$|active$)/i;
 const WAITING = /^(pending|retry|queued|progress|in[ _-]?progress|waiting|unknown)/i;
 
-/** The colour of what a status means; undefined where its word says nothing. */
+/** Returns the colour of a status, or undefined for an unknown word. */
 export function statusPaint(status: string, palette: Palette): ((text: string) => string) | undefined {
   if (BAD.test(status)) return palette.bad;
   if (GOOD.test(status)) return palette.good;
@@ -63,11 +63,11 @@ export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
   return TERM !== 'dumb' && (!ACCESSIBLE || ACCESSIBLE === '0');
 }
 
-/** Whether text may be drawn with characters beyond ASCII: not on a dumb terminal, nor where the locale says otherwise. */
+/** Returns whether output may use characters beyond ASCII: not on a dumb terminal, nor if the locale excludes them. */
 export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
   if (environment['TERM'] === 'dumb') return false;
   if (machine.platform === 'win32') return true;
-  // POSIX: the first that is set decides. Containers set none, and their terminals take UTF-8 all the same.
+  // POSIX: the first that is set decides. Containers set none, but their terminals do take UTF-8.
   const locale = environment['LC_ALL'] || environment['LC_CTYPE'] || environment['LANG'];
   return !locale || /utf-?8/i.test(locale);
 }

@@ -5,20 +5,20 @@ import type { Reporter } from './reporter.ts';
 import { terminalSafeLine } from './terminal-safe.ts';
 
 export interface Progress {
-  /** Replaces the parts that are given. Nothing is printed here: frames come at their own pace. */
+  /** Replaces the given parts. The next frame shows them. */
   update(state: ProgressState): void;
   /** Clears the line. Must be called however the work ends. */
   stop(): void;
 }
 
-/** A read that is done sooner never flashes a spinner. */
+/** Milliseconds before a spinner appears, so that it does not flash for a short read. */
 const PATIENCE = 300;
 /** Where lines are not redrawn, one about a long read is printed this often. */
 const LINE_INTERVAL = 10_000;
 
 /**
- * A line about a long read on standard error, where that is a terminal and not under `--quiet`. While it is there,
- * the library puts other output of this process above it, data on the same terminal too.
+ * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`. While it is shown, the
+ * library prints all other output of this process above it.
  */
 export function startProgress(
   context: Pick<Context, 'stderr' | 'environment' | 'clock'>,
@@ -55,7 +55,7 @@ export function startProgress(
       stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',
-      // Neither is worth what would have to be put right after a crash.
+      // Both would have to be undone after a crash.
       hideCursor: false,
       discardStdin: false,
     }).start();
@@ -84,13 +84,13 @@ export function startProgress(
 export interface ProgressState {
   readonly pages?: number | undefined;
   readonly events?: number | undefined;
-  /** Events there are in all, where the service tells. */
+  /** The number of all matching events, if the service gives it. */
   readonly total?: number | undefined;
-  /** Events a second; worked out from the time that passed where it is not given. */
+  /** Events per second; computed from the time that passed if not given. */
   readonly rate?: number | undefined;
-  /** Time until the end where it can be told. */
+  /** Seconds until the end, if known. */
   readonly secondsLeft?: number | undefined;
-  /** What the read waits for; empty when it goes on. */
+  /** The reason why the read is waiting; empty if it is not. */
   readonly note?: string | undefined;
 }
 

@@ -6,10 +6,10 @@ import { terminalSafeLine } from './terminal-safe.ts';
 
 type Surroundings = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
 
-/** Returns what is wrong with an answer; undefined where it is right. */
+/** Returns what is wrong with an answer, or undefined if it is right. */
 export type Check = (answer: string) => string | undefined;
 
-/** Questions are asked on standard error and answered on standard input; both have to be a terminal. */
+/** Returns whether questions can be asked: standard error and standard input have to be terminals. */
 export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>): boolean {
   return stderr.isTerminal && stdin.isTerminal;
 }
@@ -35,7 +35,7 @@ async function ask(
 ): Promise<string> {
   const { stdin, stderr, environment } = context;
   const { createInterface } = await import('node:readline/promises');
-  // Node's line editor sets raw mode, in which nothing is echoed; a dumb terminal edits its lines itself.
+  // Node's line editor sets raw mode, in which nothing is echoed. Without it the terminal edits lines itself.
   const isEdited = isSecret || environment['TERM'] !== 'dumb';
   const lines = createInterface({
     input: stdin.stream(),
@@ -63,12 +63,12 @@ async function answerTo(
 ): Promise<string> {
   const over = new AbortController();
   const leave = () => over.abort();
-  // Raw mode turns Ctrl+C into a key: it has to end the program as the signal would. Ctrl+D closes the lines.
+  // In raw mode Ctrl+C is a key; it has to end the program as the signal would. Ctrl+D closes the interface.
   lines.once('SIGINT', leave).once('close', leave);
   try {
     const either = { signal: AbortSignal.any([over.signal, signal]) };
     if (!isSecret) return await lines.question(question, either);
-    // Asked before it is shown: an answer that comes with the question must not be lost.
+    // Starts to read before the question is shown, so that an answer that is already there is not lost.
     const answer = lines.question('', either);
     answer.catch(() => undefined);
     await stderr.write(question);

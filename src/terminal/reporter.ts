@@ -3,7 +3,7 @@ import { HooktrailError } from '../errors.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
 import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
 
-/** The global options that decide how much is said, and in which colour. */
+/** The global options that decide how much is printed, and in which colour. */
 export interface ReporterFlags {
   readonly verbose?: boolean;
   readonly debug?: boolean;
@@ -19,11 +19,11 @@ export interface Reporter {
   /** The colour level of standard output, for what a command renders there. */
   readonly stdoutColor: ColorLevel;
   readonly palette: Palette;
-  /** Printed whatever the options say: what the user has to see to go on. */
+  /** Prints what the user has to see to continue, whatever the options are. */
   say(text: string): void;
-  /** Left out under `--quiet`. */
+  /** Prints nothing under `--quiet`. */
   notice(text: string): void;
-  /** A notice of a command line that runs next, with a space above it. */
+  /** A notice of the command line that runs next, after an empty line. */
   command(line: string): void;
   /** A notice that something worked. */
   success(text: string): void;
@@ -60,7 +60,7 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
   };
 }
 
-/** The text of a failure: `error: …`, indented details, `next: …`, each line ended. */
+/** Returns the text of a failure: `error: …`, indented details, `next: …`. */
 export function errorText(error: unknown, palette: Palette): string {
   const known = error instanceof HooktrailError;
   const message = known

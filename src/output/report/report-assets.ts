@@ -1,4 +1,4 @@
-/** The page's one style sheet. It loads nothing: fonts are the system's, drawings are in the page. */
+/** The style sheet of the page. It loads nothing: the fonts are the system's, the drawings are in the page. */
 export const style = `
 :root {
   color-scheme: light dark;
@@ -83,8 +83,8 @@ pre { margin: 4px 0; padding: 10px 12px; background: var(--shade); border: 1px s
 `;
 
 /**
- * The page's one script: sorting by the column heads and filtering, both by keyboard. Without it the page is the same, less
- * these two. It reads texts of the page and writes numbers and attributes of its own, nothing else.
+ * The script of the page: sorts by the column heads and filters, by keyboard too. Without it only these two are missing. It
+ * reads text of the page, and writes only numbers and attributes of its own.
  */
 export const script = `
 'use strict';

@@ -15,14 +15,14 @@ export interface ReportFacts {
   readonly filters: readonly string[];
   readonly generatedAt: Date;
   readonly version: string;
-  /** Rows of the table at most. */
+  /** The maximum number of rows of the table. */
   readonly limit: number;
 }
 
 const NAME = 200;
 const RANKS = 15;
 
-/** A page about failed deliveries as one HTML document that asks nothing of the network and runs no script but its own. */
+/** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
   const { window, stats, subscriptions, failures } = data;
   const { table, shown } = failuresTable(failures, facts.limit);
@@ -87,7 +87,7 @@ ${timeChart(stats)}
 </section>`;
 }
 
-/** In the order of `events stats`, worst first. */
+/** Lists types in the order of `events stats`, worst first. */
 function byType(stats: Stats): Html {
   const ranks = stats.types
     .filter(({ failed }) => failed)

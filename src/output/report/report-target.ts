@@ -6,13 +6,13 @@ import { ServiceError, UsageError } from '../../errors.ts';
 import { refusePlanted } from '../../files/planted.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 
-/** Throws `UsageError` where the page could not be written, before anything is asked of the service. */
+/** Throws `UsageError` if the page could not be written, before the service is asked. */
 export async function checkTarget(file: string, isOpened: boolean, machine: Machine): Promise<void> {
   if (file === '-') {
     if (isOpened) throw new UsageError('--open: a page on standard output cannot be shown: name a file');
     return;
   }
-  // The system opens a file with the program of its ending: with another one that might run it.
+  // The system opens a file with the program for its extension, which might run it.
   if (isOpened && !/\.html?$/i.test(file))
     throw new UsageError(
       `--open: '${file}' does not end in .html, so the system would not show it as a page`,
@@ -37,9 +37,9 @@ export async function checkTarget(file: string, isOpened: boolean, machine: Mach
   }
 }
 
-/** Writes the page; a file of that name is replaced at once or not at all, a pipe or a device takes it as it comes. */
+/** Writes the page. An existing file is replaced as a whole or not at all; a pipe or a device is written to. */
 export async function writeReport(file: string, text: string, machine: Machine): Promise<void> {
-  // Gathering the report took its time.
+  // Gathering the report took a while: the place may have changed.
   refusePlanted(file, 'the report', machine);
   try {
     if (await isDevice(file)) await writeFile(file, text);
@@ -52,13 +52,13 @@ export async function writeReport(file: string, text: string, machine: Machine):
   }
 }
 
-/** Whether something is there that a file must not take the place of. */
+/** Returns whether the place is something that must not be replaced by a file. */
 async function isDevice(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();
 }
 
-/** The address under which a browser finds the file, whatever characters its path has. */
+/** Returns the URL of the file, whatever characters its path contains. */
 export function fileUrl(file: string): URL {
   return pathToFileURL(path.resolve(file));
 }
