@@ -32,7 +32,8 @@ FILTERS
 
 All commands over events take the same ones: --since and --until (a date, a
 date-time, or a span ago such as 15m, 2h, 7d), --status, --failed, --type,
---subscription, --id. One that is repeated, or has commas, takes any of its
+--subscription, --id; and --where 'FIELD OP VALUE' and --grep TEXT, which read
+all that the others leave. One that is repeated, or has commas, takes any of its
 values. Different ones must all hold. Both times are exclusive. Give --since:
 without it the whole history is searched.
 

@@ -74,7 +74,7 @@ function optionsOf(command: Command) {
     const { long, short, flags, description, hidden } = option;
     const placeholder = /<([^>]+)>/.exec(flags)?.[1];
     const setting = Object.values(settingNames).find(({ flag }) => flag === long);
-    const variable = setting?.variable ?? /\[(\w+)\]$/.exec(description)?.[1];
+    const variable = setting?.variable ?? /\[(\w+)(?:, \w+)*\]$/.exec(description)?.[1];
     const kind = kindOfOption(option);
     const preset = defaultOf(option);
     return {

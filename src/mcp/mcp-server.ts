@@ -27,10 +27,16 @@ const filters = {
   status: z.enum(['SUCCESS', 'FAILED']).optional().describe('the publish status'),
   types: z.array(z.string()).optional().describe('any of these event types'),
   subscriptions: z.array(z.string()).optional().describe('any of these subscription ids (GUIDs)'),
+  where: z
+    .array(z.string())
+    .optional()
+    .describe('conditions on fields, all of which must hold, such as: delivery.attempts >= 3'),
+  grep: z.string().optional().describe('a text in any value or name, in any case'),
 };
 type Filters = z.infer<z.ZodObject<typeof filters>>;
 
-function filterWords({ since, until, status, types = [], subscriptions = [] }: Filters): string[] {
+function filterWords(asked: Filters): string[] {
+  const { since, until, status, types = [], subscriptions = [], where = [], grep } = asked;
   return [
     ...flagWith('since', since),
     ...flagWith('until', until),
@@ -38,6 +44,8 @@ function filterWords({ since, until, status, types = [], subscriptions = [] }: F
     // Commas part the values of a flag.
     ...types.flatMap((type) => flagWith('type', type.replaceAll(',', '\\,'))),
     ...subscriptions.flatMap((id) => flagWith('subscription', id)),
+    ...where.flatMap((condition) => flagWith('where', condition)),
+    ...flagWith('grep', grep),
   ];
 }
 
@@ -125,8 +133,8 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
     'event_statistics',
     {
       title: 'Event statistics',
-      description:
-        'Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise. No event is downloaded.',
+      description: `Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise; or with by,
+the matching events in groups by any of their fields, largest first. Only by, where and grep download events. ${UNTRUSTED}`,
       inputSchema: {
         ...filters,
         buckets: z
@@ -136,14 +144,24 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
           .max(200)
           .optional()
           .describe('parts of the time from since to until'),
+        by: z
+          .array(z.string())
+          .optional()
+          .describe(
+            'groups by these fields instead, as dotted paths: count, share, first, last and an example of each',
+          ),
       },
-      outputSchema: z.looseObject({ types: z.array(z.unknown()), warnings: z.array(z.string()) }),
+      outputSchema: z.looseObject({ warnings: z.array(z.string()) }),
       annotations,
     },
-    async ({ buckets, ...asked }, { signal }) =>
+    async ({ buckets, by, ...asked }, { signal }) =>
       summarised(
         await run(
-          ['events', 'stats', '--json', ...flagWith('buckets', buckets), ...filterWords(asked)],
+          [
+            ...['events', 'stats', '--json', ...filterWords(asked)],
+            ...flagWith('buckets', buckets),
+            ...flagWith('by', by?.join(',')),
+          ],
           signal,
         ),
       ),

@@ -1,13 +1,14 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Output } from '../../src/context.ts';
+import { start } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
-import { start } from '../support/program.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 
 interface Peer extends AsyncDisposable {
   readonly client: Client;
-  readonly transport: StdioClientTransport;
   call(name: string, args?: Record<string, unknown>): Promise<Answer>;
 }
 
@@ -18,19 +19,31 @@ interface Answer {
 }
 
 /** The SDK's own client, which checks each structured answer against the schema that the tool declared. */
-async function connect(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Peer> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [inject('program'), 'mcp', ...args],
-    env: { ...env },
-    stderr: 'ignore',
-  });
+async function connect(env: Readonly<Record<string, string>>): Promise<Peer> {
   const client = new Client({ name: 'test', version: '1' });
+  let write = async (_chunk: string | Uint8Array): Promise<void> => {};
+  const stdout: Output = {
+    isTerminal: false,
+    columns: 80,
+    rows: 24,
+    colorDepth: 1,
+    stream: () => process.stdout,
+    write: (chunk) => write(chunk),
+  };
+  const program = start(['mcp'], { env, stdin: null, context: { stdout } });
+  const transport: Transport = {
+    start: async () => {},
+    send: async (message) => void program.stdin.write(serializeMessage(message)),
+    close: async () => {
+      program.stdin.end();
+      await program.finished;
+    },
+  };
+  write = async (chunk) => transport.onmessage?.(deserializeMessage(String(chunk)));
   await client.connect(transport);
   await client.listTools();
   return {
     client,
-    transport,
     call: async (name, given = {}) =>
       (await client.callTool({ name, arguments: given })) as unknown as Answer,
     [Symbol.asyncDispose]: () => client.close(),
@@ -102,6 +115,9 @@ describe('hooktrail mcp', () => {
     expect(await call('count_events', { types: ['one,type'] })).toMatchObject({
       structuredContent: { count: 1 },
     });
+    expect(
+      await call('count_events', { where: ['eventType ~ one'], grep: 'ONE,TYPE', since: '1d' }),
+    ).toMatchObject({ structuredContent: { count: 1 } });
     // A value is no flag.
     expect(await call('count_events', { types: ['--curl'] })).toMatchObject({
       structuredContent: { count: 0 },
@@ -130,6 +146,8 @@ describe('hooktrail mcp', () => {
   test('counts by type and time, lists types and tells who is signed in, without a token', async () => {
     const { structuredContent } = await peer.call('event_statistics', { since: '7d', buckets: 7 });
     expect(structuredContent).toMatchObject({ types: expect.any(Array), buckets: { length: 7 } });
+    const grouped = await peer.call('event_statistics', { since: '7d', by: ['publishStatus'] });
+    expect(grouped.structuredContent).toHaveProperty('groups');
     const types = await peer.call('list_event_types', { match: 'document' });
     expect(types.structuredContent?.['items']).toContainEqual(
       expect.objectContaining({ name: expect.stringContaining('document') }),
