@@ -40,7 +40,7 @@ const HELP = [
   'n p                  next and previous event, while one is open',
   '/                    filters what was read by words; esc clears the filter',
   'f                    failed events only, and all again',
-  'r                    reads the events again',
+  'r                    reads the events again; an open one is replayed (--forward-to)',
   "y                    copies the event's id",
   'o                    shows a report of these events in the browser',
   'q                    quits; so does esc in the list without a filter',

@@ -13,11 +13,15 @@ import { EventList } from './event-list.ts';
 import { runScreen, type Screen } from './full-screen.ts';
 import { type OpenedReport, openReport } from './open-report.ts';
 
+/** Forwards an event to a handler again. Resolves to the outcome in one line. */
+export type Replay = (event: Items) => Promise<string>;
+
 /** Shows the events that `find` reads on the terminal until the user leaves. Throws the error of the first page if there is one. */
 export async function browse(
   call: Call<FilterFlags & SettingFlags>,
   filters: EventFilters,
   find: (filters: EventFilters) => AsyncGenerator<FoundPage>,
+  replay: Replay = async () => 'nothing is replayed: name a handler with --forward-to',
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
@@ -61,6 +65,10 @@ export async function browse(
       const request = browsing.press(key);
       if (request === 'copy') void copyEventId(browsing.current, context).then(tell);
       else if (request === 'report') report();
+      else if (request === 'replay' && browsing.current) {
+        browsing.message = 'replaying';
+        void replay(browsing.current).then(tell);
+      }
       return request === 'leave';
     },
     onReady: (ready) => {

@@ -7,7 +7,7 @@ export interface ScreenSize {
   readonly rows: number;
 }
 /** A request that a key makes of the caller. */
-export type Request = 'leave' | 'copy' | 'report';
+export type Request = 'leave' | 'copy' | 'report' | 'replay';
 /** Decides what a key does: in the list, in an open event, while a filter is typed, on the page of keys. */
 export type Mode = 'list' | 'event' | 'filter' | 'help';
 
@@ -146,6 +146,7 @@ export class Browsing {
       this.opened = undefined;
     else if (key.sequence === 'n' || key.name === 'right') this.#openNext(1);
     else if (key.sequence === 'p') this.#openNext(-1);
+    else if (key.sequence === 'r') return 'replay';
     else return this.#pressAnywhere(key);
     return undefined;
   }

@@ -159,6 +159,24 @@ export async function replay(
   if (left.count > 0) throw stayedBehind('replayed', reasons, left.count);
 }
 
+/** Forwards one event. Resolves to the outcome in one line. */
+export async function replayOne(
+  event: Uint8Array,
+  { forwardTo, timeout, apiToken }: { forwardTo: URL; timeout: number; apiToken: string | undefined },
+  context: Context,
+): Promise<string> {
+  const handler = createHandler(forwardTo, timeout, context);
+  try {
+    const began = performance.now();
+    const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
+    return `${answerText(answer)} in ${Math.round(performance.now() - began)} ms`;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await handler.close();
+  }
+}
+
 async function confirm(question: string, context: Context): Promise<void> {
   const answer = await promptText(`${question} (yes or no)`, context);
   if (/^y(es)?$/i.test(answer)) return;

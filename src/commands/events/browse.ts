@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Replay } from '../../browse/browse.ts';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import {
@@ -11,23 +12,31 @@ import {
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
+import { type ForwardFlags, forwardTimeout, forwardTimeoutOf, handlerUrl } from '../../webhooks/flags.ts';
 
-interface Flags extends FilterFlags, FromFlags, SettingFlags {}
+interface Flags extends FilterFlags, FromFlags, ForwardFlags, SettingFlags {
+  readonly forwardTo?: URL;
+}
 
 /** Few enough to come fast, many enough for several screens. */
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
 export function declare(command: Command, action: Action): void {
-  addConnectionFlags(addFromFlag(addFilterFlags(command)))
+  addFromFlag(addFilterFlags(command))
+    .option('--forward-to <url>', 'the handler that r replays an open event to', handlerUrl('--forward-to'))
+    .addOption(forwardTimeout());
+  addConnectionFlags(command)
     .addHelpText(
       'after',
       `
 Keys: arrows, page up and down, home and end move; enter opens the event, n and
 p go on to the next and the previous one, esc goes back; / filters what was read
-so far as you type, esc clears that; f shows failures only; r reads again; y
-copies the event's id, to tmux's buffer or the terminal's clipboard; o opens a
-report, which is deleted at the end; ? lists the keys; q leaves.
+so far as you type, esc clears that; f shows failures only; r reads again, and
+in an open event sends that to the handler of --forward-to again, as
+\`webhooks replay\` does; y copies the event's id, to tmux's buffer or the
+terminal's clipboard; o opens a report, which is deleted at the end; ? lists the
+keys; q leaves.
 
 Examples:
   $ hooktrail events browse --failed --since 24h
@@ -53,14 +62,27 @@ async function run(call: Call<Flags>): Promise<void> {
   const { clock, signal } = context;
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   const { from } = flags;
+  const replay = await replayer(call);
   if (from !== undefined) {
     const { storedEvents } = await import('../../events/stored-events.ts');
-    await browse(call, filters, (chosen) => storedEvents(from, chosen, { context }));
+    await browse(call, filters, (chosen) => storedEvents(from, chosen, { context }), replay);
     return;
   }
   const { withService } = await import('../../sign-in/connect.ts');
   const { findEvents } = await import('../../events/find-events.ts');
   await withService({ ...call, reporter: silent }, (service) =>
-    browse(call, filters, (chosen) => findEvents(service, chosen, reading)),
+    browse(call, filters, (chosen) => findEvents(service, chosen, reading), replay),
   );
+}
+
+/** Replays one event; undefined without a handler. A passphrase for the Api-Token is asked for now, before the list. */
+async function replayer({ flags, context, reporter }: Call<Flags>): Promise<Replay | undefined> {
+  const { forwardTo } = flags;
+  if (forwardTo === undefined) return undefined;
+  const { loadSettings } = await import('../../settings/settings.ts');
+  const { apiTokenOrWarning } = await import('../../webhooks/api-token.ts');
+  const { replayOne } = await import('../../webhooks/replay.ts');
+  const apiToken = await apiTokenOrWarning(await loadSettings(flags, context), context, reporter);
+  const timeout = forwardTimeoutOf(flags);
+  return (event) => replayOne(event.text(0), { forwardTo, timeout, apiToken }, context);
 }

@@ -49,16 +49,16 @@ Api-Token. This goes round the promise that a handler sees each event once: no
 journal is asked, and none is written. \`webhooks recover\` forwards only what was
 missed.
 
-Choose events by filters, by ids on standard input, or from an export. On a terminal it asks
-before it replays more than 100. What the handler refuses is listed on standard
-output, and makes the exit code 1; nothing is tried twice.
+Choose events by filters, by ids on standard input, or from an export. On a
+terminal it asks before it replays more than 100. What the handler refuses is
+listed on standard output, and makes the exit code 1; nothing is tried twice.
 
 Examples:
   $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\
       --forward-to http://127.0.0.1:3000/hooks
   $ hooktrail webhooks replay --failed --since 2h --rate 10 \\
       --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks replay --from export/ --forward-to http://127.0.0.1:3000/in
+  $ hooktrail webhooks replay --from export/ --forward-to 3000
   $ hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt`,
     )
     .action(action(run));

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { startHandler } from '../../support/handler.ts';
 import { run } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
@@ -72,6 +73,39 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
     await expect(stat(path.dirname(file))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('r replays the open event to the handler of --forward-to', async () => {
+    await using searching = await startSearching({ events: 5 });
+    await using handler = await startHandler();
+    const [eventId = ''] = searching.sandbox.control.store.newestIds(1);
+    const env = { ...searching.env, HOOKTRAIL_API_TOKEN: 'token' };
+    const terminal = browse({ ...searching, env }, '--forward-to', handler.url);
+    await terminal.shows(/enter open/);
+    terminal.type('\r');
+    await terminal.shows(/event, lines 1 to/);
+    terminal.type('r');
+    await terminal.shows(/the handler answered 200 in \d+ ms/);
+    handler.answer = () => 503;
+    terminal.type('r');
+    await terminal.shows(/the handler answered 503 in \d+ ms/);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+    const { stdout } = await searching.search('--id', eventId, '--ndjson');
+    expect(handler.received.map(({ body }) => `${body}\n`)).toEqual([stdout, stdout]);
+    expect(handler.received[0]?.headers['api-token']).toBe('token');
+  });
+
+  test('r says how to name a handler where there is none', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const terminal = browse(searching);
+    await terminal.shows(/enter open/);
+    terminal.type('\r');
+    await terminal.shows(/event, lines 1 to/);
+    terminal.type('r');
+    await terminal.shows(/nothing is replayed: name a handler with --forward-to/);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
   });
 
   test('Ctrl+C ends it with 130, the terminal restored', async () => {
