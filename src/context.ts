@@ -12,7 +12,7 @@ export interface Context {
   /** Runs a program on this process's streams until it ends; returns its exit code. Meanwhile it gets our signals. */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
   /** Runs a pager on the terminal. Absent if there is none. */
-  readonly openPager?: (command: string) => Pager;
+  readonly openPager?: (command: string) => Promise<Pager>;
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;

@@ -4,7 +4,6 @@ import os from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
 import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
-import { openPager } from './pager.ts';
 import { inputOf, outputKind, outputOf } from './streams.ts';
 
 export interface System {
@@ -62,7 +61,8 @@ export function createSystem(): System {
       runProgram: async (words, given) =>
         (await import('./run-program.ts')).runProgram(words, given, machine(), divert),
       // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.
-      openPager: (command) => openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
+      openPager: async (command) =>
+        (await import('./pager.ts')).openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
       loadKeychain,
       signal: abort.signal,
       holdOff,

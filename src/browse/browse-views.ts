@@ -15,6 +15,8 @@ import type { Browsing, Mode, ScreenSize } from './browsing.ts';
 import type { EventList } from './event-list.ts';
 
 export interface Look {
+  /** Fields that have the same value in every event, failed or not, because of the filters. */
+  readonly constant: ReadonlySet<string>;
   readonly draw: Draw;
   readonly palette: Palette;
   readonly unicode: boolean;
@@ -68,9 +70,13 @@ function helpLines(browsing: Browsing, columns: number, rows: number, palette: P
 }
 
 function listLines(browsing: Browsing, columns: number, look: Look): string[] {
-  const { palette, unicode, draw } = look;
+  const { palette, unicode, draw, constant } = look;
   const { shown, selected, top, listRows } = browsing;
-  const table = layoutOf(shown.list, columns - 2);
+  const table = layoutOf(
+    shown.list,
+    columns - 2,
+    browsing.failedOnly ? [...constant, 'publishStatus'] : [...constant],
+  );
   const places = shown.places.slice(top, top + listRows);
   const [titles = '', ...rows] = draw(table.columns, [
     titleCells(table.columns, palette),
@@ -131,7 +137,7 @@ interface Layout {
 const layouts = new WeakMap<EventList, Layout>();
 
 /** Lays the columns out by the first events, and again when the width of the screen changes. */
-function layoutOf(list: EventList, room: number): Layout {
+function layoutOf(list: EventList, room: number, constant: readonly string[]): Layout {
   const measured = Math.min(MEASURED, list.length);
   const known = layouts.get(list);
   if (known && known.room === room && known.measured === measured) return known;
@@ -139,7 +145,7 @@ function layoutOf(list: EventList, room: number): Layout {
   const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
   const reader = createRowReader(fields, terminalCell, NONE);
   const read = (item: Items) => reader(item)[0] as string[];
-  const heads = fields.map(({ text }, index) => defaultHead(text, index));
+  const heads = fields.map(({ text }, index) => defaultHead(text, index, new Set(constant)));
   const layout = { room, measured, columns: fittedColumns(heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;

@@ -25,7 +25,11 @@ export async function browse(
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
+  const failedOnly = filters.statuses.join() === 'FAILED';
+  // The key that shows failed events only shows all of them when it is pressed again.
+  const events = failedOnly ? filters.withStatuses() : filters;
   const look = {
+    constant: events.constantFields,
     draw: await tableDrawing(),
     palette: await paletteOf(reporter.stdoutColor),
     unicode: takesUnicode(context),
@@ -36,8 +40,7 @@ export async function browse(
   const linesOf = remembered((item: Items, columns) => eventLines(item, columns, look.palette), size);
   const onChange = () => redraw();
   const open = (failedOnly: boolean) =>
-    new EventList(find(failedOnly ? filters.withStatuses('FAILED') : filters));
-  const failedOnly = filters.statuses.join() === 'FAILED';
+    new EventList(find(failedOnly ? filters.withStatuses('FAILED') : events));
   const browsing = new Browsing({ open, failedOnly, size, linesOf, onChange });
   await browsing.shown.list.more();
   const { problem } = browsing.shown.list;

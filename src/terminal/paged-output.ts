@@ -31,7 +31,7 @@ export function pagedOutput(
     onOpen();
     // Ctrl+C is for the pager. If we ended first, pager and shell would share the terminal.
     release = holdOff?.();
-    pager = openPager(command);
+    pager = await openPager(command);
     for (const chunk of held) await pager.write(chunk);
     held = [];
   };

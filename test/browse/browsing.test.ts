@@ -12,7 +12,7 @@ import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 
-const look = { draw: await tableDrawing(), palette: plain, unicode: true };
+const look = { constant: new Set<string>(), draw: await tableDrawing(), palette: plain, unicode: true };
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));

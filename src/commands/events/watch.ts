@@ -149,7 +149,11 @@ async function follow(
     try {
       const { follower, sample } = await startFollowing(service, filters, following);
       await saving?.save(follower.state);
-      const writer = await createItemWriter(sampled ? { ...format, sample } : format, context, reporter);
+      const writer = await createItemWriter(
+        sampled ? { ...format, sample, constant: filters.constantFields } : format,
+        context,
+        reporter,
+      );
       const from = saving?.state ? 'where it stopped' : `events created after ${follower.resumeAt.text}`;
       reporter.notice(`watching ${saving?.state ? 'from ' : ''}${from}, every ${durationText(interval)}`);
       const save = async () => saving?.save(follower.state);

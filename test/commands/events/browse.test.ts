@@ -56,6 +56,17 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
+  test('f shows all events again where --failed began with failed ones', async () => {
+    await using searching = await startSearching({ events: 300 });
+    const terminal = browse(searching, '--failed');
+    await terminal.shows(/\d+ failed events[\s\S]*f all events/);
+    terminal.type('f');
+    await terminal.shows(/300 events[\s\S]*f failed only/);
+    expect(searching.queries().at(-1)).not.toContain('FAILED');
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+  });
+
   test('o makes a report of the same events', async () => {
     await using searching = await startSearching({ events: 50 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
