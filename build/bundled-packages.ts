@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Plugin } from 'rolldown';
 import { version } from '../src/version.ts';
 
-/** What packages contain beyond their own code, under licences that their own files do not give. */
+/** Code of others that packages contain, under licences that the packages' own files do not give. */
 const contained: Readonly<Record<string, string>> = {
   'jq-wasm': `Contains jq, Copyright (C) 2012 Stephen Dolan, under the same terms;
 decNumber, Copyright (c) 1995-2005 International Business Machines Corporation and others, under the ICU License;

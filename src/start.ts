@@ -6,7 +6,7 @@ import { main } from './main.ts';
 import { isForCompletion } from './shell-completion/completion-line.ts';
 import { createSystem } from './system.ts';
 
-/** What `bin/` calls: the real program with the real machine around it. */
+/** The entry that `bin/` calls: the real program with the real machine around it. */
 export async function start(): Promise<void> {
   const system = createSystem();
   enableCompileCache(system.argv, system.context);

@@ -89,7 +89,7 @@ async function completionScript(shell: Shell): Promise<string> {
   return await readFile(new URL(`../../completions/${files[shell]}`, import.meta.url), 'utf8');
 }
 
-/** Where a shell finds its script. */
+/** The files through which a shell finds its script. */
 interface Place {
   readonly script: string;
   /** A file that the shell reads when it starts, and the lines in it that load the script; fish needs none. */

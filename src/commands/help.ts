@@ -41,7 +41,7 @@ async function run({ flags, args, context, commands }: Call<Flags>, group: Comma
   if (topic) return await context.stdout.write(await topic.text());
   let at = group;
   for (const [index, word] of args.entries()) {
-    // What stands behind a whole command is left to that.
+    // A command that can be run takes no commands: words behind its name are its arguments.
     if (at.commands.length === 0) break;
     const child = at.commands.find((command) => command.name() === word);
     if (!child) throw unknown(args.slice(0, index + 1), at);

@@ -62,7 +62,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   return ExitCode.notSignedIn;
 }
 
-/** Who names a profile expects its settings: a variable that was exported earlier is easily forgotten. */
+/** Names the variables that override the profile: one that was exported earlier is easily forgotten. */
 async function tellOverrides({ profile, given }: Settings, { context, reporter }: Call): Promise<void> {
   const { readConfig } = await import('../settings/config-file.ts');
   const { settingNames } = await import('../settings/setting-names.ts');

@@ -23,7 +23,7 @@ export async function diagnose(
   ];
 }
 
-/** Where each setting comes from: a variable that was forgotten is a common cause of trouble. */
+/** Names the sources of the settings: a forgotten variable is a common cause of trouble. */
 function sources({ profile, profileExists, given }: Settings): Finding {
   const others = Object.values(given)
     .map(({ source }) => source)

@@ -1,12 +1,12 @@
 import { HooktrailError } from '../errors.ts';
 
-/** What one check found. Nothing in it is secret: it is for pasting into a ticket. */
+/** The result of one check. Nothing in it is secret: it is for pasting into a ticket. */
 export interface Finding {
   readonly check: string;
   /** `doubtful`: it works, or is not needed, but may be the cause of trouble. */
   readonly state: 'ok' | 'doubtful' | 'broken';
   readonly message: string;
-  /** What to do about it. */
+  /** The step that mends it. */
   readonly next?: string;
 }
 
@@ -22,7 +22,7 @@ export function broken(check: string, message: string, next: string): Finding {
   return { check, state: 'broken', message, next };
 }
 
-/** What an error says about a check. */
+/** The finding for a check that ended with an error. */
 export function failed(check: string, error: unknown, state: 'doubtful' | 'broken' = 'broken'): Finding {
   const { message } = error as Error;
   if (!(error instanceof HooktrailError)) return { check, state, message };

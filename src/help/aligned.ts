@@ -1,4 +1,4 @@
-/** What every terminal shows. */
+/** The width that every terminal has. */
 const COLUMNS = 80;
 
 /** Two columns, the second aligned and broken into lines where it is long. */

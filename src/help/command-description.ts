@@ -46,7 +46,7 @@ export function leavesOf(command: Command): Command[] {
     .flatMap(leavesOf);
 }
 
-/** What `--help` prints after the options: explanations and examples. */
+/** The end of a command's help, after the options: explanations and examples. */
 export function notesOf(command: Command): string {
   let notes = '';
   const write = (text: string) => {

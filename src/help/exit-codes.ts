@@ -1,7 +1,7 @@
 import { ExitCode } from '../errors.ts';
 import { aligned } from './aligned.ts';
 
-/** What each exit code means. */
+/** The meaning of each exit code. */
 export const exitCodeMeanings: { readonly [Name in keyof typeof ExitCode]: string } = {
   done: 'done; also when the reader of the output went away, as `| head` does',
   failed: 'the service answered with an error, or the result could not be completed',

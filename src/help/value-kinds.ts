@@ -1,6 +1,6 @@
 import type { Argument, Option } from 'commander';
 
-/** What a value is: one of a few words, a name that only this machine or the service knows, a file, or anything. */
+/** The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or anything. */
 export type Kind =
   | { readonly words: readonly string[] }
   | 'profiles'

@@ -3,7 +3,7 @@ import type { Invoke } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 
-/** What a command line printed. */
+/** The output of a command line. */
 export interface CommandResult {
   readonly code: ExitCode;
   readonly stdout: string;
@@ -46,7 +46,7 @@ export async function callCommand(
   return { code, ...texts };
 }
 
-/** Whether a command line that ended so has printed a result; 3: some of the ids were not found. */
+/** True where the command line printed a result; with exit code 3 some of the ids were not found. */
 export function hasResult(code: ExitCode): boolean {
   return code === ExitCode.done || code === ExitCode.notFound;
 }

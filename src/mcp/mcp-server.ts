@@ -243,7 +243,7 @@ function answer(value: object): CallToolResult {
   };
 }
 
-/** What the command line told on standard error: the error, and what to do. */
+/** The error that the command line printed, with its next step. */
 function refused({ stderr, code }: CommandResult): CallToolResult {
   return failure(stderr.trim() || `the command ended with exit code ${code}`);
 }

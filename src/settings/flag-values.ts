@@ -48,7 +48,7 @@ const UNITS: Readonly<Record<string, number>> = {
   d: 86_400_000,
   w: 604_800_000,
 };
-/** What Node's timers can wait. */
+/** The longest time that Node's timers can wait, in milliseconds. */
 const LONGEST_WAIT = 2_147_483_647;
 
 /**

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type SettingName, settingNames } from './setting-names.ts';
 
-/** What `--help` says of each setting and the placeholder of its value. */
+/** The placeholder and the help text of each setting's flag. */
 const flagTexts: { readonly [Name in SettingName]: readonly [placeholder: string, text: string] } = {
   authUrl: ['url', 'the identity provider, where sign-in happens'],
   baseUrl: ['url', 'the event service'],

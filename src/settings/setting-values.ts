@@ -16,7 +16,7 @@ export interface SettingValues {
   /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
   readonly issuer: string;
   readonly store: 'keychain' | 'file';
-  /** Whether a search on a terminal says below its table what to do next. */
+  /** `on`: a search on a terminal says below its table what to do next. */
   readonly hints: 'on' | 'off';
 }
 

@@ -25,7 +25,7 @@ export interface GivenSetting {
 /** The profile that a run uses. */
 export interface ChosenProfile {
   readonly profile: string;
-  /** Whether anything is saved under that name. */
+  /** True where anything is saved under that name. */
   readonly profileExists: boolean;
 }
 

@@ -11,7 +11,7 @@ export async function answer([, ...words]: readonly string[], context: Context):
   try {
     await context.stdout.write(await candidatesFor(words, context));
   } catch {
-    // What the user types next will tell.
+    // The command tells when it is run.
   }
 }
 

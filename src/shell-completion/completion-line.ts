@@ -14,13 +14,13 @@ export interface Line {
   readonly seen: ReadonlySet<string>;
   /** The option whose value is being typed. */
   readonly option: Option | undefined;
-  /** What stands before that value in the same word, such as `--output=`. */
+  /** The text before that value in the same word, such as `--output=`. */
   readonly prefix: string;
-  /** How many arguments stand before. */
+  /** The number of arguments before it. */
   readonly position: number;
-  /** Whether `--` was typed. */
+  /** True after `--`. */
   readonly onlyArguments: boolean;
-  /** What is typed of the last word. */
+  /** The last word, as far as it is typed. */
   readonly typed: string;
   /** The profile that the line names. */
   readonly profile: string | undefined;
@@ -113,12 +113,12 @@ export interface Candidate {
   readonly meaning: string;
 }
 
-/** What may stand at the end of a command line: words of the tree, or values of a kind. */
+/** Candidates for the end of a command line: words of the tree, or values of a kind. */
 export type Expected =
   | { readonly words: readonly Candidate[]; readonly typed: string }
   | { readonly kind: Kind; readonly prefix: string; readonly line: Line };
 
-/** What may come where `words` end; the last of them is what is typed of it so far. */
+/** The candidates for the last of the words, which is typed only in part. */
 export async function expectedAt(program: Program, words: readonly string[]): Promise<Expected> {
   const line = await readLine(program, words);
   const { command, typed, option, prefix } = line;
@@ -158,7 +158,7 @@ function argumentAt(command: Command, position: number): Argument | undefined {
 /** The word that the completion scripts call the program with, before the words of the line. */
 const COMPLETE = '__complete';
 
-/** Whether a completion script called. */
+/** True where a completion script called. */
 export function isForCompletion(argv: readonly string[]): boolean {
   return argv[0] === COMPLETE;
 }

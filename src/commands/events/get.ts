@@ -105,7 +105,7 @@ async function prettyWriter({ context, reporter }: Call) {
   return createPrettyWriter(context.stdout, await paletteOf(reporter.stdoutColor));
 }
 
-/** Who gave no arguments may not have meant standard input: an empty one is told. */
+/** Fails on an empty standard input: a call without arguments may not have meant it. */
 async function* atLeastOne(ids: AsyncIterable<string>): AsyncGenerator<string> {
   let isEmpty = true;
   for await (const id of ids) {

@@ -72,7 +72,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
     format,
     ...pageOptions(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
-    /** Whether the limit is that of a terminal, which nobody asked for. */
+    /** The limit is that of a terminal, which nobody asked for. */
     isGlance,
     isPaged: flags.pager && !isGlance,
     exitCode: flags.exitCode === true,

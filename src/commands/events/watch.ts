@@ -114,7 +114,7 @@ async function run(call: Call<Flags>): Promise<void> {
   }
 }
 
-/** How many events to print. Throws `UsageError` where the flags contradict each other. */
+/** The number of events to print. Throws `UsageError` where the flags contradict each other. */
 function wanted({ count, limit, timeout }: Flags): number {
   if (count !== undefined && limit !== undefined)
     throw new UsageError('--count and --limit mean the same: give one of them');
