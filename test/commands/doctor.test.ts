@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { run } from '../support/command.ts';
+import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
@@ -131,5 +132,23 @@ test('settings that are wrong, certificates and the folder are told', async () =
   expect(found(all, 'certificates')).toMatchObject({
     state: 'broken',
     message: `NODE_EXTRA_CA_CERTS: ${notes} holds no certificate`,
+  });
+});
+
+test('a keychain that cannot be used is told with the way around it', async () => {
+  await using home = await createHome();
+  const loadKeychain = async () => {
+    throw Object.assign(new Error('no keytar'), { code: 'MODULE_NOT_FOUND' });
+  };
+  const machine = { ...createContext().machine, platform: 'darwin' as const, userHome: home.folder };
+  const { stdout } = await run(['doctor', '--json'], {
+    env: { ...home.env, HOOKTRAIL_STORE: 'keychain' },
+    context: { loadKeychain, machine },
+  });
+  expect(found(JSON.parse(stdout), 'keychain')).toEqual({
+    check: 'keychain',
+    state: 'broken',
+    message: 'the OS keychain cannot be reached: the npm package keytar is not installed',
+    next: 'install hooktrail again without `--omit=optional`, or keep the secrets in an encrypted file: `hooktrail login --store file` (or HOOKTRAIL_STORE=file)',
   });
 });

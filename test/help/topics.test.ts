@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
+import type { Output } from '../../src/context.ts';
 import { ExitCode } from '../../src/errors.ts';
 import { topics } from '../../src/help/topics.ts';
 import { run } from '../support/command.ts';
@@ -18,6 +19,23 @@ describe('hooktrail help', () => {
       expect([code, stdout, stderr]).toEqual([0, await topic.text(), '']);
       expect(root.stdout).toContain(topic.name);
     }
+  });
+
+  test('fits the terminal through a pager too, where only standard error is one', async () => {
+    await using home = await createHome();
+    const stderr: Output = {
+      isTerminal: true,
+      columns: 60,
+      rows: 24,
+      colorDepth: 1,
+      stream: () => process.stderr,
+      write: async () => {},
+    };
+    const { stdout } = await run(['--help'], { env: home.env, context: { stderr } });
+    const widths = stdout.split('\n').map((line) => line.length);
+    expect([Math.max(...widths) <= 60, Math.max(...widths) > 50]).toEqual([true, true]);
+    const piped = await run(['--help'], { env: home.env });
+    expect(Math.max(...piped.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
   test('begins with what to type first', async () => {
