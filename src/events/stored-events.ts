@@ -231,12 +231,48 @@ function matcher(queries: readonly Query[]): (items: Items) => Items {
       (before === undefined || compareInstants(createdOn, before) < 0)
     );
   };
+  const mayMatch = candidates(asked, queries);
   return (items) => {
     const kept: number[] = [];
+    const isCandidate = mayMatch(items);
     for (let item = 0; item < items.count; item++) {
+      if (!isCandidate(item)) continue;
       cursor.read(items.bytes, items.start(item));
       if (matches(items.bytes)) kept.push(item);
     }
     return kept.length === items.count ? items : items.pick(kept);
+  };
+}
+
+/**
+ * Tells by the bytes which items may match at all, where a status or a type is asked for: those that hold its text, or an
+ * escape by which it may be written. The fields of the others need not be found.
+ */
+function candidates(
+  asked: readonly (keyof Query)[],
+  queries: readonly Query[],
+): (items: Items) => (item: number) => boolean {
+  const field = (['publishStatus', 'eventType'] as const).find(
+    (name) => asked.includes(name) && queries.every((query) => query[name] === queries[0]?.[name]),
+  );
+  const text = field && queries[0]?.[field];
+  if (text === undefined) return () => () => true;
+  const needle = Buffer.from(text);
+  return (items) => {
+    const holdsText = placesOf(needle, items);
+    const holdsEscape = placesOf(BACKSLASH, items);
+    return (item) => holdsText(item) || holdsEscape(item);
+  };
+}
+
+const BACKSLASH = Buffer.from('\\');
+
+/** Whether an item holds some bytes; items are asked about in their order. */
+function placesOf(needle: Buffer, items: Items): (item: number) => boolean {
+  let next = items.bytes.indexOf(needle);
+  return (item) => {
+    const start = items.start(item);
+    if (next !== -1 && next < start) next = items.bytes.indexOf(needle, start);
+    return next !== -1 && next < items.end(item);
   };
 }
