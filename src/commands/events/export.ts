@@ -16,11 +16,14 @@ import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PageFlags, SettingFlags {
   readonly gzip?: true;
+  readonly update?: true;
 }
 
 export function declare(command: Command, action: Action): void {
   command.argument('<directory>', 'where the files go; made if it does not exist');
-  addFilterFlags(command).option('--gzip', 'compress the files: .ndjson.gz');
+  addFilterFlags(command)
+    .option('--gzip', 'compress the files: .ndjson.gz')
+    .option('--update', 'add what is new since to a finished export');
   addPageFlags(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -33,9 +36,14 @@ nothing. Times such as 7d are resolved once, when the export begins. An event
 whose status changes meanwhile counts by the status it had when its file was
 read; files whose number of events changed are read again.
 
+--update adds files with what is new to a finished export. It reads from an hour
+before the end of the export on: each event is there once, in its later state.
+Files that are older are not compared with the service any more.
+
 Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
   $ hooktrail events export failures --failed --since 7d --gzip
+  $ hooktrail events export failures --failed --since 7d --gzip --update
   $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`,
     )
     .action(action(run));
@@ -48,6 +56,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
     given: args[0] as string,
     filters: eventFilters(flags, context.clock.now()),
     gzip: flags.gzip === true,
+    update: flags.update === true,
     pages: pageOptions(flags),
   };
 }
@@ -84,7 +93,7 @@ async function run(call: Call<Flags>): Promise<void> {
 async function exportInto(
   directory: string,
   identity: Identity,
-  { given, filters, pages }: Options,
+  { given, filters, pages, update }: Options,
   call: Call<Flags>,
 ): Promise<void> {
   const { context, reporter } = call;
@@ -96,12 +105,13 @@ async function exportInto(
     checkSame(given, earlier, identity);
     const { verifyExport } = await import('../../events/export/export-verify.ts');
     verified = await verifyExport(directory, earlier, reporter, context.signal);
-    if (verified.finishedAt) {
+    if (verified.finishedAt && !update) {
       reporter.notice(`verified: ${summary(given, verified)}; nothing was downloaded`);
       return;
     }
     const done = verified.parts.filter(({ sha256 }) => sha256).length;
-    reporter.notice(`continuing: ${done} of ${verified.parts.length} files are there already`);
+    if (!verified.finishedAt)
+      reporter.notice(`continuing: ${done} of ${verified.parts.length} files are there already`);
   } else {
     const { checkUnused } = await import('../../events/export/export-directory.ts');
     await checkUnused(directory);
@@ -115,6 +125,7 @@ async function exportInto(
       identity,
       filters,
       earlier: verified,
+      update,
       ...pages,
       context,
       reporter,

@@ -24,6 +24,8 @@ export interface Part {
   readonly bytes: number | null;
   /** Of the file as it lies there; null until it does. */
   readonly sha256: string | null;
+  /** Finished before an update: the service is not asked about it any more, as it may have forgotten its events. */
+  readonly settled?: boolean;
 }
 
 /** A query whose times are texts, as the service is asked. */
@@ -48,6 +50,8 @@ export interface Manifest {
   readonly finishedAt: string | null;
   /** Events in all parts, once the export is finished. */
   readonly events: number | null;
+  /** While an update is under way: its parts may hold again what settled parts hold of the time from here on. */
+  readonly overlapFrom?: string | null;
   readonly parts: readonly Part[];
 }
 
@@ -79,6 +83,12 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
 /** Whether the files hold only some of the events that the service counts. */
 export function isFiltered({ filters }: Manifest): boolean {
   return filters['where'] !== undefined || filters['grep'] !== undefined;
+}
+
+/** A name that comes after those of all parts. */
+export function partName(parts: readonly Part[], gzip: boolean): string {
+  const last = Math.max(0, ...parts.map(({ file }) => Number(/\d+/.exec(file)?.[0])));
+  return `part-${String(last + 1).padStart(6, '0')}.ndjson${gzip ? '.gz' : ''}`;
 }
 
 /** Whether a name is one that parts of an export have. */
@@ -119,6 +129,7 @@ function parsed(text: string): Partial<Manifest> | undefined {
 /** Whether all of a manifest is what `writeManifest` writes: what is damaged elsewhere must not read as something else. */
 function isSound(manifest: Partial<Manifest>): manifest is Manifest {
   const { queries, parts, filters, pin, service, gzip, startedAt, finishedAt, events } = manifest;
+  const { overlapFrom = null } = manifest;
   return (
     isTime(pin) &&
     typeof service === 'string' &&
@@ -126,6 +137,7 @@ function isSound(manifest: Partial<Manifest>): manifest is Manifest {
     typeof startedAt === 'string' &&
     (finishedAt === null || typeof finishedAt === 'string') &&
     isNumber(events) &&
+    (overlapFrom === null || isTime(overlapFrom)) &&
     isRecord(filters) &&
     Object.values(filters).every((value) => [value].flat().every((one) => typeof one === 'string')) &&
     Array.isArray(queries) &&
@@ -141,7 +153,7 @@ function isSoundQuery({ before, after, ...rest }: SavedQuery): boolean {
 }
 
 function isSoundPart(part: Part, queries: number): boolean {
-  const { file, query, after, before, sha256 } = part;
+  const { file, query, after, before, sha256, settled } = part;
   return (
     // A name that led out of the directory would let a manifest have other files overwritten.
     typeof file === 'string' &&
@@ -152,6 +164,7 @@ function isSoundPart(part: Part, queries: number): boolean {
     (after === null || isTime(after)) &&
     isTime(before) &&
     (sha256 === null || typeof sha256 === 'string') &&
+    (settled === undefined || typeof settled === 'boolean') &&
     [part.events, part.counted, part.ofAnyStatus, part.bytes].every(isNumber)
   );
 }

@@ -5,7 +5,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import type { Items } from '../../items/items.ts';
-import { readPage } from '../page.ts';
+import { type IdentifiedItems, readPage } from '../page.ts';
 import type { Part } from './export-manifest.ts';
 
 /** A part while it is written: under a name of its own until it is whole and on the disk. */
@@ -102,6 +102,12 @@ export async function faultOf(directory: string, part: Part): Promise<string | u
 /** The keys of a part's events, as pages have them. */
 export async function keysOf(directory: string, part: Part): Promise<Set<number>> {
   const keys = new Set<number>();
+  for await (const items of itemsOf(directory, part)) for (const key of items.keys) keys.add(key);
+  return keys;
+}
+
+/** The events of a part that lies whole in the directory. */
+export async function* itemsOf(directory: string, part: Part): AsyncGenerator<IdentifiedItems> {
   const raw = createReadStream(path.join(directory, part.file), { highWaterMark: 1 << 18 });
   const text = part.file.endsWith('.gz') ? raw.pipe(createGunzip()) : raw;
   raw.on('error', (error) => text.destroy(error));
@@ -114,8 +120,6 @@ export async function keysOf(directory: string, part: Part): Promise<Set<number>
     // Strings hold no raw line feed: each one parts two items.
     const items = all.subarray(0, end - 1);
     for (let at = items.indexOf(10); at !== -1; at = items.indexOf(10, at + 1)) items[at] = 0x2c;
-    const page = Buffer.concat([Buffer.from('{"items":['), items, Buffer.from(']}')]);
-    for (const key of readPage(page).items.keys) keys.add(key);
+    yield readPage(Buffer.concat([Buffer.from('{"items":['), items, Buffer.from(']}')])).items;
   }
-  return keys;
 }

@@ -2,8 +2,8 @@ import type { Clock, Context } from '../../context.ts';
 import { ServiceError } from '../../errors.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
-import { compareInstants, type Instant, instantAt } from '../../items/instant.ts';
-import { startProgress } from '../../terminal/progress.ts';
+import { compareInstants, type Instant, instantAt, parseInstant } from '../../items/instant.ts';
+import { type Progress, startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { version } from '../../version.ts';
 import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
@@ -13,17 +13,19 @@ import { type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
 import { sweep } from './export-directory.ts';
 import {
+  heldQuery,
   type Identity,
   type Manifest,
   type Part,
+  partName,
   partQuery,
-  type SavedQuery,
   saved,
   writeManifest,
 } from './export-manifest.ts';
-import { type PlanOptions, planSlices } from './export-plan.ts';
+import { itemsOf, PartFile } from './export-part.ts';
+import { planSlices } from './export-plan.ts';
 import { ExportSink, type PartToRead } from './export-sink.ts';
-import { readSlices } from './export-slices.ts';
+import { readSlices, type SliceOptions } from './export-slices.ts';
 import { countAnyStatus, recount } from './export-verify.ts';
 
 export interface Export {
@@ -33,6 +35,8 @@ export interface Export {
   readonly filters: EventFilters;
   /** What an earlier run left, its parts verified; undefined for a new export. */
   readonly earlier: Manifest | undefined;
+  /** Whether a finished export is to get what is new. */
+  readonly update: boolean;
   readonly pageSize: number;
   readonly concurrency: number;
   readonly context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>;
@@ -41,86 +45,173 @@ export interface Export {
 
 /** How often parts that changed while the rest was read are read again. */
 const MAX_ROUNDS = 5;
+/** Pages that a part holds: what a crash can cost. */
+const PAGES_PER_PART = 10;
+/** More parts than this are made larger instead. */
+const PARTS = 500;
+/** Seconds before its earlier end from which an update reads again: events may appear late, or change. */
+const OVERLAP = 3600;
 
 /** Downloads what is missing of an export until it is all that the service counts; returns the finished manifest. */
 export async function runExport(task: Export): Promise<Manifest> {
-  const { service, directory, context, reporter, pageSize } = task;
-  const { clock, signal } = context;
-  const { baseUrl } = service;
-  const progress = startProgress(context, reporter, 'exporting');
-  const { width: concurrency, onRetry } = adaptiveConcurrency(task.concurrency);
-  const fetchPage = pageFetcher(service, clock, (attempt) => {
-    onRetry(attempt);
-    progress.update({ note: waitText(attempt) });
-  });
+  const progress = startProgress(task.context, task.reporter, 'exporting');
   try {
     progress.update({ note: 'counting' });
-    const options = { baseUrl, pageSize, concurrency, signal };
-    let manifest =
-      task.earlier ??
-      (await beginExport(fetchPage, clock, { ...options, identity: task.identity, filters: task.filters }));
-    await sweep(directory, new Set(manifest.parts.map(({ file }) => file)));
-    if (!task.earlier) await writeManifest(directory, manifest);
-
-    let events = eventsIn(manifest);
-    const startedWith = events;
-    const startedAt = clock.now();
-    const total = expectedOf(manifest);
-    const onEvents = (change: number) => {
-      events += change;
-      const seconds = (clock.now() - startedAt) / 1000;
-      const rate = seconds > 0.1 ? (events - startedWith) / seconds : 0;
-      const secondsLeft = total !== undefined && rate > 0 ? Math.max(0, total - events) / rate : undefined;
-      progress.update({ events, total, rate, secondsLeft, note: '' });
-    };
-    const onPart = async (index: number, part: Part) => {
-      manifest = { ...manifest, parts: manifest.parts.with(index, part) };
-      await writeManifest(directory, manifest);
-    };
-    const sink = new ExportSink(directory, () => manifest.parts, onPart, onEvents, task.filters.keep);
-    const read = async (indexes: readonly number[]) => {
-      const ofAnyStatus = await countAnyStatus(fetchPage, manifest, indexes, options);
-      manifest = {
-        ...manifest,
-        parts: manifest.parts.map((part, index) => ({
-          ...part,
-          ofAnyStatus: ofAnyStatus.get(index) ?? part.ofAnyStatus,
-        })),
-      };
-      const slices = indexes.map((index): PartToRead => {
-        const part = manifest.parts[index] as Part;
-        return { index, query: partQuery(manifest, part), expected: part.counted ?? part.events };
-      });
-      try {
-        await readSlices(fetchPage, slices, options, sink);
-      } finally {
-        await sink.abandon();
-      }
-    };
-    await read([...manifest.parts.keys()].filter((index) => !manifest.parts[index]?.sha256));
-
-    for (let round = 1; ; round++) {
-      progress.update({ note: 'counting again' });
-      const counts = await recount(fetchPage, manifest, options);
-      if (counts.changed.length === 0 && (counts.total === undefined || counts.total === counts.held)) break;
-      if (round > MAX_ROUNDS || counts.changed.length === 0) throw incomplete(counts.held, counts.total);
-      const changed = new Set(counts.changed);
-      const stale = (part: Part, index: number) => (changed.has(index) ? { ...part, sha256: null } : part);
-      manifest = { ...manifest, parts: manifest.parts.map(stale) };
-      // A crash from here on leaves them to the next run.
-      await writeManifest(directory, manifest);
-      events = eventsIn(manifest);
-      await read(counts.changed);
-    }
-    manifest = {
-      ...manifest,
-      finishedAt: new Date(clock.now()).toISOString(),
-      events: eventsIn(manifest),
-    };
-    await writeManifest(directory, manifest);
-    return manifest;
+    const run = await ExportRun.start(task, progress);
+    return await run.finish();
   } finally {
     progress.stop();
+  }
+}
+
+/** One run of an export. Its state is the manifest: each step is in the directory before the next begins. */
+class ExportRun {
+  readonly #task: Export;
+  readonly #progress: Progress;
+  readonly #fetchPage: FetchPage;
+  readonly #options: SliceOptions;
+  readonly #startedAt: number;
+  #manifest: Manifest;
+  /** Events in files, counting the one that is being written; of them there when the run began; expected in all. */
+  #events = 0;
+  readonly #startedWith: number;
+  readonly #total: number | undefined;
+
+  static async start(task: Export, progress: Progress): Promise<ExportRun> {
+    const { service, context, pageSize, earlier } = task;
+    const { clock, signal } = context;
+    const { width: concurrency, onRetry } = adaptiveConcurrency(task.concurrency);
+    const fetchPage = pageFetcher(service, clock, (attempt) => {
+      onRetry(attempt);
+      progress.update({ note: waitText(attempt) });
+    });
+    const options = { baseUrl: service.baseUrl, pageSize, concurrency, signal };
+    const planning = { ...options, fetchPage, clock };
+    let manifest = earlier ?? (await beginExport(task, planning));
+    if (earlier?.finishedAt && task.update) manifest = await updated(task, earlier, planning);
+    await sweep(task.directory, new Set(manifest.parts.map(({ file }) => file)));
+    if (manifest !== earlier) await writeManifest(task.directory, manifest);
+    return new ExportRun(task, progress, fetchPage, options, manifest);
+  }
+
+  private constructor(
+    task: Export,
+    progress: Progress,
+    fetchPage: FetchPage,
+    options: SliceOptions,
+    manifest: Manifest,
+  ) {
+    this.#task = task;
+    this.#progress = progress;
+    this.#fetchPage = fetchPage;
+    this.#options = options;
+    this.#manifest = manifest;
+    this.#startedAt = task.context.clock.now();
+    this.#events = eventsIn(manifest);
+    this.#startedWith = this.#events;
+    this.#total = expectedOf(manifest);
+  }
+
+  async finish(): Promise<Manifest> {
+    // An update that found nothing new.
+    if (this.#manifest.finishedAt) return this.#manifest;
+    const { clock } = this.#task.context;
+    await this.#read(
+      [...this.#manifest.parts.keys()].filter((index) => !this.#manifest.parts[index]?.sha256),
+    );
+    await this.#readChanged();
+    await this.#trim();
+    await this.#save({
+      finishedAt: new Date(clock.now()).toISOString(),
+      events: eventsIn(this.#manifest),
+      overlapFrom: null,
+    });
+    await sweep(this.#task.directory, new Set(this.#manifest.parts.map(({ file }) => file)));
+    return this.#manifest;
+  }
+
+  async #save(change: Partial<Manifest>): Promise<void> {
+    this.#manifest = { ...this.#manifest, ...change };
+    await writeManifest(this.#task.directory, this.#manifest);
+  }
+
+  async #savePart(index: number, part: Part): Promise<void> {
+    await this.#save({ parts: this.#manifest.parts.with(index, part) });
+  }
+
+  #onEvents(change: number): void {
+    this.#events += change;
+    const [events, total] = [this.#events, this.#total];
+    const seconds = (this.#task.context.clock.now() - this.#startedAt) / 1000;
+    const rate = seconds > 0.1 ? (events - this.#startedWith) / seconds : 0;
+    const secondsLeft = total !== undefined && rate > 0 ? Math.max(0, total - events) / rate : undefined;
+    this.#progress.update({ events, total, rate, secondsLeft, note: '' });
+  }
+
+  /** Reads parts from the service into their files. */
+  async #read(indexes: readonly number[]): Promise<void> {
+    const ofAnyStatus = await countAnyStatus(this.#fetchPage, this.#manifest, indexes, this.#options);
+    const parts = this.#manifest.parts.map((part, index) => ({
+      ...part,
+      ofAnyStatus: ofAnyStatus.get(index) ?? part.ofAnyStatus,
+    }));
+    this.#manifest = { ...this.#manifest, parts };
+    const slices = indexes.map((index): PartToRead => {
+      const part = parts[index] as Part;
+      return { index, query: partQuery(this.#manifest, part), expected: part.counted ?? part.events };
+    });
+    const sink = new ExportSink(
+      this.#task.directory,
+      () => this.#manifest.parts,
+      (index, part) => this.#savePart(index, part),
+      (change) => this.#onEvents(change),
+      this.#task.filters.keep,
+    );
+    try {
+      await readSlices(this.#fetchPage, slices, this.#options, sink);
+    } finally {
+      await sink.abandon();
+    }
+  }
+
+  /** Reads again the parts whose events are others by now, until the service counts what is here. */
+  async #readChanged(): Promise<void> {
+    for (let round = 1; ; round++) {
+      this.#progress.update({ note: 'counting again' });
+      const { changed, total, held } = await recount(this.#fetchPage, this.#manifest, this.#options);
+      if (changed.length === 0 && (total === undefined || total === held)) return;
+      if (round > MAX_ROUNDS || changed.length === 0) throw incomplete(held, total);
+      const stale = (part: Part, index: number) =>
+        changed.includes(index) ? { ...part, sha256: null } : part;
+      // A crash from here on leaves them to the next run.
+      await this.#save({ parts: this.#manifest.parts.map(stale) });
+      this.#events = eventsIn(this.#manifest);
+      await this.#read(changed);
+    }
+  }
+
+  /** Takes out of earlier files what an update has read again: the later state of an event is the one that stays. */
+  async #trim(): Promise<void> {
+    const { directory } = this.#task;
+    const from = this.#manifest.overlapFrom && parseInstant(this.#manifest.overlapFrom);
+    if (!from) return;
+    const { parts } = this.#manifest;
+    const again = new Set<number>();
+    for (const part of parts.filter(({ settled }) => !settled))
+      for await (const { keys } of itemsOf(directory, part)) for (const key of keys) again.add(key);
+    for (const [index, part] of parts.entries()) {
+      if (!part.settled || compareInstants(parseInstant(part.before) as Instant, from) <= 0) continue;
+      const file = partName(this.#manifest.parts, this.#manifest.gzip);
+      const trimmed = await PartFile.create(directory, { ...part, file });
+      try {
+        for await (const items of itemsOf(directory, part)) await trimmed.add(items.without(again));
+        if (trimmed.events === part.events) await trimmed.discard();
+        else await this.#savePart(index, { ...part, file, ...(await trimmed.commit()) });
+      } catch (error) {
+        await trimmed.discard();
+        throw error;
+      }
+    }
   }
 }
 
@@ -142,61 +233,30 @@ function incomplete(held: number, total: number | undefined): ServiceError {
   );
 }
 
-export interface Beginning {
-  readonly identity: Identity;
-  readonly filters: EventFilters;
-  readonly baseUrl: URL;
-  readonly pageSize: number;
-  readonly concurrency: () => number;
-  readonly signal: AbortSignal;
+interface Planning extends SliceOptions {
+  readonly fetchPage: FetchPage;
+  readonly clock: Clock;
 }
 
-/** Pages that a part holds: what a crash can cost. */
-const PAGES_A_PART = 10;
-/** More parts than this are made larger instead. */
-const PARTS = 500;
+/** The service's time in the full second that is surely behind its answer, as `Date` has no fraction, and the time itself. */
+async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, signal }: Planning) {
+  const any = filters.queries(clock.now())[0] as Query;
+  const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
+  const now = answer.serviceTime ?? clock.now();
+  return { now, pin: instantAt((Math.floor(now / 1000) + 1) * 1000) as Instant };
+}
 
 /** Asks how much there is, holds it to events that exist by now, and plans the parts. */
-export async function beginExport(
-  fetchPage: FetchPage,
-  clock: Clock,
-  beginning: Beginning,
-): Promise<Manifest> {
-  const { baseUrl, filters, pageSize, concurrency, signal, identity } = beginning;
-  const startedAt = new Date(clock.now()).toISOString();
-  const count = (query: Query, abort: AbortSignal) => askCount(fetchPage, baseUrl, query, abort);
-
-  const any = filters.queries(clock.now())[0] as Query;
-  const { serviceTime } = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
-  const queries = filters.queries(serviceTime ?? clock.now());
-  const first = queries[0] as Query;
-  // `Date` has no fraction: the next full second is the first that is surely behind the answer.
-  const now = instantAt((Math.floor((serviceTime ?? clock.now()) / 1000) + 1) * 1000) as Instant;
-  const pin = first.before && compareInstants(first.before, now) < 0 ? first.before : now;
-
-  const savedQueries: SavedQuery[] = [];
+async function beginExport({ filters, identity }: Export, planning: Planning): Promise<Manifest> {
+  const startedAt = new Date(planning.clock.now()).toISOString();
+  const { now, pin: latest } = await serviceTime(filters, planning);
+  const queries = filters.queries(now);
+  const { before } = queries[0] as Query;
+  const pin = before && compareInstants(before, latest) < 0 ? before : latest;
+  const savedQueries = queries.map((query) => saved(query, pin.text));
   const parts: Part[] = [];
-  for (const [index, query] of queries.entries()) {
-    const held = { ...query, before: pin };
-    savedQueries.push(saved(query, pin.text));
-    const total = await count(held, signal);
-    const target = Math.max(PAGES_A_PART * pageSize, Math.ceil((total ?? 0) / PARTS));
-    const options: PlanOptions = { target, count, concurrency, signal };
-    for (const slice of await planSlices(held, total, options)) {
-      const number = String(parts.length + 1).padStart(6, '0');
-      parts.push({
-        file: `part-${number}.ndjson${identity.gzip ? '.gz' : ''}`,
-        query: index,
-        after: slice.after?.text ?? null,
-        before: slice.before.text,
-        events: slice.events ?? null,
-        counted: null,
-        ofAnyStatus: null,
-        bytes: null,
-        sha256: null,
-      });
-    }
-  }
+  for (const [index, query] of queries.entries())
+    parts.push(...(await partsOf(index, { ...query, before: pin }, parts, identity.gzip, planning)));
   return {
     format: 'hooktrail-export',
     version: 1,
@@ -209,4 +269,67 @@ export async function beginExport(
     events: null,
     parts,
   };
+}
+
+/**
+ * A finished export with parts for what is new: from an hour before its end to the service's present time. The service is not
+ * asked about the parts it has any more, as it may have forgotten their events.
+ */
+async function updated({ filters }: Export, earlier: Manifest, planning: Planning): Promise<Manifest> {
+  const end = parseInstant(earlier.pin) as Instant;
+  const { now, pin: latest } = await serviceTime(filters, planning);
+  const { before } = filters.queries(now)[0] as Query;
+  const pin = before && compareInstants(before, latest) < 0 ? before : latest;
+  if (compareInstants(pin, end) <= 0) return earlier;
+  const from = instantAt((end.seconds - OVERLAP) * 1000) as Instant;
+  const settled = earlier.parts.map((part): Part => ({ ...part, settled: true }));
+  const parts: Part[] = [...settled];
+  for (const index of earlier.queries.keys()) {
+    const query = heldQuery(earlier, index);
+    const after = query.after && compareInstants(query.after, from) > 0 ? query.after : from;
+    const added = await partsOf(index, { ...query, after, before: pin }, parts, earlier.gzip, planning);
+    // Newer parts stand before the older ones of their query.
+    parts.splice(
+      parts.findIndex((part) => part.query === index),
+      0,
+      ...added,
+    );
+  }
+  return {
+    ...earlier,
+    pin: pin.text,
+    queries: earlier.queries.map((query) => ({ ...query, before: pin.text })),
+    finishedAt: null,
+    events: null,
+    overlapFrom: from.text,
+    parts,
+  };
+}
+
+/** The parts of a search that is held to its window, with names that no other part has. */
+async function partsOf(
+  index: number,
+  query: Query,
+  others: readonly Part[],
+  gzip: boolean,
+  { fetchPage, baseUrl, pageSize, concurrency, signal }: Planning,
+): Promise<Part[]> {
+  const count = (one: Query, abort: AbortSignal) => askCount(fetchPage, baseUrl, one, abort);
+  const total = await count(query, signal);
+  const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / PARTS));
+  const parts: Part[] = [];
+  for (const slice of await planSlices(query, total, { target, count, concurrency, signal })) {
+    parts.push({
+      file: partName([...others, ...parts], gzip),
+      query: index,
+      after: slice.after?.text ?? null,
+      before: slice.before.text,
+      events: slice.events ?? null,
+      counted: null,
+      ofAnyStatus: null,
+      bytes: null,
+      sha256: null,
+    });
+  }
+  return parts;
 }

@@ -97,7 +97,10 @@ export class ExportSink implements SliceSink<PartToRead> {
 
   async #keysOf(index: number, neighbour: number): Promise<ReadonlySet<number>> {
     const part = this.#parts()[index];
-    return part?.sha256 && this.#isOneQuery(index, neighbour) ? keysOf(this.#directory, part) : NONE;
+    // An update reads again what settled parts hold: there it is taken out afterwards.
+    const isOwn = part?.settled === this.#parts()[neighbour]?.settled;
+    const excludes = part?.sha256 && (isOwn || !part.settled) && this.#isOneQuery(index, neighbour);
+    return excludes ? keysOf(this.#directory, part) : NONE;
   }
 
   #isOneQuery(a: number, b: number): boolean {

@@ -56,7 +56,8 @@ export async function recount(
 ): Promise<Recount> {
   const { parts, queries } = manifest;
   const held = parts.reduce((sum, part) => sum + (part.events ?? 0), 0);
-  const filtered = isFiltered(manifest);
+  // Where the files do not hold all that the searches match, each file is counted by itself.
+  const filtered = isFiltered(manifest) || parts.some(({ settled }) => settled);
   let total: number | undefined = filtered ? undefined : 0;
   for (const index of filtered ? [] : queries.keys()) {
     const counted = await askCount(fetchPage, options.baseUrl, heldQuery(manifest, index), options.signal);
@@ -64,14 +65,15 @@ export async function recount(
   }
   const moving = parts.some((part) => part.ofAnyStatus !== null);
   if (!filtered && (total === undefined || (total === held && !moving))) return { total, held, changed: [] };
+  const indexes = [...parts.keys()].filter((index) => !parts[index]?.settled);
   const changed = new Set<number>();
   const note = (index: number, counted: number | undefined, known: number | null) => {
     if (counted !== undefined && counted !== known) changed.add(index);
   };
   const query = (index: number) => partQuery(manifest, parts[index] as Part);
-  for await (const [index, counted] of counts(fetchPage, [...parts.keys()], query, options))
+  for await (const [index, counted] of counts(fetchPage, indexes, query, options))
     note(index, counted, parts[index]?.counted ?? null);
-  for (const [index, counted] of await countAnyStatus(fetchPage, manifest, [...parts.keys()], options))
+  for (const [index, counted] of await countAnyStatus(fetchPage, manifest, indexes, options))
     note(index, counted, parts[index]?.ofAnyStatus ?? null);
   return { total, held, changed: [...changed].sort((a, b) => a - b) };
 }

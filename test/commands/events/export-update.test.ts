@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { clock } from '../../support/clock.ts';
+import { startExporting } from '../../support/exporting.ts';
+
+const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
+
+describe('events export --update', () => {
+  test('adds what is new, what came late, and the later state of an event, each once', async () => {
+    await using exporting = await startExporting({ events: 400 });
+    const { control } = exporting.sandbox;
+    const small = ['--page-size', '5'];
+    const changing = control.addEvent({ publishStatus: 'SUCCESS', createdOn: minutes(10) }).eventId;
+    expect((await exporting.export(...small)).code).toBe(0);
+    const before = await exporting.parts();
+    clock.advance(120_000);
+    const late = control.addEvent({ createdOn: minutes(30) }).eventId;
+    control.setStatus(changing, 'FAILED');
+    const added = Array.from({ length: 60 }, () => control.addEvent().eventId);
+    clock.advance(2000);
+    const { code, stderr } = await exporting.export(...small, '--update');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^exported: 462 events in /) });
+    const lines = (await exporting.lines()).trimEnd().split('\n');
+    const ids = await exporting.ids();
+    expect(new Set(ids).size).toBe(462);
+    expect([...ids].sort()).toEqual(control.store.newestIds(462).sort());
+    expect(ids).toEqual(expect.arrayContaining([late, ...added]));
+    expect(
+      lines.filter((line) => line.includes(changing)).map((line) => JSON.parse(line).publishStatus),
+    ).toEqual(['FAILED']);
+    // Older files are as they were.
+    const after = await exporting.parts();
+    expect(before.filter((name) => after.includes(name)).length).toBeGreaterThan(before.length / 2);
+    expect((await exporting.export(...small)).stderr).toMatch(/^verified: 462 events in /);
+    // Read offline it is one list again, newest first.
+    const offline = await exporting.search('--ndjson', '--from', exporting.directory);
+    expect(offline.stdout).toBe((await exporting.search('--ndjson')).stdout);
+  });
+
+  test('changes nothing where nothing is new, and begins an export where there is none', async () => {
+    await using exporting = await startExporting({ events: 40 });
+    expect((await exporting.export('--update')).stderr).toMatch(/^exported: 40 events in /);
+    const manifest = await exporting.manifest();
+    expect((await exporting.export('--update')).code).toBe(0);
+    expect(await exporting.manifest()).toEqual(manifest);
+    clock.advance(60_000);
+    const { eventId } = exporting.sandbox.control.addEvent();
+    clock.advance(2000);
+    await exporting.export('--update');
+    clock.advance(60_000);
+    await exporting.export('--update');
+    expect((await exporting.ids()).filter((id) => id === eventId)).toHaveLength(1);
+    expect(await exporting.ids()).toHaveLength(41);
+  });
+
+  test('keeps what the service has forgotten', async () => {
+    await using exporting = await startExporting({ events: 300, tokenLifetimeSeconds: 86_400 });
+    const { control } = exporting.sandbox;
+    await exporting.export('--page-size', '5');
+    const all = await exporting.ids();
+    clock.advance(3 * 3_600_000);
+    const { eventId } = control.addEvent();
+    clock.advance(2000);
+    // The service answers with what is newer than an hour alone.
+    const forgetting: Fault = {
+      kind: 'edit',
+      edit: (answer) => {
+        const page = JSON.parse(answer.body.toString());
+        const items = page.items.filter((item: { eventId: string }) => item.eventId === eventId);
+        return {
+          ...answer,
+          body: Buffer.from(JSON.stringify({ ...page, next: null, count: items.length, items })),
+        };
+      },
+    };
+    control.fault('events', ...Array.from({ length: 50 }, () => forgetting));
+    const { code, stderr } = await exporting.export('--page-size', '5', '--update');
+    control.clearFaults();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^exported: 301 events in /) });
+    expect((await exporting.ids()).sort()).toEqual([...all, eventId].sort());
+  });
+
+  test('that fails at any request is finished by the next call', async () => {
+    await using exporting = await startExporting({ events: 150 });
+    const { control } = exporting.sandbox;
+    const args = ['--page-size', '5', '--status', 'FAILED,SUCCESS'];
+    expect((await exporting.export(...args)).code).toBe(0);
+    let failures = 0;
+    for (let request = 0; request < 40; request += 3) {
+      clock.advance(60_000);
+      for (let event = 0; event < 7; event++) control.addEvent();
+      clock.advance(2000);
+      const faults = [
+        ...Array.from({ length: request }, (): Fault => ({ kind: 'pass' })),
+        { kind: 'status', status: 403 } as const,
+      ];
+      control.fault('events', ...faults);
+      const { code } = await exporting.export(...args, '--update');
+      control.clearFaults();
+      if (code !== 0) failures++;
+      expect((await exporting.export(...args, '--update')).code).toBe(0);
+      const ids = await exporting.ids();
+      expect(new Set(ids).size).toBe(ids.length);
+      expect([...ids].sort()).toEqual(control.store.newestIds(control.store.size).sort());
+    }
+    expect(failures).toBeGreaterThan(5);
+  });
+});
