@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { access, constants, readdir, rm, stat } from 'node:fs/promises';
+import { access, constants, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { makeFolder } from '../../files/folders.ts';
@@ -21,8 +21,8 @@ export async function openDirectory(directory: string): Promise<string> {
       { next: 'choose another directory', cause: error },
     );
   }
-  // Node's own walk: Windows' call for it fails on mapped drives, and Wine's on long paths.
-  const real = realpathSync(directory);
+  // The system's call fails on some mapped drives of Windows, Node's own walk does not.
+  const real = await realpath(directory).catch(() => realpathSync(directory));
   try {
     await access(real, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {

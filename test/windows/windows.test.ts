@@ -1,0 +1,288 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import path from 'node:path';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { clock } from '../support/clock.ts';
+import { startHandler } from '../support/handler.ts';
+import { freePort } from '../support/ports.ts';
+import { hasWindows, windowsNode } from '../support/requirement.ts';
+import {
+  createWindowsHome,
+  onWindows,
+  prepareWindows,
+  runOnWindows,
+  startOnWindows,
+  startWindowsUser,
+} from '../support/windows.ts';
+
+/** A batch file like those that npm makes, whose own end in a `goto` that Wine does not follow. */
+const shim = (program: string) => `@ECHO off\r\n"node" "${program}" %*\r\n`;
+
+// One file, since all of it shares Wine's disk and server.
+describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
+  beforeAll(prepareWindows, 300_000);
+
+  describe('sign-in', () => {
+    test('the demo signs in, lists and searches', async () => {
+      await using home = await createWindowsHome();
+      const { code, stdout, stderr } = await runOnWindows(['demo'], { env: home.env });
+      expect([code, stderr]).toEqual([0, expect.stringContaining('Signed in at http://127.0.0.1:')]);
+      expect(stdout.match(/ {2}FAILED {2}/g)).toHaveLength(10);
+    });
+
+    test('a sign-in with the encrypted file keeps everything in AppData, and ends with logout', async () => {
+      await using user = await startWindowsUser();
+      const login = await user.signIn();
+      expect([login.code, login.stdout]).toEqual([0, '']);
+      const folder = path.join(user.home.folder, 'AppData', 'Roaming', 'hooktrail');
+      expect(login.stderr).toContain(`secrets   ${onWindows(folder)}\\secrets\\default~`);
+      expect(await readdir(folder)).toEqual(expect.arrayContaining(['config.json', 'secrets']));
+      expect(await user.run(['events', 'count'])).toEqual({ code: 0, stdout: '30\n', stderr: '' });
+      const status = JSON.parse((await user.run(['status', '--json'])).stdout);
+      expect(status).toMatchObject({ profile: 'default' });
+      expect((await user.run(['logout'])).code).toBe(0);
+      expect((await user.run(['events', 'count'])).code).toBe(4);
+    });
+
+    test('a sign-in with the Credential Manager is kept there', async () => {
+      await using user = await startWindowsUser();
+      const login = await user.signIn({ HOOKTRAIL_STORE: 'keychain' });
+      expect([login.code, login.stderr]).toEqual([
+        0,
+        expect.stringContaining('the Windows Credential Manager'),
+      ]);
+      const env = { ...user.env, HOOKTRAIL_STORE: 'keychain', HOOKTRAIL_CLIENT_SECRET: '' };
+      expect(await user.run(['events', 'count'], { env })).toEqual({ code: 0, stdout: '30\n', stderr: '' });
+      expect((await user.run(['logout'], { env })).code).toBe(0);
+      expect((await user.run(['events', 'count'], { env })).code).toBe(4);
+    });
+
+    test('20 commands at once renew an expired token once', async () => {
+      await using user = await startWindowsUser({ tokenLifetimeSeconds: 600 });
+      await user.signIn();
+      clock.advance(600_000);
+      const commands = Array.from({ length: 20 }, () => user.run(['events', 'count']));
+      for (const { code, stdout, stderr } of await Promise.all(commands))
+        expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '30\n', stderr: '' });
+      expect(user.refreshes()).toEqual([undefined]);
+    });
+
+    test('a command that was ended in the middle of a refresh does not hold up the next one', async () => {
+      await using user = await startWindowsUser({ tokenLifetimeSeconds: 600 });
+      await user.signIn();
+      clock.advance(600_000);
+      // The request is not carried out, so that the refresh token stays good.
+      user.sandbox.control.fault('token', { kind: 'raw', text: '' });
+      const ended = await startOnWindows(['events', 'count'], { env: user.env });
+      await expect.poll(() => user.sandbox.control.pendingFaults, { timeout: 20_000 }).toBe(0);
+      await ended.kill();
+      expect((await ended.finished).code).not.toBe(0);
+      const began = performance.now();
+      expect(await user.run(['events', 'count'])).toMatchObject({ code: 0, stdout: '30\n' });
+      expect(performance.now() - began).toBeLessThan(15_000);
+    });
+  });
+
+  describe('files', () => {
+    /** The ids of an export's events, as often as they stand there. */
+    async function exportedIds(folder: string): Promise<string[]> {
+      const names = (await readdir(folder)).filter((name) => name.endsWith('.ndjson')).sort();
+      const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
+      return texts.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line).eventId);
+    }
+
+    test('an export that was ended continues, in a folder with spaces and accents', async () => {
+      await using user = await startWindowsUser({ events: 3000 });
+      await user.signIn();
+      user.sandbox.control.behaviour.latencyMs = 100;
+      const folder = path.join(user.home.folder, 'Müllers Export – Nr. 1');
+      const words = ['events', 'export', onWindows(folder), '--page-size', '50'];
+      const first = await startOnWindows(words, { env: user.env });
+      const pages = () => user.sandbox.log.filter(({ url }) => url.includes('integrator-events')).length;
+      await expect.poll(pages, { timeout: 30_000 }).toBeGreaterThan(15);
+      await first.kill();
+      await first.finished;
+      user.sandbox.control.behaviour.latencyMs = 0;
+      const second = await user.run(words);
+      expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('3000 events')]);
+      expect((await exportedIds(folder)).toSorted()).toEqual(
+        user.sandbox.control.store.newestIds(3000).toSorted(),
+      );
+    });
+
+    test('paths longer than 260 characters are written and read', async () => {
+      await using user = await startWindowsUser({ events: 5 });
+      await user.signIn();
+      const deep = path.join(user.home.folder, ...Array.from({ length: 6 }, (_, at) => `${at}`.repeat(50)));
+      await mkdir(deep, { recursive: true });
+      const report = path.join(deep, 'report.html');
+      expect(report.length).toBeGreaterThan(260);
+      expect(await user.run(['events', 'report', onWindows(report)])).toMatchObject({ code: 0 });
+      expect(await readFile(report, 'utf8')).toMatch(/^<!doctype html>/i);
+      const folder = path.join(deep, 'export');
+      expect(await user.run(['events', 'export', onWindows(folder)])).toMatchObject({ code: 0 });
+      expect(await exportedIds(folder)).toHaveLength(5);
+    });
+
+    test.each([
+      ['a drive and slashes', (folder: string) => `Z:${folder}/out`],
+      ['a path below the root of the drive', (folder: string) => `${folder.replaceAll('/', '\\')}\\out`],
+      ['a path relative to the folder of the drive', () => 'Z:out'],
+      ['a relative path', () => '.\\a\\..\\out'],
+      ['a device path', (folder: string) => `\\\\?\\Z:${folder.replaceAll('/', '\\')}\\out`],
+    ])('takes %s', async (_name, spelled) => {
+      await using user = await startWindowsUser({ events: 3 });
+      await user.signIn();
+      const { folder } = user.home;
+      expect(await user.run(['events', 'export', spelled(folder)])).toMatchObject({ code: 0 });
+      expect(await exportedIds(path.join(folder, 'out'))).toHaveLength(3);
+    });
+
+    test('ids with the line ends of Windows are read from standard input', async () => {
+      await using user = await startWindowsUser({ events: 5 });
+      await user.signIn();
+      const ids = user.sandbox.control.store.newestIds(3);
+      const { code, stdout, stderr } = await user.run(
+        ['events', 'get', '-', '--fields', 'eventId', '--ndjson'],
+        {
+          stdin: `${ids.join('\r\n')}\r\n`,
+        },
+      );
+      expect([code, stderr]).toEqual([0, '']);
+      expect(
+        stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line).eventId),
+      ).toEqual(ids);
+    });
+
+    test('settings that another program has open stay as they are, and that is said', async () => {
+      await using user = await startWindowsUser();
+      expect(await user.run(['config', 'set', 'vendor', 'first'])).toMatchObject({ code: 0 });
+      const config = path.join(user.home.folder, 'AppData', 'Roaming', 'hooktrail', 'config.json');
+      /** Holds the file open as programs do that do not share it, for so many seconds. */
+      const hold = async (seconds: number) => {
+        const wait = `ping -n ${seconds + 1} 127.0.0.1 > NUL < "${onWindows(config)}"`;
+        const script = `@echo off\r\n> opened-${seconds} echo opened\r\n${wait}\r\n`;
+        await writeFile(path.join(user.home.folder, 'hold.cmd'), script);
+        const holder = await startOnWindows(['/c', 'hold.cmd'], { env: user.env, executable: 'cmd.exe' });
+        await expect
+          .poll(() => readdir(user.home.folder), { timeout: 20_000 })
+          .toContain(`opened-${seconds}`);
+        return holder;
+      };
+      const long = await hold(15);
+      const refused = await user.run(['config', 'set', 'vendor', 'second']);
+      expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
+        2,
+        `error: the settings cannot be written to ${onWindows(config)}: it cannot be replaced, perhaps because another program has it open (EPERM)`,
+      ]);
+      expect(await readFile(config, 'utf8')).toContain('first');
+      await long.kill();
+      await long.finished;
+    });
+
+    test('a listener that was ended has acknowledged nothing that its journal lacks', async () => {
+      await using user = await startWindowsUser({ events: 0 });
+      await user.signIn();
+      await using handler = await startHandler();
+      const port = await freePort();
+      const env = { ...user.env, HOOKTRAIL_API_TOKEN: 's3cret' };
+      const words = [
+        'webhooks',
+        'listen',
+        '--port',
+        String(port),
+        '--forward-to',
+        handler.url,
+        '--journal',
+        'events.journal',
+      ];
+      const post = (body: string) =>
+        new Promise<number | undefined>((resolve) => {
+          const headers = { 'Content-Type': 'application/json', 'Api-Token': 's3cret' };
+          const sent = request(
+            { port, host: '127.0.0.1', method: 'POST', headers, agent: false },
+            (answer) => {
+              answer.resume();
+              answer.once('close', () => resolve(answer.statusCode));
+            },
+          );
+          sent.once('error', () => resolve(undefined));
+          sent.end(body);
+        });
+      const listen = async () => {
+        const listener = await startOnWindows(words, { env });
+        await listener.printed('stderr', /listening on/);
+        return listener;
+      };
+      const events = Array.from({ length: 300 }, () =>
+        user.sandbox.control.addEvent({ publishStatus: 'FAILED' }),
+      );
+      const first = await listen();
+      const acknowledged: string[] = [];
+      const sending = (async () => {
+        for (const { eventId, json } of events) if ((await post(json)) === 200) acknowledged.push(eventId);
+      })();
+      await expect.poll(() => acknowledged.length, { timeout: 30_000 }).toBeGreaterThan(20);
+      await first.kill();
+      await Promise.all([first.finished, sending]);
+      expect(acknowledged.length).toBeLessThan(300);
+
+      const second = await listen();
+      for (const { eventId, json } of events)
+        if (acknowledged.includes(eventId)) expect(await post(json)).toBe(200);
+      await second.kill();
+      await second.finished;
+      for (const eventId of acknowledged) expect([eventId, handler.taken.get(eventId)]).toEqual([eventId, 1]);
+
+      const recover = [
+        'webhooks',
+        'recover',
+        '--after',
+        '1h',
+        '--forward-to',
+        handler.url,
+        '--journal',
+        'events.journal',
+      ];
+      expect(await user.run(recover, { env })).toMatchObject({ code: 0 });
+      expect(handler.taken.size).toBe(300);
+      for (const eventId of acknowledged) expect(handler.taken.get(eventId)).toBe(1);
+    });
+  });
+
+  describe('a batch file on the path', () => {
+    const installed = async (name: string, program: string) => {
+      const home = await createWindowsHome();
+      const bin = path.join(home.folder, 'npm bin');
+      await mkdir(bin);
+      await writeFile(path.join(bin, `${name}.cmd`), shim(program));
+      const env = {
+        ...home.env,
+        PATH: [onWindows(bin), onWindows(path.dirname(windowsNode)), 'C:\\windows\\system32'].join(';'),
+      };
+      return { env, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
+    };
+
+    test('runs hooktrail, also as the command of a sandbox', async () => {
+      await using at = await installed('hooktrail', onWindows(inject('program')));
+      const words = ['sandbox', '--events', '10', '--', 'hooktrail', 'events', 'count', '--failed'];
+      expect(await runOnWindows(words, { env: at.env })).toEqual({ code: 0, stdout: '1\n', stderr: '' });
+      const refused = ['sandbox', '--events', '0', '--', 'hooktrail', 'events', 'count', '--status', 'NONE'];
+      expect(await runOnWindows(refused, { env: at.env })).toMatchObject({ code: 2 });
+    });
+
+    test('gets the words that it was given', async () => {
+      const program = path.join(import.meta.dirname, '../support/print-words.cjs');
+      await using at = await installed('words', onWindows(program));
+      // Without a percent sign, which Wine's cmd.exe reads in another way than that of Windows.
+      const words = ['two words', 'a"b', 'a&b|c>d', '^', '!x!', 'C:\\dir\\', '(1,2)', "it's", 'ü'];
+      const { code, stdout } = await runOnWindows(['sandbox', '--events', '0', '--', 'words', ...words], {
+        env: at.env,
+      });
+      expect([code, JSON.parse(stdout)]).toEqual([0, words]);
+    });
+  });
+});
