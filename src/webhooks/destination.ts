@@ -100,7 +100,14 @@ export class Destination {
     const { clock, signal } = this.#context;
     await journal.close();
     const deadline = clock.now() + YIELD;
-    while (isJournalWanted(journal.path) && clock.now() < deadline) await clock.sleep(ASK_AGAIN, signal);
+    while (isJournalWanted(journal.path)) {
+      if (clock.now() >= deadline) {
+        // Left by a listener that was killed while it waited: nobody comes.
+        this.#lookAgain = Number.POSITIVE_INFINITY;
+        break;
+      }
+      await clock.sleep(ASK_AGAIN, signal);
+    }
     return await this.#find();
   }
 

@@ -126,7 +126,7 @@ export class Journal {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.allSettled(this.#running.values());
-    await this.#writing;
+    while (this.#writing) await this.#writing;
     this.#file.close();
     await this.#lock.release();
   }
@@ -136,7 +136,7 @@ export class Journal {
     const now = this.#context.clock.now();
     if (this.#keep === undefined || now - this.#forgotAt < this.#keep / 2) return;
     this.#forgotAt = now;
-    await this.#writing;
+    while (this.#writing) await this.#writing;
     this.#writing = this.#rewrite();
     await this.#writing;
   }

@@ -69,7 +69,8 @@ export function findListener(
 /** Asks `recover`, which may have the journal for long, to give it up to a listener that waits; returns how to end that. */
 export async function wantJournal(journal: string): Promise<() => Promise<void>> {
   const file = `${journal}.wanted`;
-  await writeFile(file, '', { mode: 0o600 });
+  // Exclusively, or a link that another user put there would be followed. One that exists says the same.
+  await writeFile(file, '', { mode: 0o600, flag: 'wx' }).catch(() => undefined);
   return () => rm(file, { force: true });
 }
 

@@ -84,12 +84,7 @@ export async function listen(options: ListenOptions, context: Context, reporter:
       underWay: receiver.underWay,
       known: journal.size,
     });
-    const announced = await announceListener(journal.path, {
-      url: receiver.url,
-      forwardTo: forwardTo?.href ?? null,
-    });
-    withdraw = announced.withdraw;
-    receiver.admit(recoveryDoor(announced.secret));
+    withdraw = await openToRecovery(receiver, journal, forwardTo, reporter);
     const shown = host.includes(':') ? `[${host}]` : host;
     reporter.notice(`listening on http://${shown}:${receiver.port}${path}; ${known}; stop with Ctrl-C`);
     const parts = { token: options.token, journal, accept, clock, signal: ended.signal, reporter };
@@ -110,6 +105,24 @@ export async function listen(options: ListenOptions, context: Context, reporter:
     await handler?.close();
     await log.flushed().catch(() => undefined);
     if (stdout.isTerminal) reporter.notice(summaryText(log.counts));
+  }
+}
+
+/** Lets `recover` find this listener; returns how to end that. Deliveries do not depend on it: a failure is a warning. */
+async function openToRecovery(
+  receiver: Receiver,
+  journal: Journal,
+  forwardTo: URL | undefined,
+  reporter: Reporter,
+): Promise<() => Promise<void>> {
+  const address = { url: receiver.url, forwardTo: forwardTo?.href ?? null };
+  try {
+    const { secret, withdraw } = await announceListener(journal.path, address);
+    receiver.admit(recoveryDoor(secret));
+    return withdraw;
+  } catch (error) {
+    reporter.warning(`\`webhooks recover\` will not find this listener: ${(error as Error).message}`);
+    return async () => {};
   }
 }
 
@@ -144,11 +157,9 @@ async function openListenersJournal(
     const name = holder === undefined ? '' : ` (${holder})`;
     reporter.notice(`waiting for another hooktrail process${name} that has the journal ${file}`);
     wanted = wantJournal(path);
-    // Without that file the wait may only take longer.
-    wanted.catch(() => undefined);
   };
   const journal = await openJournal(file, { keep, onWait }, context).finally(async () => {
-    await (await wanted?.catch(() => undefined))?.();
+    await (await wanted)?.();
   });
   if (journal.damaged > 0) {
     reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are passed over`);

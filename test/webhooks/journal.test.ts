@@ -114,6 +114,22 @@ describe('keeping', () => {
     expect(await journal.once(key('old 1'), take)).toBe('duplicate');
   });
 
+  test('deliveries that are written while ids are forgotten are all journaled', async () => {
+    let now = NOW;
+    let journal = await place.open(DAY, () => now);
+    const all: Promise<unknown>[] = [];
+    for (let round = 0; round < 20; round++) {
+      now += DAY;
+      for (let id = 0; id < 50; id++) all.push(journal.once(key(`${round} ${id}`), take));
+      all.push(journal.forget());
+      await Promise.race([all.at(-2), all.at(-1)]);
+    }
+    await Promise.all(all);
+    await place.close(journal);
+    journal = await place.open(DAY, () => now);
+    expect([journal.size, journal.damaged]).toEqual([100, 0]);
+  });
+
   test('without an age nothing is forgotten, and the file is written anew without what is of no use', async () => {
     let journal = await place.open(undefined, () => NOW - 5000 * DAY);
     expect(await journal.once(key('old'), take)).toBe('accepted');

@@ -8,8 +8,10 @@ import {
   announceListener,
   findListener,
   forwardToListener,
+  isJournalWanted,
   type ListenerAddress,
   recoveryDoor,
+  wantJournal,
 } from '../../src/webhooks/listener-address.ts';
 import { createContext } from '../support/context.ts';
 import { useJournalFolder } from '../support/journal.ts';
@@ -86,4 +88,16 @@ test('only a request that proves the secret is admitted', () => {
   for (const question of [undefined, '', '.', 'nonce', 'nonce.proof', ['a', 'b']]) {
     expect(door.admitted({ 'hooktrail-recovery': question })).toBeUndefined();
   }
+});
+
+test('to want a journal follows no link, and is taken back', async () => {
+  const target = path.join(place.folder, 'target');
+  await writeFile(target, 'kept');
+  await symlink(target, `${place.file}.wanted`);
+  await (await wantJournal(place.file))();
+  expect(await readFile(target, 'utf8')).toBe('kept');
+  const withdraw = await wantJournal(place.file);
+  expect(isJournalWanted(place.file)).toBe(true);
+  await withdraw();
+  expect(isJournalWanted(place.file)).toBe(false);
 });

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
@@ -152,4 +153,20 @@ test('a recovery that takes long gives the journal to a listener that wants it, 
   expect(listener.stdout.split('\n').length).toBe(30);
   expect(existsSync(`${journal}.wanted`)).toBe(false);
   await ended(listener);
+});
+
+test('a recovery gives way once to a listener that was killed while it waited', async () => {
+  await using recovering = await startRecovering({ events: 30 });
+  const { handler, journal } = recovering;
+  await writeFile(`${journal}.wanted`, '');
+  // Each event takes more than the interval in which the recovery looks.
+  handler.answer = () => {
+    clock.advance(1_500);
+    return 200;
+  };
+  expect(await recovering.recover('--new-journal')).toMatchObject({
+    code: 0,
+    stderr: '30 forwarded; 0 in the journal already; 0 left\n',
+  });
+  expect([...handler.taken.values()]).toEqual(Array(30).fill(1));
 });
