@@ -90,6 +90,5 @@ export function defaultHead(name: string, index: number, constant?: ReadonlySet<
     spare: index > 0 && !isKnown,
     constant: constant?.has(name) === true,
     ...(short === undefined ? {} : { short }),
-    ...(name === 'eventId' ? { shortened: 'short id' } : {}),
   };
 }

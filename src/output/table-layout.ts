@@ -9,8 +9,6 @@ export interface ColumnHead {
   readonly title: string;
   /** Shown where there is no room for the title. */
   readonly short?: string;
-  /** Shown above ids that are cut short: no filter takes such an id. */
-  readonly shortened?: string;
   /** Left out first where there is little room. */
   readonly spare?: boolean;
   /** Has the same value in every row, and is left out next. */
@@ -87,7 +85,7 @@ export function fittedColumns(heads: readonly ColumnHead[], rows: Rows, room: nu
     ...fromRight.filter(({ head }) => head.spare).map((draft) => () => draft.leaveOut()),
     ...fromRight.filter(({ head }) => head.constant).map((draft) => () => draft.leaveOut()),
     ...ofKind(drafts, 'time', (draft) => draft.setForm(2)),
-    ...ofKind(fromRight, 'guid', (draft) => draft.setForm(1)),
+    ...ofKind(drafts.toReversed(), 'guid', (draft) => draft.setForm(1)),
     () => cut(shown(), -left()),
     ...fromRight.map((draft) => () => {
       draft.leaveOut();
@@ -175,8 +173,9 @@ class Draft {
   }
 
   #titleText(): string {
-    const { shortened } = this.head;
-    return shortened !== undefined && this.kind === 'guid' && this.#form > 0 ? shortened : this.#title;
+    // No filter takes an id that is cut short, so it does not stand under the filter's name.
+    if (this.kind !== 'guid' || this.#form === 0) return this.#title;
+    return this.head.title === 'eventId' ? 'short id' : `short ${this.head.title}`;
   }
 }
 

@@ -44,6 +44,14 @@ describe('a table on a terminal', () => {
     ]);
   });
 
+  test('shows no cut id under the name of a filter with --fields either', async () => {
+    const fields = parseFieldPaths('eventId,subscriptionId,createdOn');
+    expect((await lines([events], { width: 60, fields })).slice(0, 2)).toEqual([
+      'short id   short subscriptionId  createdOn',
+      '1a0a6b7c…  1af00000-1111-4222-…  2026-11-01 06:58:12.345Z',
+    ]);
+  });
+
   test('leaves out what the filters make constant where room is short', async () => {
     const constant = new Set(['publishStatus']);
     expect((await lines([events.slice(0, 1)], { width: 80, constant }))[0]).toBe(
