@@ -57,6 +57,8 @@ describe('hooktrail mcp', () => {
     searching = await startSearching({ events: 400 });
     peer = await connect(searching.env);
   });
+  /** Some tests add events of their own. */
+  const all = () => searching.sandbox.control.store.size;
   afterAll(async () => {
     await peer[Symbol.asyncDispose]();
     await searching[Symbol.asyncDispose]();
@@ -79,8 +81,8 @@ describe('hooktrail mcp', () => {
     const { structuredContent, content } = await peer.call('search_events');
     expect(structuredContent).toMatchObject({
       returned: 20,
-      matching: 400,
-      cut: '20 of 400 are here: narrow the filters, give fields, or move until to the last createdOn',
+      matching: all(),
+      cut: `20 of ${all()} are here: narrow the filters, give fields, or move until to the last createdOn`,
       notice: expect.stringContaining('untrusted'),
       warnings: [],
     });
@@ -93,7 +95,7 @@ describe('hooktrail mcp', () => {
     const answer = await peer.call('search_events', { limit: 200 });
     expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(100 * 1024);
     const { returned, matching } = answer.structuredContent as { returned: number; matching: number };
-    expect([returned < 200, returned > 20, matching]).toEqual([true, true, 400]);
+    expect([returned < 200, returned > 20, matching]).toEqual([true, true, all()]);
     const small = await peer.call('search_events', { limit: 200, fields: ['eventId'] });
     expect(small.structuredContent).toMatchObject({ returned: 200, items: expect.arrayContaining([]) });
   });

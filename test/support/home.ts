@@ -6,7 +6,7 @@ import { clock } from './clock.ts';
 /** A place of its own for one test: settings, secrets, locks, caches, temporary files and working directory. */
 export interface Home extends AsyncDisposable {
   readonly folder: string;
-  /** The whole environment of the program: nothing of this process's but what finds Node's own tools. */
+  /** The whole environment of the program: nothing of this process's own. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -18,13 +18,11 @@ export async function createHome(): Promise<Home> {
   const [folder, temporary] = [path.join(place, 'home'), path.join(place, 'tmp')];
   await chmod(place, 0o711);
   for (const one of [folder, temporary]) await mkdir(one, { mode: 0o700 });
-  const inherited = ['PATH', 'SystemRoot', 'TEMP', 'TMP'].flatMap((name) =>
-    process.env[name] ? [[name, process.env[name]] as [string, string]] : [],
-  );
   return {
     folder,
     env: {
-      ...Object.fromEntries(inherited),
+      // What finds Node and the tools of a shell.
+      PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
       HOME: folder,
       TMPDIR: temporary,
       HOOKTRAIL_CONFIG_DIR: path.join(folder, 'config'),

@@ -1,12 +1,30 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port that was free a moment ago, on the loopback addresses. */
+const taken = new Set<number>();
+
+/**
+ * A port of the loopback address that is free, and stays so until the test uses it: the system gives none of these to
+ * whoever asks for any port (Linux: from 32768, RFC 6335: from 49152). Drawn from no seed, so that tests side by side draw others.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    if (taken.has(port) || !(await isFree(port))) continue;
+    taken.add(port);
+    return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const failed = once(server, 'error').then(() => false);
+  const listening = once(server.listen(port, '127.0.0.1'), 'listening').then(() => true);
+  // Whichever comes second never does.
+  for (const outcome of [failed, listening]) outcome.catch(() => undefined);
+  if (!(await Promise.race([failed, listening]))) return false;
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -152,15 +152,17 @@ describe('--from, without a sign-in', () => {
   });
 
   test('an export that is not finished is warned of, and one whose file is gone is an error', async () => {
-    const manifest = path.join(at.directory, 'manifest.json');
+    const directory = inHome('unfinished');
+    await cp(at.directory, directory, { recursive: true });
+    const manifest = path.join(directory, 'manifest.json');
     const text = await readFile(manifest, 'utf8');
     const { parts, ...rest } = JSON.parse(text);
     await writeFile(manifest, JSON.stringify({ ...rest, finishedAt: null, parts }));
-    expect((await offline(['count', '--from', at.directory])).stderr).toBe(
-      `warning: the export in ${at.directory} is not finished: events are missing\n`,
+    expect((await offline(['count', '--from', directory])).stderr).toBe(
+      `warning: the export in ${directory} is not finished: events are missing\n`,
     );
     await writeFile(manifest, text);
-    await rm(path.join(at.directory, parts[0].file));
-    expect((await offline(['count', '--from', at.directory])).code).toBe(2);
+    await rm(path.join(directory, parts[0].file));
+    expect((await offline(['count', '--from', directory])).code).toBe(2);
   });
 });
