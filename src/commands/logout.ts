@@ -58,7 +58,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   if (removed === 0)
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
-    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands go on using it');
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
   }
 }
 

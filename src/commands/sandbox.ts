@@ -97,7 +97,8 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (args.length > 0 && flags.json)
     throw new UsageError('--json: not together with a command, which has the settings in its environment');
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const options = sandboxOptions(flags, context);
+  const { givenSecret } = await import('../secrets/given-secret.ts');
+  const options = sandboxOptions(flags, context, await givenSecret('HOOKTRAIL_API_TOKEN', context));
   // Any port will do for the sign-in, so that several of them can run side by side.
   const forCommand = args.length > 0 ? { redirectUri: 'http://127.0.0.1:0/callback' } : {};
   const sandbox = await startSandbox({ ...options, ...forCommand }).catch((error: NodeJS.ErrnoException) => {
@@ -156,9 +157,9 @@ const runProblems: Readonly<Record<string, string>> = {
 };
 
 /** @throws UsageError for flags that do not go together. */
-function sandboxOptions(flags: Flags, context: Context): SandboxOptions {
+function sandboxOptions(flags: Flags, context: Context, apiToken: string | undefined): SandboxOptions {
   const { port, events, seed, latency, tokenLifetime, autoApprove, rateLimit, faultRate } = flags;
-  const deliveries = deliveryOptions(flags, context.environment['HOOKTRAIL_API_TOKEN']);
+  const deliveries = deliveryOptions(flags, apiToken);
   if (flags.rate !== undefined && flags.deliveryRate !== undefined)
     throw new UsageError('--rate and --delivery-rate are the same: give one of them');
   return {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import type { Machine } from '../context.ts';
 
-/** Who holds a lock, in enough detail to tell later whether that very process still runs. */
+/** The holder of a lock, in enough detail to tell later whether that very process still runs. */
 export interface Holder {
   readonly pid: number;
   /** When the process started, in ticks since boot (Linux): a process that was given the same number later differs here. */
@@ -31,7 +31,7 @@ export async function describeSelf(here: Here): Promise<Holder> {
   };
 }
 
-/** What can be told of the holder from here. `dead` and `running` are certain; everything in doubt is `unknown`. */
+/** The holder's condition as seen from here. `dead` and `running` are certain; everything in doubt is `unknown`. */
 export async function conditionOf(holder: Holder, here: Here): Promise<Condition> {
   const { boot, processes } = await surroundings(here.platform);
   if (holder.boot !== undefined && boot !== undefined && holder.boot !== boot) {

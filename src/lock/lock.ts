@@ -46,7 +46,7 @@ export interface LockOptions<T = never> {
   readonly meanwhile?: () => Promise<T | undefined>;
   /** Where the lock lies, a folder that exists; the user's own place for that name when absent. */
   readonly folder?: string;
-  /** What is locked, for the message when patience ends. */
+  /** The thing that is locked, for the message when patience ends. */
   readonly subject?: string;
 }
 

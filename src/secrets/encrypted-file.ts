@@ -87,7 +87,7 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
-/** What is wrong with a file, as far as it can be told without the passphrase. */
+/** The damage of a file, as far as it can be told without the passphrase; undefined where there is none. */
 export function damageOf(file: Buffer): Damage | undefined {
   const magic = file.subarray(0, MAGIC_BYTES);
   const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));

@@ -33,7 +33,7 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' 
  */
 export class OtherSealError extends UsageError {}
 
-/** What a file holds; `written` tells which of two is the later one: milliseconds since the epoch, always growing. */
+/** The content of a file; `written` tells which of two is the later one: milliseconds since the epoch, always growing. */
 interface Content extends Secrets {
   readonly written?: number;
 }
@@ -48,7 +48,7 @@ export class FileVault implements Vault {
   #passphrase: Promise<string> | undefined;
   #key: FileKey | undefined;
   #written = 0;
-  /** What is stored is sealed in the other way, and will be written over unread. */
+  /** The stored file is sealed in the other way, and will be written over unread. */
   #isReplaced = false;
 
   constructor(binding: Binding, context: Surroundings) {
@@ -181,7 +181,7 @@ function otherSeal(place: string, kind: 'passphrase' | 'key'): OtherSealError {
 const answers = new WeakMap<Context['stdin'], Promise<string>>();
 
 /**
- * What opens the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or a hidden prompt, asked twice for a new
+ * The passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or a hidden prompt, asked twice for a new
  * file. White space around it does not count, and letters that look alike are the same (NFKC). Throws `UsageError` where
  * there is neither.
  */

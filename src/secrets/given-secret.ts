@@ -20,7 +20,7 @@ const COMMAND_LIMIT = 60_000;
 /** By environment: a run that needs a secret twice reads its file, or runs its command, once. */
 const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
 
-/** Whether the environment names a source of the secret; nothing is read or run. */
+/** True where the environment names a source of the secret; nothing is read or run. */
 export function isSecretGiven(name: SecretVariable, environment: Context['environment']): boolean {
   return sourcesOf(name, environment).length > 0;
 }
@@ -74,7 +74,7 @@ async function secretInFile(
       cause: error,
     });
   }
-  // Windows has no such modes. What is mounted below /run (Docker, systemd) is kept from others by its folder.
+  // Windows has no such modes. A secret mounted below /run (Docker, systemd) is kept from others by its folder.
   if (machine.platform !== 'win32' && (mode & 0o022) !== 0) {
     throw new UsageError(`${variable}: others can write ${terminalSafeLine(file)}`, {
       next: `run \`chmod 600\` on it`,
@@ -146,7 +146,7 @@ function firstLine(text: string, variable: string, source: string): string {
   });
 }
 
-/** What goes into a header and has no end of its own (RFC 6750 section 2.1, and what is seen beside it). */
+/** True for a text that a header can carry whole (RFC 6750 section 2.1, and the characters that providers use besides). */
 export function isHeaderSafe(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);
 }

@@ -26,7 +26,7 @@ export function secretFile(context: Place, binding: Binding, kind: string): stri
   return path.join(secretFolder(context), `${binding.profile}~${bindingHash(binding)}.${kind}`);
 }
 
-/** What the file holds; undefined where there is none. */
+/** The content of the file; undefined where there is none. */
 export async function readSecretFile(file: string): Promise<Buffer | undefined> {
   try {
     return readFileSync(file);
@@ -39,7 +39,7 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
   }
 }
 
-/** Replaces the file as a whole, in a folder that is the user's alone. */
+/** Replaces the file as a whole, in a folder that only the user can open. */
 export async function writeSecretFile(file: string, content: Uint8Array): Promise<void> {
   const folder = path.dirname(file);
   try {
@@ -89,7 +89,7 @@ export async function writeElsewhere(file: string, content: Uint8Array, context:
   throw new UsageError(`${path.basename(file)} can be written nowhere`);
 }
 
-/** What `writeElsewhere` left for a file, with where it is. */
+/** The copies that `writeElsewhere` left of a file, with their places. */
 export async function readElsewhere(
   file: string,
   context: Place,

@@ -4,7 +4,7 @@ import { KeychainError } from './keychain-error.ts';
 import { bindingHash, deleteSecretFile, listSecretFiles } from './secret-files.ts';
 import type { Binding, Vault } from './vault.ts';
 
-/** Whether the profile has secrets in that store for another provider, client or service than the binding's. */
+/** True where the profile has secrets in that store for another provider, client or service than the binding's. */
 export async function hasOtherSignIn(
   kind: Vault['kind'],
   binding: Binding,
@@ -14,7 +14,7 @@ export async function hasOtherSignIn(
   return (await signInsOf(kind, binding.profile, context)).some((signIn) => signIn !== own);
 }
 
-/** Whether something is stored for the binding; nothing of it is opened. */
+/** True where something is stored for the binding; nothing of it is opened. */
 export async function hasSignIn(kind: Vault['kind'], binding: Binding, context: Context): Promise<boolean> {
   return (await signInsOf(kind, binding.profile, context)).includes(signInOf(binding));
 }

@@ -1,6 +1,6 @@
 import type { Clock, Context, Keychain } from '../context.ts';
 
-/** What a sign-in yields and `hooktrail` keeps; nothing of it is ever written in the clear. */
+/** The secrets of a sign-in; none of them is ever written in the clear. */
 export interface Secrets {
   readonly refreshToken?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -15,7 +15,7 @@ export interface AccessToken {
   readonly scope?: string | undefined;
 }
 
-/** What stored secrets belong to: they are found again only for the same profile, provider, client and service. */
+/** Stored secrets belong to it: they are found again only for the same profile, provider, client and service. */
 export interface Binding {
   readonly profile: string;
   /** `settings.authUrl.href` */

@@ -5,12 +5,12 @@ import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /** An authorization request on its way, with what proves that an answer belongs to it. */
 export interface AuthorizationRequest {
-  /** What the browser opens. */
+  /** The URL that the browser opens. */
   readonly url: URL;
   readonly redirectUri: RedirectUri;
   /** 256 random bits; comes back with the redirect (RFC 6749 section 10.12). */
   readonly state: string;
-  /** Secret: shown to the token endpoint alone (RFC 7636). */
+  /** Secret: shown only to the token endpoint (RFC 7636). */
   readonly codeVerifier: string;
 }
 
@@ -35,12 +35,12 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
-  // The same to a form decoder, and right for one that knows URLs alone.
+  // The same to a form decoder, and right for one that knows only URLs.
   url.search = parameters.toString().replaceAll('+', '%20');
   return { url, redirectUri: identity.redirectUri, state, codeVerifier };
 }
 
-/** What a redirect has to name to be an answer to our request. */
+/** The values that make a redirect an answer to our request. */
 export interface Expected {
   readonly state: string;
   /** RFC 9207; `none`: not checked. */
@@ -50,7 +50,7 @@ export interface Expected {
   readonly clientId: string;
 }
 
-/** What the settings have a redirect name: by default the identity provider's own address (RFC 9207). */
+/** The issuer and client that a redirect must name; the issuer is the identity provider's own address by default (RFC 9207). */
 export function expectedOf({
   issuer,
   authUrl,
@@ -71,7 +71,7 @@ export type AuthorizationResponse =
   /** Anybody's request: it proves nothing. */
   | { readonly kind: 'stray'; readonly reason: string };
 
-/** A response with our `state`, which ends the wait, whatever it says. */
+/** A response with our `state`: it ends the wait. */
 export type Answer = Exclude<AuthorizationResponse, { kind: 'stray' }>;
 
 /**
@@ -123,17 +123,17 @@ async function validated(
       parameters: validateAuthResponse(server, { client_id: clientId }, parameters, state),
     };
   } catch {
-    // What is left: a JARM, implicit or hybrid response, none of which was asked for.
+    // A JARM, implicit or hybrid response: none of them was asked for.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
   }
 }
 
-/** What a redirect named as its issuer, for a message: on one line, whatever it holds. */
+/** The issuer that a redirect named, for a message: one line, its control characters escaped. */
 export function issuerText(issuer: string | undefined): string {
   return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
 }
 
-/** Compares in a time that tells nothing about the secret, whatever the lengths are. */
+/** Compares in a time that tells nothing about the secret, not even its length. */
 export function sameSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));

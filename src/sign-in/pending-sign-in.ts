@@ -12,7 +12,7 @@ import { openVault } from '../secrets/vault.ts';
 import { resolveSettings, type SettingFlags } from '../settings/settings.ts';
 import { BOUND, type BoundSettings, bindingOf } from './session.ts';
 
-/** What `login --start` leaves for `login --complete`. */
+/** The request that `login --start` leaves for `login --complete`. */
 export interface PendingSignIn {
   readonly settings: BoundSettings;
   readonly state: string;

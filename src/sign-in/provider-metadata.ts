@@ -15,8 +15,8 @@ export interface ProviderMetadata {
 export const METADATA_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 
 /**
- * What the provider's own metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery 1.0 section 4); nothing
- * where there is none, or where it names another issuer (RFC 8414 section 3.3). Endpoints elsewhere than on the provider's
+ * Reads the endpoints that the provider's metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery 1.0
+ * section 4). There are none without metadata, or where it names another issuer (RFC 8414 section 3.3). Endpoints elsewhere than on the provider's
  * origin count as not offered: the client secret goes nowhere else. Throws where the provider does not answer.
  */
 export async function readMetadata(settings: BoundSettings, transport: Transport): Promise<ProviderMetadata> {

@@ -13,7 +13,7 @@ import { UsageError } from '../errors.ts';
 import { isLoopback, type RedirectUri } from '../settings/setting-values.ts';
 import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
-/** Sockets on this machine alone that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
+/** Sockets on loopback that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
 export interface RedirectPort {
   /** As given; port 0 became the port that was free. */
   readonly redirectUri: RedirectUri;
@@ -22,12 +22,12 @@ export interface RedirectPort {
    * each request that is turned away. A duplicate of an answer waits for the same page as the answer itself.
    */
   receive(expected: Expected, clock: Pick<Clock, 'sleep'>, onStray: (reason: string) => void): Reception;
-  /** Frees the port at once, whatever sockets a browser keeps open. */
+  /** Frees the port at once, and closes the sockets that a browser keeps open. */
   close(): void;
 }
 
 export interface Reception {
-  /** The first redirect that is an answer to the request; whatever else comes is turned away and leaves no mark. */
+  /** The first redirect that is an answer to the request; anything else is turned away and leaves no mark. */
   readonly answer: Promise<Answer>;
   /** Tells the browser how it ended, for `foreign` with the issuer that came; resolves when it was told. */
   conclude(name: PageName, issuer?: string): Promise<void>;
@@ -190,7 +190,7 @@ function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
   response.end(TURNED_AWAY);
 }
 
-/** Why a request cannot be the redirect; answered with this status and nothing else. */
+/** The reason why a request cannot be the redirect, and the status it is answered with. */
 interface Refusal {
   readonly status: 400 | 404 | 405;
   readonly reason: string;
@@ -217,7 +217,7 @@ function hostsOf({ hostname, port }: URL): string[] {
   return port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
 }
 
-/** What the browser's user is told. Nothing of a request ever shows, but for the issuer of one that carries our `state`. */
+/** The page that the browser shows. Nothing of a request is on it, except the issuer of one that carries our `state`. */
 export type PageName = 'signedIn' | 'failed' | 'refused' | 'foreign' | 'received';
 
 const texts: { readonly [Name in PageName]: readonly [title: string, text: string] } = {

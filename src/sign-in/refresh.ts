@@ -28,9 +28,9 @@ export interface RefreshParts {
   readonly vault: Vault;
   readonly context: Context;
   readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
-  /** Whether a stored access token serves, or a new one is needed. */
+  /** True where a stored access token is good enough not to refresh. */
   readonly serves: (access: AccessToken) => boolean;
-  /** Whether it is good for now: enough where no other can be had. */
+  /** True where it has not expired: enough where no other can be had. */
   readonly lasts: (access: AccessToken) => boolean;
 }
 

@@ -13,7 +13,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
 const MARGIN = 60_000;
-/** What a sibling has just stored serves although the provider grants less than the margin; this much is needed to use it. */
+/** A token that another process has just stored needs only this much: the provider may grant less than the margin. */
 const SHORT_MARGIN = 5_000;
 
 /** The settings that a stored sign-in is bound to: without one of them there is none to be found. */
@@ -71,7 +71,7 @@ async function openForReading(store: Vault['kind'], binding: Binding, context: C
   return vault;
 }
 
-/** What the secrets of these settings are bound to. */
+/** The provider, client, service and profile that the secrets of these settings are bound to. */
 export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
@@ -184,8 +184,8 @@ export function loginCommand(profile: string): string {
 }
 
 /**
- * What a failure to read the store means where nobody ever signed in: a keychain that is not there holds no sign-in. Any other
- * failure is returned as it is.
+ * Turns a failure to read the store into "not signed in" where nobody ever signed in: a keychain that is not there holds no
+ * sign-in. Returns any other failure unchanged.
  */
 export function withoutSignIn(error: unknown, { profile, profileExists }: Settings): unknown {
   if (profileExists || !(error instanceof KeychainError) || !error.holdsNothing) return error;

@@ -6,7 +6,7 @@ import { urlText } from '../settings/setting-values.ts';
 import type { Settings } from '../settings/settings.ts';
 import { givenToken, withoutSignIn } from './session.ts';
 
-/** Who is signed in, where, until when, and where the secrets are; what `status --json` prints. */
+/** The sign-in as `status --json` prints it: who, where, until when, and where the secrets are. */
 export interface SignInState {
   readonly profile: string;
   readonly signedIn: boolean;
@@ -20,7 +20,7 @@ export interface SignInState {
   readonly scope: string | null;
   /** ISO 8601, UTC: the end of the access token. */
   readonly expiresAt: string | null;
-  /** Whether a refresh token is there to get another one. */
+  /** True where a refresh token is there to get another one. */
   readonly renewable: boolean;
   readonly store: 'keychain' | 'file' | null;
   readonly place: string | null;

@@ -100,7 +100,7 @@ async function signInByRedirect(
   }
 }
 
-/** Prints where to sign in and how to go on, as JSON, and keeps what completing will need. */
+/** Prints the URL to sign in at and the command that continues, as JSON, and keeps what that command needs. */
 export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
   const { settings, clientSecret } = await withLines(context, (lines) =>
     prepareSignIn(flags, context, lines, reporter),
@@ -236,7 +236,7 @@ async function saveProfile(profile: string, texts: SettingFlags, context: Contex
   });
 }
 
-/** What was typed at the questions of a sign-in that failed is not asked for again; the client secret is. */
+/** Saves the settings that were typed into a sign-in that failed, so that only the client secret is asked for again. */
 async function rememberTyped(
   { settings: { profile }, typed }: SignInSetup,
   context: Context,
@@ -319,7 +319,7 @@ function tooLate(seconds: number): NotSignedInError {
   });
 }
 
-/** Shows the user the URL, whatever the options say, and opens the browser on it where one is wanted and near. */
+/** Always shows the URL, and opens the browser on it where one is wanted and near. */
 function announce(
   { url, redirectUri }: Pick<AuthorizationRequest, 'url' | 'redirectUri'>,
   { browser, paste }: Pick<SignInOptions, 'browser' | 'paste'>,
@@ -341,12 +341,12 @@ function announce(
   if (opens) {
     opener.open(url, command).catch((error: Error) => {
       reporter.warning(`the browser could not be started: ${error.message}`);
-      reporter.notice('Open the URL above by hand; the sign-in goes on.');
+      reporter.notice('Open the URL above by hand; the sign-in is still waiting.');
     });
   }
 }
 
-/** Where the browser is not on the machine that waits for it, as far as the environment tells. */
+/** True where the environment says that the browser is on another machine. */
 function isRemote(environment: Environment): boolean {
   return Boolean(environment['SSH_CONNECTION'] || environment['SSH_TTY']);
 }
@@ -355,7 +355,7 @@ function hasDisplay(environment: Environment): boolean {
   return Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
 }
 
-/** How the redirect reaches this machine from a browser elsewhere; no lines where it comes by itself. */
+/** Advice for a browser elsewhere, whose redirect does not reach this machine by itself; no lines where it does. */
 export function remoteAdvice(
   environment: Environment,
   { hostname, isContainer }: Pick<Context['machine'], 'hostname' | 'isContainer'>,

@@ -14,7 +14,7 @@ import { revoke } from './token-endpoint.ts';
 export interface SignOut {
   /** How many sign-ins were removed from this machine, started ones too. */
   readonly removed: number;
-  /** What became of the tokens at the provider; a text says why they could not be revoked. */
+  /** The outcome at the provider; `failure` says why the tokens could not be revoked. */
   readonly revocation: 'done' | 'not offered' | 'nothing to revoke' | { readonly failure: string };
 }
 
@@ -36,7 +36,7 @@ export async function signOut(profile: string, context: Context, reporter: Repor
   });
 }
 
-/** What is stored, where it can be read without asking anybody: signing out must not need a passphrase. */
+/** The stored secrets, if they can be read without asking anybody: signing out must not need a passphrase. */
 async function readable(settings: BoundSettings, context: Context): Promise<Secrets | undefined> {
   if (settings.store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
     return undefined;

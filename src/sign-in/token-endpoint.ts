@@ -13,7 +13,7 @@ import { TransportError } from '../http/transport-error.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
 
-/** What the token endpoint grants (the service description, part 5). */
+/** A grant of the token endpoint (the service description, part 5). */
 export interface TokenGrant {
   readonly accessToken: string;
   /** Milliseconds since the epoch, counted from before the request left; undefined where the answer had no `expires_in`. */
@@ -31,7 +31,7 @@ export interface CodeExchange {
   readonly clientSecret: string;
 }
 
-/** Who asks, and which provider. */
+/** The client that asks, and the provider. */
 export type Client = Pick<SettingValues, 'authUrl' | 'clientId'>;
 
 export interface Refresh {
@@ -39,7 +39,7 @@ export interface Refresh {
   readonly clientSecret: string;
 }
 
-/** What a token request needs of the world. */
+/** The parts of the context that a token request uses. */
 export interface TokenRequestWorld {
   readonly transport: Transport;
   readonly clock: Pick<Clock, 'now'>;
@@ -347,7 +347,7 @@ export class InvalidGrantError extends RefusedGrantError {}
 /** Other answers that mean: not with this client, not with this secret, not this user. */
 const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'access_denied']);
 
-/** The error for an answer of the token endpoint that grants nothing. Nothing of `secrets` is in it, whatever the answer repeats. */
+/** The error for an answer of the token endpoint that grants nothing; an answer that repeats `secrets` has them cut out. */
 function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly string[]): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
@@ -369,7 +369,7 @@ function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly stri
       'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret';
     return new RefusedGrantError(`${what} was refused by the identity provider`, { details, next }, error);
   }
-  // The description shows no error answers, so their form proves nothing: these mean no, whatever they say beside it.
+  // The description shows no error answers, so their form proves nothing: these statuses mean no.
   if (status === 400 || status === 403) {
     const parts = { details, next: 'check the client settings, and run `hooktrail login`' };
     return new RefusedGrantError(`${what} was refused by the identity provider (${status})`, parts, error);
@@ -394,7 +394,7 @@ function errorOf({ body }: HttpResponse): string | undefined {
   }
 }
 
-/** Providers repeat parameters in their explanations; and whatever looks like a token is not for a terminal or a log. */
+/** Providers repeat parameters in their explanations, and nothing that looks like a token belongs on a terminal or in a log. */
 function withoutSecrets(line: string, secrets: readonly string[]): string {
   let text = line;
   for (const secret of secrets.filter((secret) => secret.length > 3)) {

@@ -155,6 +155,6 @@ test('logout where nothing was stored is done, and says so', async () => {
 test('logout points out a token that stays in the environment', async () => {
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'abc' };
   expect((await at.run(['logout'], { env })).stderr).toContain(
-    'warning: HOOKTRAIL_ACCESS_TOKEN is still set, and commands go on using it\n',
+    'warning: HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it\n',
   );
 });

@@ -1,4 +1,4 @@
-/** What a method call carries; only the few types that the Secret Service conversation needs are known. */
+/** A method call, with the few types that the conversation with the Secret Service needs. */
 export interface MethodCall {
   readonly destination: string;
   readonly path: string;

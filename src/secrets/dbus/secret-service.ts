@@ -23,7 +23,7 @@ export async function checkSecretService(
   const address = await sessionBus(context);
   if (address === 'absent') throw new KeychainError('no-bus');
   if (address === 'other') return;
-  // What libsecret will ask first of all. It works while locked, and the bus starts the service where it knows how to.
+  // The first question of libsecret, too. It works while locked, and the bus starts the service where it knows how to.
   const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
   const connection = await connected(address.socket, context.machine.userId, limit, search);
   if (connection === undefined) return;
@@ -44,7 +44,7 @@ export async function checkSecretService(
 }
 
 /**
- * Whether the collection that items are stored in by default is there and open. Not asked where there are items to read, one
+ * Checks that the collection that items are stored in by default is there and open. Not asked where there are items to read, one
  * question at a time, and once more before it counts as missing: gnome-keyring answers at random, and can crash, when
  * it is asked for an alias twice at the same time.
  */
