@@ -3,17 +3,11 @@ import type { GlobalFlags } from './command.ts';
 import type { Context } from './context.ts';
 import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
 import type { Program } from './program.ts';
-import { version } from './version.ts';
 
 /** Runs one command line and returns its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   let program: Program | undefined;
   try {
-    if (argv.length === 1 && argv[0] === '--version') {
-      // Scripts ask for this often, so nothing is loaded for it.
-      await context.stdout.write(`${version}\n`);
-      return ExitCode.done;
-    }
     const { buildProgram } = await import('./program.ts');
     program = buildProgram(context, main);
     await program.root.parseAsync(argv, { from: 'user' });

@@ -51,6 +51,7 @@ Examples:
       // `main` prints errors, in one form whatever their source.
       outputError: () => undefined,
       getOutHelpWidth: () => helpWidth(context),
+      getOutHasColors: () => context.stdout.colorDepth > 1,
     })
     .exitOverride();
   const program = new LazyProgram(root, context, invoke);

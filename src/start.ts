@@ -1,26 +1,34 @@
-import module from 'node:module';
-import path from 'node:path';
+import { Module } from 'node:module';
+import { join } from 'node:path';
 import type { Context } from './context.ts';
+import { ExitCode } from './errors.ts';
 import { cacheFolder } from './files/places.ts';
 import { main } from './main.ts';
 import { isForCompletion } from './shell-completion/completion-line.ts';
 import { createSystem } from './system.ts';
+import { version } from './version.ts';
 
 /** The entry that `bin/` calls: the real program with the real machine around it. */
 export async function start(): Promise<void> {
   const system = createSystem();
+  if (system.argv.length === 1 && system.argv[0] === '--version') {
+    // Scripts ask for this often, so nothing is loaded for it.
+    await system.context.stdout.write(`${version}\n`);
+    system.exitWith(ExitCode.done);
+    return;
+  }
   enableCompileCache(system.argv, system.context);
   if (isForCompletion(system.argv)) {
     const { answer } = await import('./shell-completion/completion-answer.ts');
     await answer(system.argv, system.context);
-    system.exitWith(0);
+    system.exitWith(ExitCode.done);
     return;
   }
   system.exitWith(await main(system.argv, system.context));
 }
 
 /** `module.enableCompileCache` is there from Node 22.1 on. */
-const { enableCompileCache: enable } = module as typeof module & {
+const { enableCompileCache: enable } = Module as typeof Module & {
   enableCompileCache?: (folder: string) => unknown;
 };
 
@@ -34,5 +42,5 @@ function enableCompileCache(
 ): void {
   const { environment } = context;
   if (environment['NODE_COMPILE_CACHE'] || environment['NODE_DISABLE_COMPILE_CACHE']) return;
-  if (!argv.includes('demo')) enable?.(path.join(cacheFolder(context), 'compiled'));
+  if (!argv.includes('demo')) enable?.(join(cacheFolder(context), 'compiled'));
 }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync, writeSync } from 'node:fs';
-import os from 'node:os';
+import { homedir, hostname, type UserInfo, userInfo } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Context, Keychain, Machine } from './context.ts';
 import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
@@ -151,7 +151,7 @@ const clock: Clock = {
 };
 
 function machine(): Machine {
-  let user: os.UserInfo<string> | undefined;
+  let user: UserInfo<string> | undefined;
   // Looked up in the user database only when needed: most commands do not.
   const account = () => {
     user ??= userOfProcess();
@@ -163,7 +163,7 @@ function machine(): Machine {
     pid: process.pid,
     runtime: `${process.version}-${process.arch}`,
     get hostname() {
-      return os.hostname();
+      return hostname();
     },
     get userId() {
       return account().uid;
@@ -193,12 +193,12 @@ function hasProcess(pid: number): boolean | undefined {
 }
 
 /** Containers may run with a user id that is not in the user database. Such a user still has an id, and a home in `$HOME`. */
-function userOfProcess(): os.UserInfo<string> {
+function userOfProcess(): UserInfo<string> {
   try {
-    return os.userInfo();
+    return userInfo();
   } catch {
     const uid = process.getuid?.() ?? -1;
-    return { uid, gid: process.getgid?.() ?? -1, username: String(uid), homedir: os.homedir(), shell: null };
+    return { uid, gid: process.getgid?.() ?? -1, username: String(uid), homedir: homedir(), shell: null };
   }
 }
 

@@ -1,4 +1,4 @@
-import path from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 
 /**
@@ -7,18 +7,15 @@ import type { Context } from '../context.ts';
  */
 export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  if (own) return path.resolve(own);
+  if (own) return resolve(own);
   const home = environment['HOME'] || machine.userHome;
   if (machine.platform === 'win32') {
-    return path.join(
-      environment['APPDATA'] || path.join(machine.userHome, 'AppData', 'Roaming'),
-      'hooktrail',
-    );
+    return join(environment['APPDATA'] || join(machine.userHome, 'AppData', 'Roaming'), 'hooktrail');
   }
-  if (machine.platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'hooktrail');
+  if (machine.platform === 'darwin') return join(home, 'Library', 'Application Support', 'hooktrail');
   const xdg = environment['XDG_CONFIG_HOME'];
   // The XDG specification has relative paths ignored.
-  return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config'), 'hooktrail');
+  return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.config'), 'hooktrail');
 }
 
 /**
@@ -27,14 +24,14 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
  */
 export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  if (own) return path.join(path.resolve(own), 'cache');
+  if (own) return join(resolve(own), 'cache');
   if (machine.platform === 'win32') {
-    const local = environment['LOCALAPPDATA'] || path.join(machine.userHome, 'AppData', 'Local');
-    return path.join(local, 'hooktrail', 'cache');
+    const local = environment['LOCALAPPDATA'] || join(machine.userHome, 'AppData', 'Local');
+    return join(local, 'hooktrail', 'cache');
   }
   const home = environment['HOME'] || machine.userHome;
-  if (machine.platform === 'darwin') return path.join(home, 'Library', 'Caches', 'hooktrail');
+  if (machine.platform === 'darwin') return join(home, 'Library', 'Caches', 'hooktrail');
   const xdg = environment['XDG_CACHE_HOME'];
   // The XDG specification has relative paths ignored.
-  return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.cache'), 'hooktrail');
+  return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.cache'), 'hooktrail');
 }
