@@ -2,14 +2,13 @@ import type { Context } from '../context.ts';
 import type { Service } from '../http/service.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { type FetchPage, pageFetcher } from './fetch-page.ts';
 import { byServiceClock, readWithProgress } from './find-events.ts';
 import type { FoundPage } from './merge-pages.ts';
 import { totalOf } from './read-account.ts';
-import { readAhead } from './read-ahead.ts';
+import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 
 /**

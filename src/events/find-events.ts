@@ -4,11 +4,11 @@ import type { Service } from '../http/service.ts';
 import type { Instant } from '../items/instant.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { type Answer, type FetchPage, pageFetcher } from './fetch-page.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
+import { adaptiveConcurrency } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 
 export interface FindOptions {
@@ -24,6 +24,8 @@ export interface FindOptions {
   readonly signal: AbortSignal;
   /** Told before each wait for another try. */
   readonly onRetry?: OnRetry | undefined;
+  /** Told what is asked for, when the times of the filters are resolved. */
+  readonly onQueries?: ((queries: readonly Query[]) => void) | undefined;
   /** Told what the result depends on: doubts about its completeness, and a clock that is wrong. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
@@ -48,6 +50,7 @@ export async function* findEvents(
   const { queries, fetchPage } = options.within
     ? { queries: within(filters, options.within), fetchPage: send }
     : await byServiceClock(filters, send, first, clock, onDoubt);
+  options.onQueries?.(queries);
   const read = { pageSize, limit: most, concurrency, signal, onDoubt };
   let found = 0;
   for await (const { items, total } of readMerged(fetchPage, baseUrl, queries, read)) {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { OnRetry } from '../http/retry.ts';
 
 /** Jobs that are known, or that arrive; those are told by the signal when nobody wants any more. */
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job>);
@@ -88,4 +89,20 @@ function withReject(): { promise: Promise<never>; reject: (reason: unknown) => v
   });
   promise.catch(() => undefined);
   return { promise, reject };
+}
+
+/** How many requests may be under way; a service that asks for less (429) gets half as many from then on. */
+export interface AdaptiveConcurrency {
+  readonly width: () => number;
+  readonly onRetry: OnRetry;
+}
+
+export function adaptiveConcurrency(most: number): AdaptiveConcurrency {
+  let width = most;
+  return {
+    width: () => width,
+    onRetry: ({ status }) => {
+      if (status === 429) width = Math.max(1, Math.floor(width / 2));
+    },
+  };
 }

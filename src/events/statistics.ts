@@ -4,11 +4,10 @@ import type { Service } from '../http/service.ts';
 import type { Instant } from '../items/instant.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { adaptiveConcurrency } from './adaptive-concurrency.ts';
 import { askCount } from './event-count.ts';
 import { type Query, queryString } from './event-query.ts';
 import { pageFetcher } from './fetch-page.ts';
-import { readAhead } from './read-ahead.ts';
+import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { bucketEnds, type StatsWindow } from './statistics-window.ts';
 
 /** Numbers of events. Where one status alone was asked for, the other is null. */

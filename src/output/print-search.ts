@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
+import type { Query } from '../events/event-query.ts';
 import type { FindOptions } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import { waitText } from '../http/retry.ts';
@@ -12,7 +13,9 @@ import type { FormatOptions } from './item-writer.ts';
 
 export interface Search {
   /** Reads the events, from the service or from elsewhere. */
-  readonly find: (options: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
+  readonly find: (
+    options: Pick<FindOptions, 'onRetry' | 'onDoubt' | 'onQueries'>,
+  ) => AsyncIterable<FoundPage>;
   readonly filters: EventFilters;
   readonly limit: number | undefined;
   readonly format: FormatOptions;
@@ -40,9 +43,13 @@ export async function searchAll(search: Search) {
   let printed = 0;
   let pages = 0;
   let total: number | undefined;
+  let searched: Query | undefined;
   const found = search.find({
     onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
     onDoubt: (doubt) => reporter.warning(doubt),
+    onQueries: ([query]) => {
+      searched = query;
+    },
   });
   try {
     for await (const page of found) {
@@ -62,5 +69,12 @@ export async function searchAll(search: Search) {
     progress.stop();
     await paged?.end();
   }
+  // The command line does not show which time a span ago meant.
+  if (searched && filters.isRelative && stdout.isTerminal) reporter.notice(windowText(searched));
   return { printed, total, more: printed >= limit && (total === undefined || total > printed) };
+}
+
+function windowText({ after, before }: Query): string {
+  const bounds = [after && `after ${after.text}`, before && `before ${before.text}`];
+  return `searched events created ${bounds.filter(Boolean).join(' and ')}`;
 }

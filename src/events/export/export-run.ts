@@ -6,11 +6,11 @@ import { compareInstants, type Instant, instantAt, parseInstant } from '../../it
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { version } from '../../version.ts';
-import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import { askCount } from '../event-count.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
+import { adaptiveConcurrency } from '../read-ahead.ts';
 import { sweep } from './export-directory.ts';
 import {
   heldQuery,

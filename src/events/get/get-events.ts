@@ -7,12 +7,11 @@ import { Items, type ItemWriter } from '../../items/items.ts';
 import { createCursor, MISSING } from '../../items/json-cursor.ts';
 import { stringText } from '../../items/value-text.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
-import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
 import type { FoundPage } from '../merge-pages.ts';
-import { readAhead } from '../read-ahead.ts';
+import { adaptiveConcurrency, readAhead } from '../read-ahead.ts';
 
 export interface Printing {
   readonly writer: ItemWriter;

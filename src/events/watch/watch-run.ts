@@ -5,10 +5,10 @@ import { compareInstants, type Instant, instantAt } from '../../items/instant.ts
 import { Items, type ItemWriter } from '../../items/items.ts';
 import { durationText } from '../../settings/flag-values.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
-import { adaptiveConcurrency } from '../adaptive-concurrency.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { pageFetcher } from '../fetch-page.ts';
+import { adaptiveConcurrency } from '../read-ahead.ts';
 import { Follower, type FollowerState } from './watch-follower.ts';
 
 export interface WatchRun {

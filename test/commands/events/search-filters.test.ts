@@ -113,6 +113,20 @@ describe('events search with several values of a filter', () => {
     },
   );
 
+  test.each([
+    [['--since', '15m'], 'searched events created after 2026-11-20T11:45:00Z\n'],
+    [
+      ['--since', 'yesterday 8am', '--until', '2026-11-20'],
+      'searched events created after 2026-11-19T08:00:00Z and before 2026-11-20\n',
+    ],
+    [['--since', '2026-11-20'], ''],
+  ])('says which window %j was, on a terminal', async (args, said) => {
+    await using at = await startSearching({ events: 5 });
+    const env = { ...at.env, NO_COLOR: '1' };
+    const { stderr } = await run(['events', 'search', ...args, '--hints', 'off'], { env, terminal: 80 });
+    expect(stderr.replace(/^no events match\n/, '')).toBe(said);
+  });
+
   test('warns of a field that no event has', async () => {
     await using at = await startSearching({ events: 5 });
     const { code, stderr } = await at.search(...lines('--fields', 'eventId,evntType,payload.nope'));
