@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { startHandler } from '../../support/handler.ts';
 import { API_TOKEN, accepted, startListening } from '../../support/listening.ts';
 
@@ -68,6 +69,7 @@ describe('what is refused, and never reaches the handler', () => {
   });
 
   test('is told on standard error, one warning a second', async () => {
+    clock.skips = 0;
     await using listening = await startListening();
     for (let count = 0; count < 3; count++) await listening.send('{}', { 'api-token': 'wrong' });
     await listening.send('{}', {}, { path: '/favicon.ico' });
@@ -75,6 +77,8 @@ describe('what is refused, and never reaches the handler', () => {
     const text =
       'warning: refused with 401: the Api-Token header is missing or is not the expected one\n' +
       "warning: refused with 400: the body has no 'eventId' (and 2 more since the last warning)\n";
+    await clock.asleep(1000);
+    clock.advance(1000);
     await listening.program.printed('stderr', /more since/);
     expect(listening.program.stderr.split('\n').slice(1).join('\n')).toBe(text);
   });
