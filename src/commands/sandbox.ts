@@ -97,8 +97,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (args.length > 0 && flags.json)
     throw new UsageError('--json: not together with a command, which has the settings in its environment');
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { givenSecret } = await import('../secrets/given-secret.ts');
-  const options = sandboxOptions(flags, context, await givenSecret('HOOKTRAIL_API_TOKEN', context));
+  const options = await sandboxOptions(flags, context);
   // Any port will do for the sign-in, so that several of them can run side by side.
   const forCommand = args.length > 0 ? { redirectUri: 'http://127.0.0.1:0/callback' } : {};
   const sandbox = await startSandbox({ ...options, ...forCommand }).catch((error: NodeJS.ErrnoException) => {
@@ -142,10 +141,10 @@ async function runCommand(
     }
     control.behaviour.autoApprove = autoApprove;
     const environment = { ...user.environment, ...(apiToken ? { HOOKTRAIL_API_TOKEN: apiToken } : {}) };
-    return (await context.runProgram(words, environment)) as ExitCode;
-  } catch (error) {
-    const problem = runProblems[String((error as NodeJS.ErrnoException).code)];
-    throw problem ? new UsageError(`cannot run '${words[0]}': ${problem}`) : error;
+    return (await context.runProgram(words, environment).catch((error: NodeJS.ErrnoException) => {
+      const problem = runProblems[error.code ?? ''] ?? error.message;
+      throw new UsageError(`cannot run '${words[0]}': ${problem}`, { cause: error });
+    })) as ExitCode;
   } finally {
     await user.remove();
   }
@@ -157,9 +156,9 @@ const runProblems: Readonly<Record<string, string>> = {
 };
 
 /** @throws UsageError for flags that do not go together. */
-function sandboxOptions(flags: Flags, context: Context, apiToken: string | undefined): SandboxOptions {
+async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
   const { port, events, seed, latency, tokenLifetime, autoApprove, rateLimit, faultRate } = flags;
-  const deliveries = deliveryOptions(flags, apiToken);
+  const deliveries = await deliveryOptions(flags, context);
   if (flags.rate !== undefined && flags.deliveryRate !== undefined)
     throw new UsageError('--rate and --delivery-rate are the same: give one of them');
   return {
@@ -177,7 +176,7 @@ function sandboxOptions(flags: Flags, context: Context, apiToken: string | undef
   };
 }
 
-function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOptions | undefined {
+async function deliveryOptions(flags: Flags, context: Context): Promise<DeliveryOptions | undefined> {
   const { deliverTo, duplicates } = flags;
   if (deliverTo === undefined) {
     const needing = {
@@ -190,7 +189,8 @@ function deliveryOptions(flags: Flags, variable: string | undefined): DeliveryOp
     }
     return undefined;
   }
-  const apiToken = flags.apiToken ?? variable;
+  const { givenSecret } = await import('../secrets/given-secret.ts');
+  const apiToken = flags.apiToken ?? (await givenSecret('HOOKTRAIL_API_TOKEN', context))?.trim();
   if (!apiToken)
     throw new UsageError(
       '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',

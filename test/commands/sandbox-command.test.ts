@@ -69,15 +69,22 @@ process.exitCode = status + 30;`,
     expect(seen['HOOKTRAIL_API_TOKEN']).toBeUndefined();
   });
 
-  it('gives it the Api-Token of the deliveries', async () => {
+  it.each([
+    ['a flag', ['--api-token', 's3cret'], {}],
+    ['a variable', [], { HOOKTRAIL_API_TOKEN: 's3cret' }],
+    ['a command', [], { HOOKTRAIL_API_TOKEN_COMMAND: 'echo s3cret' }],
+  ])('gives it the Api-Token of the deliveries, from %s', async (_name, words, env) => {
     await using home = await createHome();
     let token: string | undefined;
     const runProgram = async (_: readonly string[], environment: Environment) => {
       token = environment['HOOKTRAIL_API_TOKEN'];
       return 0;
     };
-    const flags = ['--events', '0', '--deliver-to', 'http://127.0.0.1:1/', '--api-token', 's3cret'];
-    await runHere(['sandbox', ...flags, '--', 'x'], { env: home.env, context: { runProgram } });
+    const flags = ['--events', '0', '--deliver-to', 'http://127.0.0.1:1/', ...words];
+    await runHere(['sandbox', ...flags, '--', 'x'], {
+      env: { ...home.env, ...env },
+      context: { runProgram },
+    });
     expect(token).toBe('s3cret');
   });
 
