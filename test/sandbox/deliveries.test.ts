@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { payloadOf } from '../../src/sandbox/deliveries.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { itemText } from '../../src/sandbox/store/event-item.ts';
+import { run, start } from '../support/command.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
-import { run, start } from '../support/program.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
 
 const quick = { apiToken: 'tok-en', spreadMs: 20, retryDelaysMs: [10, 20] };
