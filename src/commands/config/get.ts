@@ -29,5 +29,6 @@ async function run({ flags, args, context }: Call): Promise<void> {
       next: `save it with \`hooktrail config set ${key} VALUE\``,
     });
   }
-  await context.stdout.write(`${value}\n`);
+  const { terminalSafeLine } = await import('../../terminal/terminal-safe.ts');
+  await context.stdout.write(`${context.stdout.isTerminal ? terminalSafeLine(value) : value}\n`);
 }

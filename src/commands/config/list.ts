@@ -30,5 +30,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     return;
   }
   if (Object.keys(saved).length === 0) reporter.notice(`nothing is saved in the profile '${profile}'`);
-  for (const [key, value] of Object.entries(saved)) await context.stdout.write(`${key}=${value}\n`);
+  const { terminalSafeLine } = await import('../../terminal/terminal-safe.ts');
+  for (const [key, value] of Object.entries(saved))
+    await context.stdout.write(`${terminalSafeLine(`${key}=${value}`)}\n`);
 }

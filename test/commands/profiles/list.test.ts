@@ -60,3 +60,19 @@ test('status names the exported variables that override a profile which is asked
   );
   expect((await run(['status'], { env })).stderr).toBe('next: run `hooktrail login`\n');
 });
+
+test('what acts on a terminal is inert in saved settings, as people read them', async () => {
+  await using home = await createHome();
+  const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+  await mkdir(folder);
+  const hostile = { default: { vendor: 'a\u001b[31m\nb', 'base-url': 'c\u009b' } };
+  await writeFile(path.join(folder, 'config.json'), JSON.stringify({ version: 1, profiles: hostile }));
+  const { env } = home;
+  expect((await run(['config'], { env })).stdout).toBe('vendor=a\\u001b[31m\\u000ab\nbase-url=c\\u009b\n');
+  expect((await run(['config', 'get', 'vendor'], { env, terminal: 80 })).stdout).toBe(
+    'a\\u001b[31m\\u000ab\n',
+  );
+  expect((await run(['config', 'get', 'vendor'], { env })).stdout).toBe('a\u001b[31m\nb\n');
+  for (const options of [{ env }, { env: { ...env, NO_COLOR: '1' }, terminal: 20 }, { env, terminal: 200 }])
+    expect((await run(['profiles'], options)).stdout).toContain('c\\u009b');
+});
