@@ -46,21 +46,31 @@ Examples:
     .action(action(run));
 }
 
+/** The command line in its final form. */
+function optionsOf({ flags, args }: Call<Flags>) {
+  return {
+    path: args[0] as string,
+    headers: parseHeaders(flags.header ?? []),
+    method: parseMethod(flags.method ?? (flags.input === undefined ? 'GET' : 'POST')),
+    input: flags.input,
+    include: flags.include === true,
+    jq: flags.jq,
+  };
+}
+
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context } = call;
-  const headers = parseHeaders(flags.header ?? []);
-  const method = parseMethod(flags.method ?? (flags.input === undefined ? 'GET' : 'POST'));
+  const { path, headers, method, input, include, jq } = optionsOf(call);
+  const { context } = call;
   const { withService } = await import('../sign-in/connect.ts');
   const { apiUrl } = await import('../http/service.ts');
   const { serviceError } = await import('../http/service-error.ts');
-  const body = flags.input === undefined ? undefined : await inputBody(flags.input, context);
+  const body = input === undefined ? undefined : await inputBody(input, context);
   await withService(call, async (service) => {
-    const url = apiUrl(service.baseUrl, args[0] as string);
+    const url = apiUrl(service.baseUrl, path);
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await service.send({ url, method, headers: { ...type, ...headers }, body });
     const isError = response.status < 200 || response.status >= 300;
     const { printAnswer } = await import('../output/answer-text.ts');
-    const { include = false, jq } = flags;
     // A program is written for a good answer; what went wrong is in the error.
     await printAnswer(response, { include, jq: isError ? undefined : jq }, context.stdout, call.reporter);
     if (isError) throw serviceError(response, `${method} ${url.pathname}`);

@@ -51,12 +51,10 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, args, context, reporter } = call;
+/** The command line in its final form. */
+function optionsOf({ flags, args, context }: Call<Flags>) {
   if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
   const filters = eventFilters(flags, context.clock.now());
-  const { keep } = filters;
-  const queries = filters.queries(context.clock.now());
   const format = formatOptions(flags, 'events');
   if (args.length === 0 && context.stdin.isTerminal) throw noIds();
   const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
@@ -65,24 +63,38 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     throw new UsageError('standard input cannot hold both the ids and, by --from -, the events', {
       next: 'give the ids as arguments, or the events as a file',
     });
+  return {
+    filters,
+    format,
+    /** Undefined: they are read from standard input. */
+    ids: fromInput ? undefined : ids,
+    /** Standard input is read because nothing else was given. */
+    isImplied: args.length === 0,
+    isPretty: ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags),
+    from: flags.from,
+    concurrency: flags.concurrency ?? CONCURRENCY,
+  };
+}
+
+async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { filters, format, ids, isImplied, isPretty, from, concurrency } = optionsOf(call);
+  const { context, reporter } = call;
+  const { keep } = filters;
+  const queries = filters.queries(context.clock.now());
   const { withService } = await import('../../sign-in/connect.ts');
-  if (fromInput && context.stdin.isTerminal)
-    reporter.notice('reading event ids from the terminal, one per line');
+  if (!ids && context.stdin.isTerminal) reporter.notice('reading event ids from the terminal, one per line');
 
   const source = (ending: AbortSignal) => {
-    if (!fromInput) return each(ids);
+    if (ids) return each(ids);
     const lines = idsOfLines(context.stdin.lines(), ending);
-    return args.length === 0 ? atLeastOne(lines) : lines;
+    return isImplied ? atLeastOne(lines) : lines;
   };
   const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
   const printing = async () => {
     const { createItemWriter } = await import('../../output/create-item-writer.ts');
-    const isPretty = ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags);
     const writer = isPretty ? await prettyWriter(call) : await createItemWriter(format, context, reporter);
     return { writer, batch, context, reporter };
   };
-  const concurrency = flags.concurrency ?? CONCURRENCY;
-  const { from } = flags;
   if (from !== undefined) {
     const { storedEvents } = await import('../../events/stored-events.ts');
     const stored = storedEvents(from, filters, { context, onDoubt: reporter.warning });

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
   addFromFlag,
@@ -17,12 +16,7 @@ import type { Stats } from '../../events/statistics.ts';
 import type { StatsWindow } from '../../events/statistics-window.ts';
 import type { Service } from '../../http/service.ts';
 import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
-import {
-  addSummaryFlags,
-  type SummaryFlags,
-  type SummaryFormat,
-  summaryFormat,
-} from '../../output/format-flags.ts';
+import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -74,37 +68,51 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const format = summaryFormat(flags, true);
-  const { statsWindow } = await import('../../events/statistics-window.ts');
-  const filters = eventFilters(flags, context.clock.now());
-  // A window that is wrong is an error before anything is sent; it is made again by the service's clock.
-  statsWindow(filters, context.clock.now());
+/** The command line in its final form. */
+function optionsOf({ flags, context }: Call<Flags>) {
   if (flags.limit !== undefined && !flags.by)
     throw new UsageError('--limit needs --by: the fields to group by');
-  const { from } = flags;
+  return {
+    ...summaryFormat(flags, true),
+    ...statsOptions(flags),
+    filters: eventFilters(flags, context.clock.now()),
+    by: flags.by,
+    /** Groups to show. */
+    limit: flags.limit ?? GROUPS,
+    from: flags.from,
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
+async function run(call: Call<Flags>): Promise<void> {
+  const options = optionsOf(call);
+  const { filters, by, buckets, from } = options;
+  const { context, reporter } = call;
+  const { statsWindow } = await import('../../events/statistics-window.ts');
+  // A window that is wrong is an error before anything is sent; it is made again by the service's clock.
+  statsWindow(filters, context.clock.now());
   if (from !== undefined) {
     const { groupStored, tallyStored } = await import('../../events/stored-statistics.ts');
     const reading = { context, onDoubt: reporter.warning };
-    if (flags.by) await printGroups(await groupStored(from, filters, flags.by, reading), format, call);
-    else await print(await tallyStored(from, filters, flags.buckets, reading), format, call);
+    if (by) await printGroups(await groupStored(from, filters, by, reading), options, call);
+    else await print(await tallyStored(from, filters, buckets, reading), options, call);
     return;
   }
-  if (flags.by) {
-    await printGroups(await group(call, filters, flags.by), format, call);
+  if (by) {
+    await printGroups(await group(options, by, call), options, call);
     return;
   }
-  const stats = await gather(call, filters);
+  const stats = await gather(options, call);
   if (stats.moved)
     reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
-  await print(stats, format, call);
+  await print(stats, options, call);
 }
 
-async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> {
+async function gather(options: Options, call: Call<Flags>): Promise<Stats> {
   const { withService } = await import('../../sign-in/connect.ts');
-  const { flags, context, reporter } = call;
-  const { buckets, concurrency } = statsOptions(flags);
+  const { filters, buckets, concurrency } = options;
+  const { context, reporter } = call;
   return withService(call, async (service, settings) => {
     const { statsWindow } = await import('../../events/statistics-window.ts');
     const { gatherStats } = await import('../../events/statistics.ts');
@@ -118,7 +126,7 @@ async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> 
     if (filters.keep) {
       const { EventTally } = await import('../../events/tally-events.ts');
       const tally = new EventTally(window, buckets);
-      for await (const { items } of await read(call, service, filters, window)) tally.add(items);
+      for await (const { items } of await read(service, options, window, call)) tally.add(items);
       return tally.stats;
     }
     const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
@@ -132,20 +140,19 @@ async function gather(call: Call<Flags>, filters: EventFilters): Promise<Stats> 
 
 /** The events of the window, with progress. */
 async function read(
-  { flags, context, reporter }: Call<Flags>,
   service: Service,
-  filters: EventFilters,
+  { filters, concurrency }: Options,
   window: StatsWindow,
+  { context, reporter }: Call,
 ) {
   const { readWithProgress } = await import('../../events/find-events.ts');
-  const { concurrency } = statsOptions(flags);
   return readWithProgress(service, filters, { concurrency, within: window }, context, reporter);
 }
 
 async function group(
-  call: Call<Flags>,
-  filters: EventFilters,
+  options: Options,
   fields: readonly FieldPath[],
+  call: Call<Flags>,
 ): Promise<EventGroups> {
   const { withService } = await import('../../sign-in/connect.ts');
   return withService(call, async (service) => {
@@ -154,21 +161,20 @@ async function group(
     const { EventGroups } = await import('../../events/group-events.ts');
     const { clock } = call.context;
     const { serviceTime } = await askEventTypes(service, clock);
-    const window = statsWindow(filters, serviceTime ?? clock.now());
+    const window = statsWindow(options.filters, serviceTime ?? clock.now());
     const groups = new EventGroups(fields);
-    for await (const { items } of await read(call, service, filters, window)) groups.add(items);
+    for await (const { items } of await read(service, options, window, call)) groups.add(items);
     return groups;
   });
 }
 
 async function printGroups(
   groups: EventGroups,
-  { format, jq }: SummaryFormat,
-  { flags, context, reporter }: Call<Flags>,
+  { format, jq, limit }: Options,
+  { context, reporter }: Call,
 ): Promise<void> {
   const { groupsCsv, groupsJson, groupsTable } = await import('../../output/groups.ts');
   const { stdout } = context;
-  const limit = flags.limit ?? GROUPS;
   if (format === 'table') await stdout.write(await groupsTable(groups, limit, stdout, reporter));
   else if (format === 'csv') await stdout.write(groupsCsv(groups, limit, stdout));
   else {
@@ -177,11 +183,7 @@ async function printGroups(
   }
 }
 
-async function print(
-  stats: Stats,
-  { format, jq }: SummaryFormat,
-  { context, reporter }: Call,
-): Promise<void> {
+async function print(stats: Stats, { format, jq }: Options, { context, reporter }: Call): Promise<void> {
   const { stdout } = context;
   if (format === 'table') {
     const { statsText } = await import('../../output/statistics-text.ts');
