@@ -119,3 +119,9 @@ export function post(
     sent.end(body);
   });
 }
+
+/** How many requests wait for their answer, this question among them; for a listener with `--health /health`. */
+export async function underWay(listening: Listening): Promise<number> {
+  const { body } = await listening.send('', {}, { method: 'GET', path: '/health' });
+  return JSON.parse(body).underWay;
+}

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { API_TOKEN, startListening, startListeningProcess } from '../../support/listening.ts';
+import { API_TOKEN, startListening, startListeningProcess, underWay } from '../../support/listening.ts';
 
 async function open(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
@@ -42,12 +41,14 @@ describe('a sender that does not go on', () => {
 
   test('but hangs up is forgotten', async () => {
     await using handler = await startHandler();
-    await using listening = await startListening('--forward-to', handler.url);
+    await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
     for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
       const socket = await open(listening.port);
       socket.write(`${head}{"eventId":"half"`);
-      await setTimeout(20);
+      // Half of it has arrived when two requests are under way: this one, and the question.
+      await expect.poll(() => underWay(listening)).toBe(2);
       socket[end]();
+      await expect.poll(() => underWay(listening)).toBe(1);
     }
     expect((await listening.send('{"eventId":"other"}')).status).toBe(200);
     expect(handler.received).toHaveLength(1);

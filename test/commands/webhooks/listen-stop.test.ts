@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { start } from '../../support/command.ts';
@@ -22,8 +21,12 @@ describe('stopping', () => {
     const sent = listening.send('{"eventId":"last"}');
     await expect.poll(() => handler.received.length).toBe(1);
     listening.program.kill(signal);
-    await setTimeout(300);
-    await expect(listening.send('{"eventId":"late"}')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    const late = () =>
+      new Promise((resolve) => {
+        const socket = connect(listening.port, '127.0.0.1', () => resolve(socket.destroy() && 'connected'));
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+      });
+    await expect.poll(late).toBe('ECONNREFUSED');
     answer(200);
     expect(await sent).toMatchObject(accepted);
     const result = await listening.program.finished;

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { run, start } from '../../support/command.ts';
@@ -152,7 +151,6 @@ test('on SIGINT what is under way is finished and journaled', async () => {
   const program = start(recovering.args('--new-journal', '--concurrency', '1'), { env });
   await expect.poll(() => handler.received.length, { timeout: 10_000 }).toBe(1);
   program.kill('SIGINT');
-  await setTimeout(200);
   answer(200);
   const { code, stderr } = await program.finished;
   expect(code).toBe(130);
