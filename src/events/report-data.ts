@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { createdOnReader } from '../items/created-on.ts';
-import { memberPath } from '../items/field-path.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { isGuid } from '../items/guid.ts';
 import { compareInstants, type Instant } from '../items/instant.ts';
 import { createRowReader } from '../items/item-cells.ts';
@@ -17,6 +17,7 @@ import { PAGE_SIZE, type Query } from './event-query.ts';
 import { askEventTypes, eventTypeNames, warnOfUnlisted } from './event-types.ts';
 import { pageFetcher } from './fetch-page.ts';
 import { readMerged, readWithProgress } from './find-events.ts';
+import { EventGroups } from './group-events.ts';
 import type { FoundPage } from './merge-pages.ts';
 import { countQueries, gatherStats, type Stats } from './statistics.ts';
 import { type StatsWindow, statsWindow } from './statistics-window.ts';
@@ -36,9 +37,13 @@ export interface ReportData {
   readonly subscriptions: readonly SubscriptionTally[];
   /** The latest failures, in pages; at most as many as were asked for. */
   readonly failures: readonly Items[];
+  /** All failures grouped by the fields asked for. */
+  readonly groups: EventGroups | undefined;
 }
 
 export interface ReportOptions {
+  /** Fields to group the failures by. */
+  readonly by: readonly FieldPath[] | undefined;
   readonly limit: number;
   readonly buckets: number | undefined;
   readonly concurrency: number;
@@ -68,7 +73,13 @@ export async function gatherReport(
   const failed = within.map((query): Query => ({ ...query, publishStatus: 'FAILED' }));
   const failures = await latest(service, failed, options, context, reporter);
   const counted = await askCount(pageFetcher(service, clock), service.baseUrl, within[0] as Query, signal);
-  if (counted === undefined) return { window, stats: undefined, subscriptions: [], failures };
+  const groups = options.by && new EventGroups(options.by);
+  if (groups) {
+    const reading = { concurrency: options.concurrency, within: window };
+    const pages = readWithProgress(service, filters.withStatuses('FAILED'), reading, context, reporter);
+    for await (const { items } of pages) groups.add(items);
+  }
+  if (counted === undefined) return { window, stats: undefined, subscriptions: [], failures, groups };
   const count = countQueries(service, options.concurrency, context, reporter);
   const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
   const stats = await gatherStats(window, types, options.buckets, count);
@@ -89,16 +100,17 @@ export async function gatherReport(
   const rest = (stats.failed ?? 0) - tallies.reduce((sum, tally) => sum + tally.failed, 0);
   const others = ids.length > 0 && rest > 0 ? [{ subscriptionId: null, failed: rest }] : [];
   tallies.sort((a, b) => b.failed - a.failed);
-  return { window, stats, subscriptions: [...tallies, ...others], failures };
+  return { window, stats, subscriptions: [...tallies, ...others], failures, groups };
 }
 
 /** The same of events that are read, since the service cannot count them. */
 export async function reportOfEvents(
   window: StatsWindow,
   pages: AsyncIterable<FoundPage>,
-  { limit, buckets }: Pick<ReportOptions, 'limit' | 'buckets'>,
+  { by, limit, buckets }: Pick<ReportOptions, 'by' | 'limit' | 'buckets'>,
 ): Promise<ReportData> {
   const tally = new EventTally(window, buckets);
+  const groups = by && new EventGroups(by);
   const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status')], []);
   const createdOn = createdOnReader();
   const bySubscription = new Map<string, number>();
@@ -106,6 +118,7 @@ export async function reportOfEvents(
   for await (const { items } of pages) {
     tally.add(items);
     const failed = isFailed(items);
+    groups?.add(failed);
     for (const id of subscriptionIds(failed)) bySubscription.set(id, (bySubscription.get(id) ?? 0) + 1);
     for (const text of failed.texts()) latest.push({ text: Buffer.from(text), at: createdOn(text, 0) });
     if (latest.length > 4 * limit) latest = newestOf(latest, limit);
@@ -121,6 +134,7 @@ export async function reportOfEvents(
     stats: tally.stats,
     subscriptions: [...all.slice(0, MAX_SUBSCRIPTIONS), ...others],
     failures: [Items.of(newestOf(latest, limit).map(({ text }) => text))],
+    groups,
   };
 }
 

@@ -28,7 +28,7 @@ export async function tallyStored(
 export async function reportStored(
   place: string,
   filters: EventFilters,
-  report: Pick<ReportOptions, 'limit' | 'buckets'>,
+  report: Pick<ReportOptions, 'by' | 'limit' | 'buckets'>,
   options: StoredOptions,
 ): Promise<ReportData> {
   const window = await storedWindow(place, filters, options);

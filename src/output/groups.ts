@@ -8,7 +8,7 @@ import { csvLines, csvText } from './csv.ts';
 import { renderTable } from './table-drawing.ts';
 
 /** The value of a group's field for people: a string's characters, other values as JSON, nothing where it is missing. */
-function shown(value: string | null): string {
+export function groupValue(value: string | null): string {
   if (value === null) return '-';
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;
 }
@@ -24,7 +24,7 @@ export async function groupsTable(
   const { kept, others, otherEvents } = split(groups, limit);
   const header = [...groups.fields.map(({ text }) => text), 'events', 'share', 'first', 'last', 'example'];
   const rows = kept.map((group) => [
-    ...group.values.map(shown),
+    ...group.values.map(groupValue),
     grouped(group.count),
     percent(group.count / groups.total),
     group.first?.text ?? '-',
@@ -81,7 +81,7 @@ export function groupsCsv(groups: EventGroups, limit: number, output: Pick<Outpu
     'example',
   ];
   const rows = split(groups, limit).kept.map((group) => [
-    ...group.values.map((value) => (value === null ? '' : safe(shown(value)))),
+    ...group.values.map((value) => (value === null ? '' : safe(groupValue(value)))),
     group.count,
     group.count / groups.total,
     group.first?.text ?? '',

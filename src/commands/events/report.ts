@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import {
@@ -12,12 +12,14 @@ import {
   statsOptions,
 } from '../../events/event-flags.ts';
 import type { ReportData } from '../../events/report-data.ts';
+import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
   readonly limit?: number;
+  readonly by?: readonly FieldPath[];
   readonly open?: true;
 }
 
@@ -31,6 +33,11 @@ export function declare(command: Command, action: Action): void {
       '-n, --limit <number>',
       `failures in the table, 1 to 5000 (default: ${LIMIT})`,
       wholeNumber('--limit', 1, 5000),
+    )
+    .addOption(
+      new Option('--by <a,b.c>', 'add a section of the failures grouped by these fields').argParser(
+        (text: string) => parseFieldPaths(text, '--by'),
+      ),
     )
     .option('--open', 'show the page in the browser');
   addConnectionFlags(command)
@@ -56,6 +63,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
     filters: eventFilters(flags, context.clock.now()),
     ...statsOptions(flags),
     from: flags.from,
+    by: flags.by,
     limit: flags.limit ?? LIMIT,
     isOpened: flags.open === true,
   };
@@ -115,7 +123,7 @@ async function makePage(options: Options, call: Call<Flags>): Promise<{ text: st
 
 /** What the report shows, and where it comes from. */
 async function gather(
-  { from, filters, limit, buckets, concurrency }: Options,
+  { from, filters, by, limit, buckets, concurrency }: Options,
   call: Call<Flags>,
 ): Promise<{ data: ReportData; host: string }> {
   const { context, reporter } = call;
@@ -124,14 +132,14 @@ async function gather(
   if (from !== undefined) {
     const { reportStored } = await import('../../events/stored-statistics.ts');
     const reading = { context, onDoubt: reporter.warning };
-    return { data: await reportStored(from, both, { limit, buckets }, reading), host: from };
+    return { data: await reportStored(from, both, { by, limit, buckets }, reading), host: from };
   }
   const [{ withService }, { gatherReport }] = await Promise.all([
     import('../../sign-in/connect.ts'),
     import('../../events/report-data.ts'),
   ]);
   return withService(call, async (service) => ({
-    data: await gatherReport(service, both, { limit, buckets, concurrency }, context, reporter),
+    data: await gatherReport(service, both, { by, limit, buckets, concurrency }, context, reporter),
     host: service.baseUrl.host,
   }));
 }

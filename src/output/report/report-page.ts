@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { EventGroups } from '../../events/group-events.ts';
 import type { ReportData, SubscriptionTally } from '../../events/report-data.ts';
 import { failureRate, type Stats } from '../../events/statistics.ts';
 import { grouped, percent } from '../../terminal/numbers-text.ts';
+import { groupValue } from '../groups.ts';
 import { timeLabels, UNLISTED } from '../statistics-text.ts';
 import { failuresTable } from './failures-table.ts';
 import { Html, html, shortened } from './html.ts';
@@ -21,10 +23,12 @@ export interface ReportFacts {
 
 const NAME = 200;
 const RANKS = 15;
+/** Groups of failures with a line of their own. */
+const MOST_GROUPS = 100;
 
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
-  const { window, stats, subscriptions, failures } = data;
+  const { window, stats, subscriptions, failures, groups } = data;
   const { table, shown } = failuresTable(failures, facts.limit);
   const failed = stats?.failed ?? undefined;
   const title = `Failed deliveries, ${facts.host}`;
@@ -54,6 +58,7 @@ export function reportPage(data: ReportData, facts: ReportFacts): string {
 ${stats && stats.total > 0 ? overTime(stats) : ''}
 ${stats && (failed ?? 0) > 0 ? byType(stats) : ''}
 ${subscriptions.some(({ subscriptionId, failed }) => subscriptionId && failed > 0) ? bySubscription(subscriptions) : ''}
+${groups && groups.total > 0 ? byFields(groups) : ''}
 ${shown > 0 ? latest(table, shown, failed) : ''}
 </main>
 ${shown > 0 ? html`<script>${new Html(script)}</script>` : ''}
@@ -114,6 +119,20 @@ function bySubscription(subscriptions: readonly SubscriptionTally[]): Html {
     .filter(({ failed }) => failed > 0)
     .map(({ subscriptionId, failed }) => countRank(subscriptionId ?? '(others)', failed));
   return section('By subscription', ranks);
+}
+
+function byFields(groups: EventGroups): Html {
+  const rankOf = (name: string, count: number): FailureRank => {
+    const share = percent(count / groups.total);
+    return { ...countRank(name, count), note: share, share };
+  };
+  const largest = groups.largest();
+  const ranks = largest
+    .slice(0, MOST_GROUPS)
+    .map(({ values, count }) => rankOf(values.map(groupValue).join(' · '), count));
+  const rest = largest.slice(MOST_GROUPS).reduce((sum, { count }) => sum + count, 0);
+  if (rest > 0) ranks.push(rankOf('(others)', rest));
+  return section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, ranks);
 }
 
 interface FailureRank extends Rank {

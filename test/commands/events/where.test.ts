@@ -174,6 +174,34 @@ describe('events stats --by', () => {
     expect(csv).toHaveLength(4);
   });
 
+  test('is a section of the report too', async () => {
+    const file = path.join(at.env['HOME'] as string, 'by.html');
+    const report = await events(
+      'report',
+      file,
+      '--since',
+      '40d',
+      '--by',
+      'resource.name,eventType',
+      '--where',
+      'resource.type = document',
+    );
+    expect(report.code).toBe(0);
+    const page = await readFile(file, 'utf8');
+    const failed = all.filter(
+      ({ publishStatus, resource }) => publishStatus === 'FAILED' && resource.type === 'document',
+    );
+    const groups = new Map<string, number>();
+    for (const { resource, eventType } of failed) {
+      const name = `${resource.name} · ${eventType}`;
+      groups.set(name, (groups.get(name) ?? 0) + 1);
+    }
+    const [largest] = [...groups.values()].sort((a, b) => b - a);
+    const [, section = ''] = page.split('<h2>By resource.name, eventType</h2>');
+    expect(section.split('</section>')[0]?.match(/<tr>/g)).toHaveLength(groups.size + 1);
+    expect(section.match(/<td class="number">(\d+)</)?.[1]).toBe(String(largest));
+  });
+
   test.each([
     [['--limit', '3'], 'error: --limit needs --by: the fields to group by\n'],
     [['--by', 'a..b'], "error: --by: invalid value 'a..b': a part of 'a..b' is empty\n"],
