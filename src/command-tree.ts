@@ -44,7 +44,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'logout',
     group: SIGN_IN,
-    summary: 'delete what login stored',
+    summary: 'delete the secrets that login stored',
     load: () => import('./commands/logout.ts'),
   },
   {
@@ -212,7 +212,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'doctor',
     group: SETTINGS,
-    summary: 'check machine, network and sign-in, and say what to mend',
+    summary: 'check machine, network and sign-in, and say what to do',
     load: () => import('./commands/doctor.ts'),
   },
   {
@@ -230,7 +230,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'completion',
     group: SHELL,
-    summary: 'print the completion script of a shell',
+    summary: 'print or install the completion script of a shell',
     load: () => import('./commands/completion.ts'),
   },
   {

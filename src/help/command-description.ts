@@ -72,7 +72,7 @@ function notesAndExamples(command: Command) {
 function optionsOf(command: Command) {
   return command.options.map((option) => {
     const { long, short, flags, description, hidden } = option;
-    const placeholder = /<([^>]+)>/.exec(flags)?.[1];
+    const placeholder = /[<[]([^\]>]+)[\]>]/.exec(flags)?.[1];
     const setting = Object.values(settingNames).find(({ flag }) => flag === long);
     const variable = setting?.variable ?? /\[(\w+)(?:, \w+)*\]$/.exec(description)?.[1];
     const kind = kindOfOption(option);
@@ -81,6 +81,7 @@ function optionsOf(command: Command) {
       flag: long,
       ...(short ? { short } : {}),
       ...(placeholder ? { value: placeholder } : {}),
+      ...(option.optional ? { valueOptional: true } : {}),
       description,
       ...typeOf(option),
       repeatable: option.variadic || /repeatable/.test(description),

@@ -21,6 +21,10 @@ export const optionKinds: Readonly<Record<string, Kind>> = {
   '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
   '--input': 'files',
   '--journal': 'files',
+  '--from': 'files',
+  '--state': 'files',
+  '--body': 'files',
+  '--hints': { words: ['on', 'off'] },
 };
 
 /** Values of arguments, by the words of the command and the argument's name. */
@@ -34,6 +38,7 @@ export const argumentKinds: Readonly<Record<string, Kind>> = {
   'config unset key': 'settings',
   'events export directory': 'directories',
   'events report file': 'files',
+  'keygen file': 'files',
 };
 
 export function kindOfOption({ long, argChoices }: Option): Kind {

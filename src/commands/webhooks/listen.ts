@@ -45,7 +45,7 @@ export function declare(command: Command, action: Action): void {
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
       '--journal <file>',
-      'remembers what was accepted (default: one a profile, beside the settings)',
+      'remembers what was accepted (default: one per profile, beside the settings)',
       journalFlag,
     )
     .option(
