@@ -19,8 +19,7 @@ export interface SandboxUser {
 /** A user in a temporary folder, whose browser approves every sign-in and whose commands end when it cannot. */
 export async function createSandboxUser(context: Context, settings: SandboxSettings): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-');
-  const environment = {
-    ...withoutSecrets(context.environment),
+  const own = {
     ...environmentOf(settings),
     HOOKTRAIL_CONFIG_DIR: folder.path,
     HOOKTRAIL_STORE: 'file',
@@ -28,12 +27,12 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
   };
   const browserFailed = new AbortController();
   return {
-    environment,
+    environment: { ...withoutSecrets(context.environment), ...own },
     context: {
       ...context,
       stdin: noInput,
-      environment,
-      machine: { ...context.machine, userHome: folder.path },
+      environment: { ...ofTheTerminal(context.environment), ...own },
+      machine: { ...context.machine, userHome: folder.path, isContainer: false },
       signal: AbortSignal.any([context.signal, browserFailed.signal]),
       browser: {
         // Not awaited: the last page comes after the sign-in has ended.
@@ -57,6 +56,12 @@ const noInput: Input = {
   lines: async function* () {},
   bytes: async () => Buffer.alloc(0),
 };
+
+/** Variables of the terminal; others say that the browser is on another machine, where that of the sandbox is not. */
+function ofTheTerminal(environment: Environment): Environment {
+  const kept = ['TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'PATH'];
+  return Object.fromEntries(kept.map((name) => [name, environment[name]]));
+}
 
 /** Variables of the real user that `environmentOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;

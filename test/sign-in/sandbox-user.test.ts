@@ -23,3 +23,20 @@ test('a sign-in to the sandbox ends when its browser cannot go on', async () => 
     await user.remove();
   }
 });
+
+test('a sign-in to the sandbox does not care where a person would have the browser', async () => {
+  const options = { events: 0, autoApprove: true, redirectUri: 'http://127.0.0.1:0/callback' };
+  await using sandbox = await startSandbox(options);
+  const stderr = fakeOutput();
+  const environment = { SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22', CODESPACES: 'true', PATH: '/bin' };
+  const context = createContext({ stderr, environment });
+  const machine = { ...context.machine, isContainer: true };
+  const user = await createSandboxUser({ ...context, machine }, sandbox.settings);
+  try {
+    expect(user.environment).toMatchObject(environment);
+    expect(await main(['login'], user.context)).toBe(0);
+    expect(stderr.text).toMatch(/^Sign in in the browser\. If it does not open, go to\n/);
+  } finally {
+    await user.remove();
+  }
+});
