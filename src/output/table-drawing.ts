@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import { valueText } from '../items/value-text.ts';
-import { cellWidth, cutTo } from '../terminal/cell-width.ts';
+import { cellWidth, cutTo, loadWidths } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
@@ -50,9 +50,9 @@ export function titleCells(columns: readonly Column[], palette: Palette): Cell[]
 /** Draws rows as lines, without line ends, each cell cut or padded to its column; no line ends in spaces. */
 export type Draw = (columns: readonly Pick<Column, 'width' | 'kind'>[], rows: readonly Cell[][]) => string[];
 
-/** Loads cli-table3. With `wrap`, texts that do not fit go on below instead of being cut. */
+/** Loads cli-table3, and what measures text beyond ASCII. With `wrap`, texts that do not fit go on below instead of being cut. */
 export async function tableDrawing(wrap = false): Promise<Draw> {
-  const { default: Table } = await import('cli-table3');
+  const [{ default: Table }] = await Promise.all([import('cli-table3'), loadWidths()]);
   return (columns, rows) => {
     const drawn = (some: readonly Cell[][]) => {
       const table = new Table({
@@ -130,11 +130,11 @@ export async function renderTable(
 ): Promise<string> {
   const heads = header.map((title) => ({ title: oneLine(title) }));
   const cells = rows.map((row) => row.map(oneLine));
+  const draw = await tableDrawing(true);
   const columns = output.isTerminal
     ? fittedColumns(heads, cells, output.columns)
     : wholeColumns(heads, cells);
   const palette = await paletteOf(output.isTerminal ? reporter.stdoutColor : 0);
-  const draw = await tableDrawing(true);
   return ended(
     draw(columns, [titleCells(columns, palette), ...cells.map((row) => valueCells(row, columns, palette))]),
   );

@@ -3,6 +3,7 @@ import { nothingFound, tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
+import { loadWidthsFor } from '../terminal/cell-width.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions } from './item-writer.ts';
@@ -32,11 +33,12 @@ export async function createTableWriter(
   const draw = stdout.isTerminal ? await tableDrawing() : undefined;
   let table: { read: (page: Items) => string[][]; columns: Column[] } | undefined;
 
-  const open = (page: Items) => {
+  const open = async (page: Items) => {
     const fields = options.fields ?? tableColumns(membersOf(page), options.list);
     const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
     const rows = read(page);
     const measured = options.sample ? [...rows, ...read(options.sample)] : rows;
+    await loadWidthsFor([...fields.map(({ text }) => text), ...measured.flat()]);
     const heads = fields.map(({ text }, index) =>
       options.fields ? { title: oneLine(text) } : defaultHead(text, index, options.constant),
     );
@@ -51,8 +53,9 @@ export async function createTableWriter(
     write: async (page) => {
       if (page.count === 0) return;
       const isFirst = table === undefined;
-      const columns = table?.columns ?? open(page);
+      const columns = table?.columns ?? (await open(page));
       const rows = table?.read(page) ?? [];
+      await loadWidthsFor(rows.flat());
       const lines = draw
         ? draw(columns, [
             ...(isFirst ? [titleCells(columns, palette)] : []),

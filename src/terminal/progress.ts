@@ -47,7 +47,11 @@ export function startProgress(
   let redraw = () => {};
   let stopped = false;
   const show = async () => {
-    const [{ default: ora }, { cutTo }] = await Promise.all([import('ora'), import('./cell-width.ts')]);
+    const [{ default: ora }, { cutTo, loadWidths }] = await Promise.all([
+      import('ora'),
+      import('./cell-width.ts'),
+    ]);
+    await loadWidths();
     if (stopped) return;
     const text = () => cutTo(line(), stderr.columns - 3);
     const spinner = ora({
