@@ -59,16 +59,18 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
   });
 }
 
-/** The token for a handler, which may do without: a warning says so where none can be read. */
+/** The token for a handler, which may do without: a warning says when there is none. */
 export async function apiTokenOrWarning(
   place: TokenPlace,
   context: Context,
   reporter: Pick<Reporter, 'warning'>,
 ): Promise<string | undefined> {
   try {
-    return await findApiToken(place, context);
+    const token = await findApiToken(place, context);
+    if (token === undefined) reporter.warning('no Api-Token is known, and the handler gets none');
+    return token;
   } catch (error) {
-    if (error instanceof InterruptedError) throw error;
+    if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
     reporter.warning(`the Api-Token cannot be read, and the handler gets none: ${(error as Error).message}`);
     return undefined;
   }

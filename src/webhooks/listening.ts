@@ -96,7 +96,7 @@ export async function listen(options: ListenOptions, context: Context, reporter:
       ]);
     } finally {
       ended.abort();
-      await withdraw();
+      await withdraw().catch(() => undefined);
       await stop(receiver, handler, clock, reporter);
     }
   } finally {

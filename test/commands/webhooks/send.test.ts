@@ -107,3 +107,23 @@ test.each([
   if (typeof message === 'string') expect(text).toBe(message);
   else expect(text).toMatch(message);
 });
+
+test('a token that is given and cannot be sent is an error; none at all is a warning', async () => {
+  await using at = await startSending();
+  const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
+  const given = (variables: Record<string, string>) => run(args, { env: { ...at.home.env, ...variables } });
+  const { code, stdout, stderr } = await given({ HOOKTRAIL_API_TOKEN: 'ä' });
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/^error: HOOKTRAIL_API_TOKEN: invalid token/),
+  ]);
+  expect(at.handler.received).toEqual([]);
+  expect((await given({ HOOKTRAIL_API_TOKEN_FILE: '/nowhere' })).code).toBe(2);
+  const none = await given({});
+  expect([none.code, none.stderr.split('\n')[0]]).toEqual([
+    0,
+    'warning: no Api-Token is known, and the handler gets none',
+  ]);
+  expect(at.handler.received[0]?.headers['api-token']).toBeUndefined();
+});
