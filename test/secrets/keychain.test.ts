@@ -3,6 +3,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { type Bus, hasKeyring, startBus } from '../support/keyring.ts';
+// Processes, since the native library is what is tried here.
+import { run } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 describe.skipIf(!hasKeyring)('with a real keyring', () => {
@@ -23,7 +25,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
   });
 
   const login = () =>
-    at.run(['login'], {
+    run(['login'], {
       env: {
         ...env,
         HOOKTRAIL_BROWSER: browserCommand,
@@ -36,8 +38,8 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
     expect(await login()).toMatchObject({ code: 0 });
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
-    const first = await at.run(['token'], { env });
-    const second = await at.run(['token'], { env });
+    const first = await run(['token'], { env });
+    const second = await run(['token'], { env });
     expect(first).toEqual({ code: 0, stdout: second.stdout, stderr: '' });
     expect(refreshes()).toBe(1);
   });
@@ -46,7 +48,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     at.sandbox.control.behaviour.accessTokenPadding = 8_000;
     expect(await login()).toMatchObject({ code: 0 });
     const before = refreshes();
-    const { stdout } = await at.run(['token'], { env });
+    const { stdout } = await run(['token'], { env });
     expect(stdout.length).toBeGreaterThan(8_000);
     expect(refreshes()).toBe(before);
     const folder = path.join(at.env['HOOKTRAIL_CONFIG_DIR'] as string, 'secrets');
@@ -64,7 +66,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     expect(await login()).toMatchObject({ code: 0 });
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
     const before = refreshes();
-    const results = await Promise.all(Array.from({ length: 40 }, () => at.run(['token'], { env })));
+    const results = await Promise.all(Array.from({ length: 40 }, () => run(['token'], { env })));
     expect(new Set(results.map(({ code, stderr }) => `${code} ${stderr}`))).toEqual(new Set(['0 ']));
     expect(refreshes()).toBe(before + 1);
   });
@@ -72,7 +74,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
   test('a keyring that is locked is not taken for an empty one', async () => {
     await bus.stopKeyring();
     await bus.startKeyring();
-    const locked = await at.run(['token'], { env });
+    const locked = await run(['token'], { env });
     expect(locked).toEqual({
       code: 2,
       stdout: '',
@@ -81,7 +83,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
         'next: unlock it (in "Passwords and Keys" or your wallet manager, or with `gnome-keyring-daemon --unlock`) and run the command again, ' +
         'or keep the secrets in an encrypted file: `hooktrail login --store file` (or HOOKTRAIL_STORE=file)\n',
     });
-    const logout = await at.run(['logout'], { env });
+    const logout = await run(['logout'], { env });
     expect(logout).toMatchObject({ code: 2, stderr: expect.stringContaining('the OS keychain is locked') });
   });
 
@@ -89,15 +91,15 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     await bus.stopKeyring();
     await bus.startKeyring('pw');
     expect(await login()).toMatchObject({ code: 0 });
-    expect((await at.run(['logout'], { env })).code).toBe(0);
-    const { code, stderr } = await at.run(['token'], { env });
+    expect((await run(['logout'], { env })).code).toBe(0);
+    const { code, stderr } = await run(['token'], { env });
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('error: not signed in\n') });
   });
 
   test('a locked keyring that holds nothing of ours does not stand in the way of logout', async () => {
     await bus.stopKeyring();
     await bus.startKeyring();
-    const { code, stderr } = await at.run(['logout'], { env });
+    const { code, stderr } = await run(['logout'], { env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
   });
 });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -81,6 +82,13 @@ test('no file holds a secret in the clear, and nobody else may read them', async
 });
 
 test.runIf(process.platform === 'linux')('no process shows a secret in its arguments', async () => {
+  // A browser that stays until the samples have seen it.
+  const [browser, marker] = ['patient-browser', 'seen'].map((name) => path.join(at.home.folder, name)) as [
+    string,
+    string,
+  ];
+  const script = `#!/bin/sh\nnode '${browserCommand}' "$1"\nuntil [ -e '${marker}' ]; do sleep 0.05; done\n`;
+  await writeFile(browser, script, { mode: 0o755 });
   const ended = new AbortController();
   const sample = async (): Promise<string> => {
     let seen = '';
@@ -88,20 +96,23 @@ test.runIf(process.platform === 'linux')('no process shows a secret in its argum
       for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
         seen += await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       }
+      if (seen.includes('patient-browser')) await writeFile(marker, '');
       await delay(5);
     }
     return seen;
   };
   const sampling = sample();
-  const env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };
+  const env = { ...at.env, HOOKTRAIL_BROWSER: browser };
   const granted = grants();
   const login = await runProcess(['login'], { env });
+  expect(login.code).toBe(0);
   await runProcess(['status', '--check'], { env });
   await runProcess(['token'], { env });
+  await expect.poll(() => existsSync(marker)).toBe(true);
   ended.abort();
   const seen = await sampling;
   // The browser's argument is the URL to sign in at: the samples did see these processes.
-  expect(seen).toContain('browser-command.mjs');
+  expect(seen).toContain('patient-browser');
   const challenge = new URL(login.stderr.match(/^http\S+authorize\S+$/m)?.[0] as string).searchParams;
   const { access_token: access, refresh_token: refresh } = granted[0] as Record<string, string>;
   const secrets = [at.sandbox.settings.clientSecret, access as string, refresh as string];
