@@ -24,7 +24,7 @@ export interface FilterParts {
   readonly eventIds?: readonly string[];
   readonly statuses?: readonly PublishStatus[];
   readonly eventTypes?: readonly string[];
-  /** What the service cannot filter by: these run here. */
+  /** Conditions that the service cannot filter by: they run here. */
   readonly conditions?: readonly Condition[];
   readonly grepTexts?: readonly string[];
 }
@@ -32,7 +32,7 @@ export interface FilterParts {
 /** Filters by the names of their flags, as they were typed. */
 export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
 
-/** Which events are meant. Spans ago become instants when the present time is known. */
+/** Chooses events. Spans ago become instants when the present time is known. */
 export class EventFilters {
   readonly after: GivenTime | undefined;
   readonly before: GivenTime | undefined;
@@ -56,7 +56,7 @@ export class EventFilters {
     this.grepTexts = grepTexts;
   }
 
-  /** Whether what is meant depends on the present time. */
+  /** True if the filters depend on the present time. */
   get isRelative(): boolean {
     return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
   }

@@ -44,7 +44,7 @@ export async function* findEvents(
     options.onRetry?.(attempt);
   });
   const { keep } = filters;
-  // What is kept of the service's events is known when they are here.
+  // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
   const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, most) });
   const { queries, fetchPage } = options.within

@@ -69,7 +69,7 @@ class Stream {
     this.#order = order;
   }
 
-  /** Whether all events of the page were taken. */
+  /** True if all events of the page were taken. */
   get isRead(): boolean {
     return this.#index === this.#items?.count;
   }

@@ -19,7 +19,7 @@ export function followed(link: string, page: URL): URL {
 }
 
 /**
- * Whether a page's link leads to the item that offsets say comes next. One that is refused by `followed` throws; one whose
+ * True if a page's link leads to the item that offsets say comes next. One that is refused by `followed` throws; one whose
  * start cannot be read does not agree, since only the service knows where it leads.
  */
 export function leadsTo(start: number, link: string | null | undefined, page: URL): boolean {

@@ -6,7 +6,7 @@ import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 export class IdentifiedItems extends Items {
   /** A 53-bit hash per item: of its `eventId`, or of its whole text where it has none. */
   readonly keys: Float64Array;
-  /** Whether every key is that of an `eventId`. */
+  /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
 
   constructor(bytes: Buffer, spans: ArrayLike<number>, keys: Float64Array, byEventId: boolean) {

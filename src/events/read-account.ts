@@ -7,9 +7,9 @@ import type { IdentifiedItems, Page } from './page.ts';
  */
 export class Reading {
   readonly limit: number;
-  /** Whether the read is limited to events created before some time, so that new ones do not join it. */
+  /** True if the read is limited to events created before some time, so that new ones do not join it. */
   readonly #held: boolean;
-  /** What the service counted at the first page and at the latest; undefined where it tells none. */
+  /** The service's count at the first page and at the latest; undefined if it gives none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
   /** Pages taken so far. */
@@ -17,7 +17,7 @@ export class Reading {
   #ledger = new Ledger();
   #known: Set<number> | undefined;
   #before: Float64Array = new Float64Array(0);
-  /** Whether items left the result while its pages were passed, so that others may have moved up unseen. */
+  /** True if items left the result while its pages were read, so that others may have moved up unseen. */
   #torn = false;
   #atStart = true;
 
@@ -36,7 +36,7 @@ export class Reading {
     return this.emitted >= this.limit;
   }
 
-  /** Whether the service's count moved while this was read. */
+  /** True if the service's count changed during the read. */
   get moved(): boolean {
     return this.#known !== undefined;
   }
@@ -91,7 +91,7 @@ export class Reading {
     return fresh;
   }
 
-  /** Whether a page is the one before once more, from a service that does not understand offsets or its own links. */
+  /** True if a page repeats the one before, as from a service that does not understand offsets or its own links. */
   repeats({ items: { keys, byEventId } }: Page): boolean {
     const before = this.#before;
     if (keys.length === 0 || keys.length !== before.length || this.moved) return false;

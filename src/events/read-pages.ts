@@ -82,7 +82,7 @@ async function* readWindow(
     ? byOffsets(plan, size + 1)
     : byLinks(plan, page, at, page.items.count + 1);
   for (let sweep = 0; sweep < MAX_SWEEPS && end === 'read' && !reading.complete; sweep++) {
-    // What is missing may be anywhere: everything is read once more, and only what is new is handed on.
+    // The missing events may be anywhere: everything is read again, and only new events are passed on.
     reading.startAgain();
     end = yield* byOffsets(plan, 1);
   }
@@ -199,7 +199,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
   return 'read';
 }
 
-/** Whether this is the first page that is held to the service's time, and counts fewer events than the page before it. */
+/** True for the first page that is held to the service's time, if it counts fewer events than the page before it. */
 function lacksLaterEvents({ pin, reading }: Plan, page: Page): boolean {
   return pin !== undefined && reading.pages === 1 && reading.shrunkBy(page) > 0;
 }
@@ -220,7 +220,7 @@ function pinOf(answer: Answer): Instant | undefined {
   return answer.serviceTime === undefined ? undefined : instantAt(answer.serviceTime + 1000);
 }
 
-/** What was read is not what the service counts. */
+/** The number of events read is not the service's count. */
 export class IncompleteError extends ServiceError {}
 
 function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteError {

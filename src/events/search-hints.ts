@@ -49,7 +49,7 @@ export function firstFailedId(items: Items): string | undefined {
   return undefined;
 }
 
-/** What to type next after a search that showed a failed event, as command lines with a comment each. */
+/** Commands to type after a search that showed a failed event, each with a comment. */
 export function failureHints(id: string, filters: EventFilters): string[] {
   const stats = ['hooktrail events stats', ...filters.words('id', 'status')].join(' ');
   return [`hooktrail events get ${id}  # in full`, `${stats}  # what fails, since when`];

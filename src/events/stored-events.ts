@@ -267,7 +267,7 @@ function candidates(
 
 const BACKSLASH = Buffer.from('\\');
 
-/** Whether an item holds some bytes; items are asked about in their order. */
+/** Tells which items hold some bytes; they are asked about in their order. */
 function placesOf(needle: Buffer, items: Items): (item: number) => boolean {
   let next = items.bytes.indexOf(needle);
   return (item) => {

@@ -16,7 +16,7 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
   };
 }
 
-/** Whether a page begins with a newer event than it ends with; the service description promises no order. */
+/** True if a page begins with a newer event than it ends with; the service description promises no order. */
 export function isNewestFirst(items: Items): boolean {
   if (items.count < 2) return false;
   const createdOn = createdOnReader();

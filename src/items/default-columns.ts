@@ -29,7 +29,7 @@ export function emptyColumns(kind: ListKind): readonly FieldPath[] {
   return (kind === 'events' ? EVENT_FIELDS : ['name', 'description']).map(memberPath);
 }
 
-/** What to say when there is nothing to list. */
+/** The message for an empty list. */
 export function nothingFound(kind: ListKind): string {
   return kind === 'events' ? 'no events match' : 'no event types match';
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 
-/** Where a value lies inside an item. */
+/** The place of a value inside an item. */
 export interface FieldPath {
   /** As the user typed it: the name of the column or member that shows it. */
   readonly text: string;

@@ -3,7 +3,7 @@ const GUID = new RegExp(`^${DIGITS}$`, 'i');
 const INSIDE = new RegExp(`(?<![0-9a-f-])${DIGITS}(?![0-9a-f-])`, 'gi');
 const BARE = /^[\s"'`{(]*([0-9a-f]{32})[\s"'`})]*$/i;
 
-/** Whether the text is a GUID in its usual form: 8-4-4-4-12 hexadecimal digits, in any case. */
+/** True if the text is a GUID in its usual form: 8-4-4-4-12 hexadecimal digits, in any case. */
 export function isGuid(text: string): boolean {
   return GUID.test(text);
 }

@@ -10,14 +10,14 @@ import { stringText } from './value-text.ts';
 const OPERATORS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
 type Operator = (typeof OPERATORS)[number];
 
-/** What a field of an item has to be. */
+/** A condition on a field of an item. */
 export interface Condition {
   /** As it was given. */
   readonly text: string;
   readonly field: FieldPath;
   readonly operator: Operator;
   readonly value: string;
-  /** Whether the value was in quotes: a text, whatever it looks like. */
+  /** True if the value was in quotes: it is a text, whatever it looks like. */
   readonly quoted: boolean;
 }
 
@@ -121,7 +121,7 @@ function textOf(bytes: Buffer, start: number, end: number): string {
 /** Characters that part tokens, or may stand for others inside a string. */
 const STRUCTURE = /["\\{}[\],:]/;
 
-/** Whether an item has a text in a value or a name, in any case. */
+/** Finds a text in the values and names of an item, in any case. */
 function finderOf(wanted: string): Test {
   const lower = wanted.toLowerCase();
   const mayCrossTokens = STRUCTURE.test(wanted);

@@ -2,11 +2,11 @@ import type { Items } from './items.ts';
 import { stringEnd, valueEnd } from './json-bytes.ts';
 import { stringText } from './value-text.ts';
 
-/** What a page's items look like, to choose columns by. */
+/** The members of a page's items, to choose columns by. */
 export interface Members {
   /** Names in the order of first appearance; true where a value that is neither null nor nested was seen. */
   readonly names: ReadonlyMap<string, boolean>;
-  /** Whether an item is no object. */
+  /** True if an item is not an object. */
   readonly bare: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What is listed: it decides the default columns, and what an empty list says. */
+/** The kind of a list: it decides the default columns, and what an empty list says. */
 export type ListKind = 'events' | 'event-types';
 
 /**

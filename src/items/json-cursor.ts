@@ -76,7 +76,7 @@ export function createCursor(
     } while (bytes[index] === 0x2c);
     return index + 1;
   };
-  /** What an earlier member of the same name had counts no more. */
+  /** Drops the values of an earlier member of the same name. */
   const forget = (step: Step): void => {
     for (const path of step.found) starts[path] = MISSING;
     for (const next of step.next) forget(next);

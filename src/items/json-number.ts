@@ -1,6 +1,6 @@
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
 
-/** Whether a text is a number as JSON writes it (RFC 8259 section 6). */
+/** True if a text is a number as JSON writes it (RFC 8259 section 6). */
 export function isNumber(text: string): boolean {
   return NUMBER.test(text);
 }

@@ -28,7 +28,7 @@ export class JsonScanner {
   readonly bytes: Buffer;
   /** Set when white space between tokens was passed; the caller resets it. */
   spaced = false;
-  /** Where the value of the outermost object's `eventId` starts, 0 where there is none; the caller resets it. */
+  /** The offset of the outermost object's `eventId` value, 0 if there is none; the caller resets it. */
   eventIdAt = 0;
   #closers = new Uint8Array(64);
 
@@ -125,7 +125,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** What the string at `at` says, which may be written with escapes. */
+  /** The decoded string at `at`. */
   #text(at: number): string {
     return JSON.parse(this.bytes.toString('utf8', at, this.string(at)));
   }

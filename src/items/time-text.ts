@@ -9,7 +9,7 @@ export type Time =
   /** A date without its year, as narrow tables print it: the latest one that has come. */
   | { readonly kind: 'yearless'; readonly rest: string };
 
-/** What `parseTime` takes, for error messages. */
+/** The forms that `parseTime` takes, for error messages. */
 export const ACCEPTED_TIMES =
   'a date (2026-11-01), a date-time (2026-11-01 08:30, with Z, an offset such as +02:00, or no zone: UTC), ' +
   'a time of day (08:00, 8am), a span ago (90s, 15m, 2h, 1d12h, 2 weeks ago), now, today or yesterday';

@@ -1,6 +1,6 @@
 const QUOTE = 0x22;
 
-/** What the JSON value between two offsets says in a cell: a string's characters, any other value's own text, null nothing. */
+/** The text of the JSON value between two offsets for a cell: a string's characters, any other value's own text, null nothing. */
 export function valueText(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] === QUOTE) return stringText(bytes, start, end);
   return bytes[start] === 0x6e ? '' : bytes.toString('utf8', start, end);

@@ -79,8 +79,6 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { filters, format, ids, isImplied, isPretty, from, concurrency } = optionsOf(call);
   const { context, reporter } = call;
-  const { keep } = filters;
-  const queries = filters.queries(context.clock.now());
   const { withService } = await import('../../sign-in/connect.ts');
   if (!ids && context.stdin.isTerminal) reporter.notice('reading event ids from the terminal, one per line');
 
@@ -102,7 +100,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     return missing > 0 ? ExitCode.notFound : ExitCode.done;
   }
   const missing = await withService(call, async (service) =>
-    getAll(source, { service, queries, keep, ...(await printing()) }, concurrency),
+    getAll(source, { service, filters, ...(await printing()) }, concurrency),
   );
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
 }

@@ -17,9 +17,9 @@ export interface Part {
   readonly before: string;
   /** Events in the file; before it is there, how many are expected. Null where the service does not count. */
   readonly events: number | null;
-  /** What the service counted between `after` and `before` when the part was read. */
+  /** The service's count between `after` and `before` when the part was read. */
   readonly counted: number | null;
-  /** Where the query is for one status: the same without it, as counted before the part was read. */
+  /** The same count without the query's status, if it has one, made before the part was read. */
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
   /** Of the file as it lies there; null until it does. */
@@ -80,7 +80,7 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
   await replaceFile(path.join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Whether the files hold only some of the events that the service counts. */
+/** True if the files hold only some of the events that the service counts. */
 export function isFiltered({ filters }: Manifest): boolean {
   return filters['where'] !== undefined || filters['grep'] !== undefined;
 }
@@ -91,7 +91,7 @@ export function partName(parts: readonly Part[], gzip: boolean): string {
   return `part-${String(last + 1).padStart(6, '0')}.ndjson${gzip ? '.gz' : ''}`;
 }
 
-/** Whether a name is one that parts of an export have. */
+/** True for the name of a part of an export. */
 export function isPartName(name: string): boolean {
   return PART.test(name);
 }
@@ -126,7 +126,7 @@ function parsed(text: string): Partial<Manifest> | undefined {
   }
 }
 
-/** Whether all of a manifest is what `writeManifest` writes: what is damaged elsewhere must not read as something else. */
+/** True if every member is as `writeManifest` writes it: damage must not read as something else. */
 function isSound(manifest: Partial<Manifest>): manifest is Manifest {
   const { queries, parts, filters, pin, service, gzip, startedAt, finishedAt, events } = manifest;
   const { overlapFrom = null } = manifest;
@@ -185,7 +185,7 @@ function foreign(file: string, why: string): UsageError {
   return new UsageError(`${file} ${why}`, { next: 'choose another directory, or remove this one' });
 }
 
-/** What makes two calls the same export. */
+/** Two calls with the same identity mean the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
 
 /** Throws `UsageError` naming each difference where the directory's export is another one than is asked for. */

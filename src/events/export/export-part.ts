@@ -76,7 +76,7 @@ function temporary(file: string): string {
   return `${file}.tmp`;
 }
 
-/** What is wrong with a part that should be there; undefined where nothing is. */
+/** Says what is wrong with the file of a part; undefined if nothing is. */
 export async function faultOf(directory: string, part: Part): Promise<string | undefined> {
   const file = path.join(directory, part.file);
   const found = await stat(file).catch(() => undefined);

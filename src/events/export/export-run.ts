@@ -33,9 +33,9 @@ export interface Export {
   readonly directory: string;
   readonly identity: Identity;
   readonly filters: EventFilters;
-  /** What an earlier run left, its parts verified; undefined for a new export. */
+  /** The manifest of an earlier run, its parts verified; undefined for a new export. */
   readonly earlier: Manifest | undefined;
-  /** Whether a finished export is to get what is new. */
+  /** True if new events are to be added to a finished export. */
   readonly update: boolean;
   readonly pageSize: number;
   readonly concurrency: number;

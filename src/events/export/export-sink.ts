@@ -15,7 +15,7 @@ interface Open {
   readonly newer: ReadonlySet<number>;
   readonly older: ReadonlySet<number>;
   readonly keys: Set<number>;
-  /** Whether an older slice of the same query will want to know the keys. */
+  /** True if an older slice of the same query needs the keys. */
   readonly isOverlapped: boolean;
 }
 
@@ -36,7 +36,7 @@ export class ExportSink implements SliceSink<PartToRead> {
   /** Keeps the events to write of those that the service found. */
   readonly #keep: KeepItems | undefined;
   #open: Open | undefined;
-  /** What the slice read last holds. */
+  /** The keys of the slice that was read last. */
   #last: { index: number; keys: ReadonlySet<number> } = { index: -1, keys: NONE };
 
   constructor(

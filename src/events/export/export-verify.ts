@@ -56,7 +56,7 @@ export async function recount(
 ): Promise<Recount> {
   const { parts, queries } = manifest;
   const held = parts.reduce((sum, part) => sum + (part.events ?? 0), 0);
-  // Where the files do not hold all that the searches match, each file is counted by itself.
+  // Each file is counted by itself if the files do not hold all that the searches match.
   const filtered = isFiltered(manifest) || parts.some(({ settled }) => settled);
   let total: number | undefined = filtered ? undefined : 0;
   for (const index of filtered ? [] : queries.keys()) {

@@ -7,9 +7,10 @@ import { Items, type ItemWriter } from '../../items/items.ts';
 import { createCursor, MISSING } from '../../items/json-cursor.ts';
 import { stringText } from '../../items/value-text.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
-import type { KeepItems } from '../event-filters.ts';
+import type { EventFilters } from '../event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
+import { byServiceClock } from '../find-events.ts';
 import type { FoundPage } from '../merge-pages.ts';
 import { adaptiveConcurrency, readAhead } from '../read-ahead.ts';
 
@@ -23,18 +24,20 @@ export interface Printing {
 
 export interface GetParts extends Printing {
   readonly service: Service;
-  /** An event is looked for within each of them. */
-  readonly queries: readonly Query[];
-  /** Keeps the events to print of those found; the others count as not found. */
-  readonly keep: KeepItems | undefined;
+  /** An event that they leave out counts as not found. */
+  readonly filters: EventFilters;
 }
 
 /** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
 export async function getAll(ids: Ids, parts: GetParts, concurrency: number): Promise<number> {
-  const { service, queries, keep, context } = parts;
+  const { service, filters, context, reporter } = parts;
+  const { baseUrl } = service;
+  const { keep } = filters;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const fetchPage = pageFetcher(service, context.clock, onRetry);
-  const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, service.baseUrl, queries, id, signal);
+  const send = pageFetcher(service, context.clock, onRetry);
+  const any = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: 1 });
+  const { queries, fetchPage } = await byServiceClock(filters, send, any, context.clock, reporter.warning);
+  const ask = (id: string, signal: AbortSignal) => getEvent(fetchPage, baseUrl, queries, id, signal);
   const found = async function* () {
     for await (const { result } of readAhead(ids, ask, width, context.signal))
       yield { id: result.id, items: keep?.(result.items) ?? result.items };
@@ -89,7 +92,7 @@ async function printAll(
     }
     await print();
   } catch (error) {
-    // What came before a bad line was found all the same.
+    // Events that were found before a bad line are still printed.
     if (!context.signal.aborted) await print();
     await writer.abort();
     throw error;
@@ -100,7 +103,7 @@ async function printAll(
 
 export interface Got {
   readonly id: string;
-  /** What the service has under the id: one item as a rule, none where it is not found. */
+  /** The items with the id: one as a rule, none if it is not found. */
   readonly items: Items;
 }
 

@@ -23,7 +23,7 @@ export interface Watch {
 export interface FollowerState {
   /** Events created later than this are watched. */
   readonly start: Instant;
-  /** What was created before this has been handed on, but for late ones; milliseconds since the epoch. */
+  /** All events created before this were printed, except late ones; milliseconds since the epoch. */
   readonly watermark: number;
   /** The keys of events that a poll may meet again, each with a time that it was created before. */
   readonly printed: readonly (readonly [key: number, createdBefore: number])[];
@@ -52,7 +52,7 @@ export class Follower {
   readonly #watch: Watch;
   readonly #parts: Parts;
   readonly #memory: WatchMemory;
-  /** What was created before this has been handed on, but for late ones. */
+  /** All events created before this were printed, except late ones. */
   #watermark: number;
 
   constructor(watch: Watch, parts: Parts, state?: FollowerState) {
@@ -73,7 +73,7 @@ export class Follower {
     return later(start, instantAt(this.#watermark - overlap) ?? start);
   }
 
-  /** Whether the service's clock has passed `before`. */
+  /** True if the service's clock has passed `before`. */
   get ended(): boolean {
     const { before } = this.#watch;
     return before !== undefined && this.#watermark >= milliseconds(before);
@@ -149,7 +149,7 @@ export class Follower {
       const bounded = { ...query, after, before };
       const options = { baseUrl, query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
       for await (const { items: all, total } of readPages(fetchPage, options)) {
-        // What was created before the earliest answer has been seen by all of them.
+        // All of the answers have seen the events created before the earliest answer.
         if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;
@@ -189,7 +189,7 @@ function later(a: Instant, b: Instant): Instant {
 }
 
 /**
- * Which events were printed, for as long as a later poll can meet them again. Each key is kept with a time that the event
+ * The events that were printed, for as long as a later poll can meet them again. Each key is kept with a time that the event
  * was created before (the service's clock, milliseconds); once all polls begin after that time the key is of no use.
  */
 class WatchMemory {

@@ -64,7 +64,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
   }
 }
 
-/** What a later poll may find mended. A refused sign-in is not. */
+/** A failure that may be over at the next poll. A refused sign-in is not. */
 class Outage extends Error {
   readonly reason: Error;
   constructor(reason: Error) {
@@ -107,7 +107,7 @@ const SAMPLE = 100;
 interface Following {
   readonly overlap: number;
   readonly concurrency: number;
-  /** Whether a sample of earlier events is wanted. */
+  /** True if a sample of earlier events is wanted. */
   readonly sampled: boolean;
   /** How far an earlier run came. */
   readonly state: FollowerState | undefined;

@@ -5,7 +5,7 @@ import { type Instant, parseInstant } from '../../items/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import type { FollowerState } from './watch-follower.ts';
 
-/** Which watch a state belongs to: another one would miss what this one has printed. */
+/** Identifies the watch that a state belongs to: another watch would miss what this one has printed. */
 export interface WatchIdentity {
   /** The event service's base URL. */
   readonly service: string;
