@@ -3,11 +3,16 @@ import type { GlobalFlags } from './command.ts';
 import type { Context } from './context.ts';
 import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
 import type { Program } from './program.ts';
+import { version } from './version.ts';
 
 /** Runs one command line and returns its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   let program: Program | undefined;
   try {
+    if (isForVersion(argv)) {
+      await context.stdout.write(`${version}\n`);
+      return ExitCode.done;
+    }
     const { buildProgram } = await import('./program.ts');
     program = buildProgram(context, main);
     await program.root.parseAsync(argv, { from: 'user' });
@@ -19,6 +24,11 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     if (error === undefined) return ExitCode.done;
     return await explain(error, program?.root.opts() ?? {}, context);
   }
+}
+
+/** Scripts ask for the version often, so nothing is loaded for it. */
+export function isForVersion(argv: readonly string[]): boolean {
+  return argv.length === 1 && argv[0] === '--version';
 }
 
 /** After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence. */

@@ -3,21 +3,14 @@ import { join } from 'node:path';
 import type { Context } from './context.ts';
 import { ExitCode } from './errors.ts';
 import { cacheFolder } from './files/places.ts';
-import { main } from './main.ts';
+import { isForVersion, main } from './main.ts';
 import { isForCompletion } from './shell-completion/completion-line.ts';
 import { createSystem } from './system.ts';
-import { version } from './version.ts';
 
 /** The entry that `bin/` calls: the real program with the real machine around it. */
 export async function start(): Promise<void> {
   const system = createSystem();
-  if (system.argv.length === 1 && system.argv[0] === '--version') {
-    // Scripts ask for this often, so nothing is loaded for it.
-    await system.context.stdout.write(`${version}\n`);
-    system.exitWith(ExitCode.done);
-    return;
-  }
-  enableCompileCache(system.argv, system.context);
+  if (!isForVersion(system.argv)) enableCompileCache(system.argv, system.context);
   if (isForCompletion(system.argv)) {
     const { answer } = await import('./shell-completion/completion-answer.ts');
     await answer(system.argv, system.context);

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { run } from '../support/command.ts';
@@ -58,7 +58,8 @@ test('fish has a folder of its own for completions', async () => {
 test('the shell is that of $SHELL, and a linked startup file stays a link with its mode', async () => {
   await using home = await createHome();
   const dotfile = path.join(home.folder, 'dotfiles-bashrc');
-  await writeFile(dotfile, '', { mode: 0o644 });
+  await writeFile(dotfile, '');
+  await chmod(dotfile, 0o644);
   await symlink(dotfile, path.join(home.folder, '.bashrc'));
   expect((await completion(home, '--install')).code).toBe(0);
   expect((await completion(home, '--uninstall')).code).toBe(0);

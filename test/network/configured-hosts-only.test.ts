@@ -63,7 +63,7 @@ describe('whom the program speaks to', () => {
       ...signingIn.env,
       HOOKTRAIL_API_TOKEN: 'a token of the webhook',
       HOOKTRAIL_BROWSER: browserCommand,
-      NODE_OPTIONS: `--import=${pathToFileURL(watcher)}`,
+      NODE_OPTIONS: `${signingIn.env['NODE_OPTIONS']} --import=${pathToFileURL(watcher)}`,
       SOCKET_LOG: log,
     };
   });
@@ -98,6 +98,8 @@ describe('whom the program speaks to', () => {
         ...name.split(' '),
         ...(call.args ?? []).map((arg) => (arg === 'HANDLER' ? handler : arg)),
       ];
+      // Some of the others sign out.
+      await signingIn.signIn();
       await writeFile(log, '');
       if (call.interrupt) {
         const program = start(args, { env });

@@ -17,12 +17,15 @@ const root = path.resolve(import.meta.dirname, '../..');
  * under the tests, and the folder can be packed as it is. It lies under `node_modules`, so that the native keychain package is found from it.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Some tests run the program as another user, whatever is kept from others here.
+  const umask = process.umask(0o022);
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });
   await build(path.join(folder, 'dist'));
   for (const name of ['bin', 'completions', 'package.json', '.npmignore', 'README.md', 'LICENSE']) {
     await cp(path.join(root, name), path.join(folder, name), { recursive: true });
   }
+  process.umask(umask);
   project.provide('program', path.join(folder, 'bin', 'hooktrail.js'));
   return () => rm(folder, { recursive: true, force: true });
 }
