@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type SettingName, settingNames } from './setting-names.ts';
+import { type SettingName, settingDefaults, settingNames } from './setting-names.ts';
 
 /** The placeholder and the help text of each setting's flag. */
 const flagTexts: { readonly [Name in SettingName]: readonly [placeholder: string, text: string] } = {
@@ -7,11 +7,11 @@ const flagTexts: { readonly [Name in SettingName]: readonly [placeholder: string
   baseUrl: ['url', 'the event service'],
   clientId: ['id', 'the client id assigned to you'],
   vendor: ['name', 'the vendor of the media type application/vnd.<vendor>.v1+json'],
-  scope: ['scopes', 'the scopes to ask for, separated by spaces (default: event_api offline_access)'],
-  redirectUri: ['url', 'where sign-in returns to (default: http://127.0.0.1:8976/callback)'],
+  scope: ['scopes', `the scopes to ask for, separated by spaces (default: ${settingDefaults.scope})`],
+  redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
   issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
-  hints: ['on|off', 'say below a table on a terminal what to do next (default: on)'],
-  store: ['where', 'where secrets live: keychain or file (default: keychain)'],
+  hints: ['on|off', `say below a table on a terminal what to do next (default: ${settingDefaults.hints})`],
+  store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
 };
 
 /** Flags that say who signs in and where the result is kept. */

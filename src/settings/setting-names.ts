@@ -38,6 +38,14 @@ export type SettingName = keyof typeof settingNames;
 
 export const settingOrder = Object.keys(settingNames) as SettingName[];
 
+/** Values of settings that nothing gives. */
+export const settingDefaults = {
+  scope: 'event_api offline_access',
+  redirectUri: 'http://127.0.0.1:8976/callback',
+  store: 'keychain',
+  hints: 'on',
+} as const satisfies { readonly [Name in SettingName]?: string };
+
 /** The setting that a key such as `base-url` names. Throws `UsageError` with the nearest key, or where secrets go. */
 export function settingOfKey(key: string): SettingName {
   const name = settingOrder.find((candidate) => settingNames[candidate].key === key);

@@ -2,19 +2,11 @@ import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { readConfig, type SavedConfig } from './config-file.ts';
 import { suggestion } from './nearest.ts';
-import { type SettingName, settingNames, settingOrder } from './setting-names.ts';
+import { type SettingName, settingDefaults, settingNames, settingOrder } from './setting-names.ts';
 import { parseSetting, type SettingValues } from './setting-values.ts';
 
 /** The flags that carry settings, as commander names them. */
 export type SettingFlags = { readonly [Name in SettingName]?: string } & { readonly profile?: string };
-
-const defaults = {
-  scope: 'event_api offline_access',
-  redirectUri: 'http://127.0.0.1:8976/callback',
-  store: 'keychain',
-  hints: 'on',
-} as const satisfies { readonly [Name in SettingName]?: string };
-const defaultOf: { readonly [Name in SettingName]?: string } = defaults;
 
 /** A setting as it was given, and the flag, variable, profile or default that it came from. */
 export interface GivenSetting {
@@ -36,7 +28,7 @@ export interface ChosenProfile {
 export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   readonly given: { readonly [Name in SettingName]?: GivenSetting };
 } & Partial<SettingValues> &
-  Pick<SettingValues, Needed | keyof typeof defaults>;
+  Pick<SettingValues, Needed | keyof typeof settingDefaults>;
 
 /**
  * Resolves the settings of one run, with the saved ones of its profile. Throws `UsageError` for a value that is wrong,
@@ -66,7 +58,7 @@ export function resolveSettings<Needed extends SettingName = never>(
       { text: flags[name], source: flag },
       { text: environment[variable] || undefined, source: variable },
       { text: saved?.[key], source: `the profile '${chosen.profile}' (${key})` },
-      { text: defaultOf[name], source: 'the default' },
+      { text: (settingDefaults as SettingFlags)[name], source: 'the default' },
     ];
     const first = candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
     if (first === undefined) continue;
