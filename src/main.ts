@@ -62,7 +62,8 @@ function usageOf(error: unknown): unknown {
     return new UsageError('a command is missing', { next: 'choose one of those above' });
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const meant = suggestion?.match(/^\(Did you mean (.*)\?\)$/)?.[1];
-  return new UsageError(message, {
+  const [, flag, value] = /^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(message) ?? [];
+  return new UsageError(flag ? `${flag} needs a value: ${value}` : message, {
     next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
   });
 }

@@ -167,7 +167,8 @@ describe('wrong values of events search', () => {
     [['--all', '--limit', '3'], '--all and --limit contradict each other'],
     [['--dry-run', '--curl'], '--dry-run and --curl contradict each other'],
     [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: did you mean --status?"],
-    [['--after'], "option '--after <time>' argument missing"],
+    [['--after'], '--after needs a value: <time>'],
+    [['-n'], '--limit needs a value: <number>'],
     [['extra'], "events search takes no words, but was given 'extra'"],
   ])('%j is a usage error', async (args, message) => {
     await using home = await createHome();
