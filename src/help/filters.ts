@@ -2,7 +2,7 @@ import { aligned } from './aligned.ts';
 
 export function filtersText(): string {
   return `The same filters choose events in events search, get, count, stats, watch,
-export, report and browse, and in webhooks recover.
+export, report and browse, and in webhooks recover and replay.
 
 ${aligned([
   ['--since T (or --after)', 'created later than T'],

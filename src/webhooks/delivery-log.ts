@@ -3,7 +3,7 @@ import type { Palette } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { Delivery } from './delivery.ts';
-import { answerText, type HandlerAnswer } from './forward.ts';
+import type { HandlerAnswer } from './forward.ts';
 
 /** How a delivery, or an event that was recovered, ended. */
 export interface Ended {
@@ -87,19 +87,21 @@ export class DeliveryLog {
 }
 
 /** `12:00:01  order.created  0f8fad5b  200  12 ms`, with the time in UTC. */
-function liveLine({ delivery, outcome, answer, ms }: Ended, now: number, palette: Palette): string {
+function liveLine(ended: Ended, now: number, palette: Palette): string {
+  const { delivery, outcome, ms } = ended;
   const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
-  const said = outcome === 'duplicate' ? 'duplicate' : answer === undefined ? outcome : shortAnswer(answer);
   const time = new Date(now).toISOString().slice(11, 19);
   const type = terminalSafeLine(delivery.type()).slice(0, TYPE_WIDTH).padEnd(TYPE_WIDTH);
   const id = terminalSafeLine(delivery.eventId.slice(0, 8)).padEnd(8);
-  return `${palette.dim(time)}  ${type}  ${id}  ${paint(said)}  ${palette.dim(`${Math.round(ms)} ms`)}`;
+  return `${palette.dim(time)}  ${type}  ${id}  ${paint(saidText(ended))}  ${palette.dim(`${Math.round(ms)} ms`)}`;
 }
 
 const TYPE_WIDTH = 32;
 
-function shortAnswer(answer: HandlerAnswer): string {
-  return answer.status === undefined ? answerText(answer) : String(answer.status);
+/** A status, or a word; why there is no answer is in the warning on standard error. */
+function saidText({ outcome, answer }: Ended): string {
+  if (outcome === 'duplicate' || answer === undefined) return outcome;
+  return answer.status === undefined ? 'no answer' : String(answer.status);
 }
 
 /** `12 accepted, 3 duplicates, 1 failed, 2 rejected; 4 of the accepted were recovered`. */

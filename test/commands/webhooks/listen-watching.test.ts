@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { start } from '../../support/command.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, ended, portOf, post, startListening } from '../../support/listening.ts';
 
 test('on a terminal each delivery is a line, and a summary comes in the end', async () => {
-  await using handler = await startHandler();
+  // The time stands still, also where the listener waits before its next warning.
+  clock.skips = 0;
+  const handler = await startHandler();
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--forward-to', handler.url];
@@ -17,15 +20,18 @@ test('on a terminal each delivery is a line, and a summary comes in the end', as
     handler.answer = () => 500;
     await post(port, '{"eventId":"b\\u001b[31m"}');
     await post(port, 'x');
+    await handler[Symbol.asyncDispose]();
+    await post(port, '{"eventId":"c"}');
     program.kill('SIGINT');
     expect((await program.finished).code).toBe(130);
     const type = 'order.created'.padEnd(32);
     expect(program.stdout.replaceAll(/\d+ ms/g, 'N ms')).toBe(
       `12:00:00  ${type}  0f8fad5b  200  N ms\n` +
         `12:00:00  ${type}  0f8fad5b  duplicate  N ms\n` +
-        `12:00:00  ${'-'.padEnd(32)}  b\\u001b[31m  500  N ms\n`,
+        `12:00:00  ${'-'.padEnd(32)}  b\\u001b[31m  500  N ms\n` +
+        `12:00:00  ${'-'.padEnd(32)}  c         no answer  N ms\n`,
     );
-    expect(program.stderr.split('\n').at(-2)).toBe('1 accepted, 1 duplicate, 1 failed, 1 rejected');
+    expect(program.stderr.split('\n').at(-2)).toBe('1 accepted, 1 duplicate, 2 failed, 1 rejected');
   } finally {
     await ended(program);
   }
