@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
@@ -35,11 +36,6 @@ export async function searchAll(search: Search) {
   const paged = isPaged ? pagedOutput(context, () => progress.stop()) : undefined;
   const { environment, stdout } = context;
   const itemContext = { environment, stdout: paged ?? stdout };
-  const writer = await createItemWriter(
-    { ...format, constant: filters.constantFields },
-    itemContext,
-    reporter,
-  );
   let printed = 0;
   let pages = 0;
   let total: number | undefined;
@@ -51,6 +47,13 @@ export async function searchAll(search: Search) {
       searched = query;
     },
   });
+  // A first request that is ready leaves with the next turn of the event loop: loading the format would hold it up.
+  await setImmediate();
+  const writer = await createItemWriter(
+    { ...format, constant: filters.constantFields },
+    itemContext,
+    reporter,
+  );
   try {
     for await (const page of found) {
       printed += page.items.count;

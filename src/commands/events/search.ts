@@ -15,6 +15,7 @@ import {
   pageOptions,
   previewForm,
 } from '../../events/event-flags.ts';
+import type { FoundPage } from '../../events/merge-pages.ts';
 import { isGuid } from '../../items/guid.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { Search } from '../../output/print-search.ts';
@@ -138,7 +139,7 @@ async function search(options: Options, call: Call<Flags>): Promise<Found> {
     const isTable = format.format === 'table';
     const hints = isTable && settings.hints === 'on' ? await hintsFor(call, filters) : undefined;
     const reading = { limit, pageSize, concurrency, clock, signal };
-    const find: Find = (watching) => findEvents(service, filters, { ...reading, ...watching });
+    const find: Find = (watching) => askedAtOnce(findEvents(service, filters, { ...reading, ...watching }));
     const found = await searchAll({ ...printing, find, onItems: hints?.see });
     tellMore(found);
     if (found.printed === 0) {
@@ -148,6 +149,23 @@ async function search(options: Options, call: Call<Flags>): Promise<Found> {
     hints?.tell();
     return found;
   });
+}
+
+/** Asks for the first page at once, so that the code that prints it is loaded while the service answers. */
+function askedAtOnce(pages: AsyncGenerator<FoundPage>): AsyncIterable<FoundPage> {
+  const first = pages.next();
+  // A failure is thrown to the reader of the pages.
+  first.catch(() => undefined);
+  return (async function* () {
+    try {
+      const { done, value } = await first;
+      if (done) return;
+      yield value;
+      yield* pages;
+    } finally {
+      await pages.return(undefined);
+    }
+  })();
 }
 
 async function hintsFor(call: Call<Flags>, filters: EventFilters) {
