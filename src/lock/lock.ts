@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context, LockRhythm, Machine } from '../context.ts';
@@ -54,6 +55,7 @@ type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>
 
 const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL = 200;
+const SUBJECT = 'the sign-in';
 
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
@@ -87,6 +89,14 @@ export async function takeLock(
   return 'result' in taken ? taken.result : taken;
 }
 
+/** The context of work that runs for long under a lock: its signal aborts when the lock is lost, too. */
+export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, { lost }: HeldLock): Part {
+  const signal = AbortSignal.any([context.signal, lost]);
+  // Every request and wait under way listens to it.
+  setMaxListeners(0, signal);
+  return { ...context, signal };
+}
+
 async function take<T>(
   name: string,
   context: Surroundings,
@@ -100,20 +110,22 @@ async function take<T>(
     // Leftovers are in nobody's way.
     await files.tidy(taken.number).catch(() => undefined);
     if (taken.number === 1 && !options.folder) await files.sweepSiblings(1).catch(() => undefined);
-    return kept(taken, folder, context.lockRhythm ?? RHYTHM);
+    return kept(taken, folder, context.lockRhythm ?? RHYTHM, options.subject ?? SUBJECT);
   } catch (error) {
     throw explained(error, folder);
   }
 }
 
-function kept(claim: Claim, folder: string, { beat }: LockRhythm): TakenLock {
+function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: string): TakenLock {
   const lost = new AbortController();
   let beating = Promise.resolve();
   const look = async () => {
     // A beat that fails is followed by others; until then the lock is as good as its last one.
     await claim.beat().catch(() => undefined);
-    if (!(await claim.isHeld().catch(() => true)))
-      lost.abort(new LockedError('another process took over the lock', {}));
+    if (!(await claim.isHeld().catch(() => true))) {
+      const message = `another hooktrail process took over ${subject}, since this one gave no sign of life`;
+      lost.abort(new LockedError(message, { next: 'run the command again when the other has ended' }));
+    }
   };
   const timer = setInterval(() => {
     beating = beating.then(look);
@@ -140,7 +152,7 @@ async function claimed<T>(
   files: LockFiles,
   self: Holder,
   { clock, machine, signal, lockRhythm = RHYTHM }: Surroundings,
-  { patience = 60_000, meanwhile, subject = 'the sign-in' }: LockOptions<T>,
+  { patience = 60_000, meanwhile, subject = SUBJECT }: LockOptions<T>,
 ): Promise<Claim | { readonly result: T }> {
   const deadline = performance.now() + patience;
   let watched: Watched | undefined;

@@ -211,7 +211,11 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
   expect(lock.lost.aborted).toBe(false);
   await writeFile(path.join(await folder(), '2.lock'), JSON.stringify(await describeSelf(here().machine)));
   await once(lock.lost, 'abort');
-  expect(lock.lost.reason.message).toBe('another process took over the lock');
+  expect(lock.lost.reason).toMatchObject({
+    exitCode: 1,
+    message: 'another hooktrail process took over the sign-in, since this one gave no sign of life',
+    next: 'run the command again when the other has ended',
+  });
   await lock.release();
 });
 

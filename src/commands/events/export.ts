@@ -10,7 +10,7 @@ import {
   pageOptions,
 } from '../../events/event-flags.ts';
 import type { Identity, Manifest } from '../../events/export/export-manifest.ts';
-import type { LockedError } from '../../lock/lock.ts';
+import type { HeldLock, LockedError } from '../../lock/lock.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 
@@ -67,22 +67,23 @@ async function run(call: Call<Flags>): Promise<void> {
   const options = optionsOf(call);
   const { given, filters, gzip } = options;
   const { flags, context } = call;
-  const [{ openDirectory, diskFault }, { withLock, LockedError }, { refusePlanted }] = await Promise.all([
-    import('../../events/export/export-directory.ts'),
-    import('../../lock/lock.ts'),
-    import('../../files/planted.ts'),
-  ]);
+  const [{ openDirectory, diskFault }, { withLock, whileHeld, LockedError }, { refusePlanted }] =
+    await Promise.all([
+      import('../../events/export/export-directory.ts'),
+      import('../../lock/lock.ts'),
+      import('../../files/planted.ts'),
+    ]);
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
   const identity = { service: baseUrl.href, filters: filters.typed(), gzip };
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given);
   let entered = false;
-  const work = async () => {
+  const work = async (lock: HeldLock) => {
     entered = true;
-    await exportInto(directory, identity, options, call);
+    await exportInto(directory, identity, options, { ...call, context: whileHeld(context, lock) });
   };
   try {
-    await withLock(`export ${directory}`, context, work, { patience: 0 });
+    await withLock(`export ${directory}`, context, work, { patience: 0, subject: `the export ${given}` });
   } catch (error) {
     if (!entered && error instanceof LockedError) throw busy(given, error);
     if (entered && context.signal.aborted) call.reporter.notice('to resume: run the same command again');

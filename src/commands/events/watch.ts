@@ -8,6 +8,7 @@ import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/eve
 import type { FollowerState } from '../../events/watch/watch-follower.ts';
 import type { Service } from '../../http/service.ts';
 import type { Instant } from '../../items/instant.ts';
+import type { HeldLock } from '../../lock/lock.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
 import { flagWords, shellWord } from '../../settings/command-words.ts';
@@ -92,18 +93,19 @@ async function run(call: Call<Flags>): Promise<void> {
   const limit = wanted(flags);
   const { state: file } = flags;
   if (file === undefined) return follow(call, filters, format, limit);
-  const [{ withLock, LockedError }, { refusePlanted }] = await Promise.all([
+  const [{ withLock, whileHeld, LockedError }, { refusePlanted }] = await Promise.all([
     import('../../lock/lock.ts'),
     import('../../files/planted.ts'),
   ]);
   refusePlanted(file, '--state', context.machine);
   let entered = false;
   try {
-    const work = () => {
+    const work = (lock: HeldLock) => {
       entered = true;
-      return follow(call, filters, format, limit);
+      return follow({ ...call, context: whileHeld(context, lock) }, filters, format, limit);
     };
-    await withLock(`watch ${path.resolve(file)}`, context, work, { patience: 0 });
+    const options = { patience: 0, subject: `the watch of ${file}` };
+    await withLock(`watch ${path.resolve(file)}`, context, work, options);
   } catch (error) {
     if (entered || !(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {

@@ -1,8 +1,11 @@
-import { appendFile, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { clock } from '../../support/clock.ts';
+import { run as runCommand } from '../../support/command.ts';
 import { type Exporting, startExporting, until } from '../../support/exporting.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -231,5 +234,27 @@ describe('while it runs', () => {
     expect((await exporting.parts()).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     expect((await exporting.export(...small)).code).toBe(0);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+  });
+});
+
+test('an export that another process took over ends, says so, and leaves the directory to it', async () => {
+  await using at = await startExporting({ events: 2_000 });
+  const locks = path.join(at.env['HOME'] as string, '.hooktrail', 'locks');
+  const run = async ({ socket }: IncomingMessage) => {
+    // Another process claims the lock, and the answer never comes: this one notices by its sign of life.
+    for (const name of await readdir(locks)) await writeFile(path.join(locks, name, '99.lock'), '{}');
+    await once(socket, 'close');
+  };
+  at.sandbox.control.fault('events', { kind: 'pass' }, { kind: 'run', run });
+  const { code, stderr } = await runCommand(['events', 'export', at.directory], {
+    env: at.env,
+    context: { lockRhythm: { beat: 20, silence: 20_000 } },
+  });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(
+      `error: another hooktrail process took over the export ${at.directory}, since this one gave no sign of life\n` +
+        'next: run the command again when the other has ended\n',
+    ),
   });
 });
