@@ -1,4 +1,5 @@
 import type { DeliveryOptions } from './deliveries.ts';
+import type { EventOrder } from './store/event-store.ts';
 
 /** The options of a new sandbox; each has a default. */
 export interface SandboxOptions {
@@ -60,9 +61,6 @@ export type LinkStyle =
   | 'loop'
   | 'same-page'
   | 'none';
-
-/** The order of search answers, which the service description leaves open. `unordered` is the same order on each page. */
-export type EventOrder = 'newest-first' | 'oldest-first' | 'unordered';
 
 /** Everything that the service description leaves open. It can be changed while the sandbox runs. */
 export interface Behaviour {

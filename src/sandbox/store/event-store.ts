@@ -1,5 +1,7 @@
-import type { EventOrder } from '../options.ts';
 import type { PublishStatus, StoredEvent } from './event-item.ts';
+
+/** The order of search answers, which the service description leaves open. `unordered` is the same order on each page. */
+export type EventOrder = 'newest-first' | 'oldest-first' | 'unordered';
 
 /** All parts must hold. `after` and `before` are exclusive (service description, part 4) and as `sortableTime` writes them. */
 export interface EventFilter {
