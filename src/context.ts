@@ -94,6 +94,8 @@ export interface Machine {
   /** The Node that runs us: version and architecture. */
   readonly runtime: string;
   readonly hostname: string;
+  /** The name of its zone in the IANA database, as far as the platform can tell. */
+  readonly timezone: string;
   readonly userId: number;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;

@@ -165,6 +165,9 @@ function machine(): Machine {
     get hostname() {
       return hostname();
     },
+    get timezone() {
+      return Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
+    },
     get userId() {
       return account().uid;
     },

@@ -9,7 +9,7 @@ import type { SettingFlags } from '../settings/settings.ts';
 
 const FLAGS = [
   ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type', 'where', 'grep', 'from'],
-  ...['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
+  ...['timezone', 'profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
 ];
 
 export interface OpenedReport {

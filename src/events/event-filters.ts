@@ -2,6 +2,7 @@ import { UsageError } from '../errors.ts';
 import { compareInstants, type Instant } from '../items/instant.ts';
 import { type Condition, itemFilter } from '../items/item-conditions.ts';
 import { ACCEPTED_TIMES, resolveTime, type Time } from '../items/time-text.ts';
+import { type TimeZone, UTC } from '../items/time-zone.ts';
 import { shellWord } from '../settings/command-words.ts';
 import type { Query } from './event-query.ts';
 
@@ -17,6 +18,8 @@ export interface GivenTime {
 }
 
 export interface FilterParts {
+  /** The zone that times are read and shown in. */
+  readonly zone?: TimeZone;
   readonly after?: GivenTime | undefined;
   readonly before?: GivenTime | undefined;
   /** Of each of these any value; none is no filter. Each value once. */
@@ -34,6 +37,7 @@ export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
 
 /** Chooses events. Spans ago become instants when the present time is known. */
 export class EventFilters {
+  readonly zone: TimeZone;
   readonly after: GivenTime | undefined;
   readonly before: GivenTime | undefined;
   readonly subscriptionIds: readonly string[];
@@ -46,6 +50,7 @@ export class EventFilters {
   constructor(parts: FilterParts = {}) {
     const { after, before, subscriptionIds = [], eventIds = [], statuses = [], eventTypes = [] } = parts;
     const { conditions = [], grepTexts = [] } = parts;
+    this.zone = parts.zone ?? UTC;
     this.after = after;
     this.before = before;
     this.subscriptionIds = subscriptionIds;
@@ -113,7 +118,10 @@ export class EventFilters {
     return combined(queries, 'eventType', this.eventTypes);
   }
 
-  /** The filters as typed, synonyms made one and the order of values forgotten. */
+  /**
+   * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than UTC is given in
+   * UTC, so that it means the same anywhere.
+   */
   typed(): TypedFilters {
     const lists = {
       subscription: this.subscriptionIds,
@@ -124,8 +132,8 @@ export class EventFilters {
       grep: this.grepTexts,
     };
     return {
-      ...(this.after ? { after: this.after.text } : {}),
-      ...(this.before ? { before: this.before.text } : {}),
+      ...(this.after ? { after: this.#timeText(this.after) } : {}),
+      ...(this.before ? { before: this.#timeText(this.before) } : {}),
       ...Object.fromEntries(
         Object.entries(lists).flatMap(([name, values]) =>
           values.length > 0 ? [[name, [...values].sort()]] : [],
@@ -134,17 +142,23 @@ export class EventFilters {
     };
   }
 
+  #timeText({ text, time }: GivenTime): string {
+    return time.kind === 'instant' && !this.zone.isUtc ? time.instant.text : text;
+  }
+
   /** Each filter as a flag and its value, for people. */
   texts(): string[] {
     return flagsOf(this.typed()).map(([name, value]) => `--${name} ${value}`);
   }
 
-  /** Words for a POSIX shell that give the same filters to another command, but for those named. */
+  /** Words for a POSIX shell that give the same filters and zone to another command, but for those named. */
   words(...without: string[]): string[] {
-    return flagsOf(this.typed()).flatMap(([name, value]) => {
+    const zone = this.zone.isUtc ? [] : ['--timezone', shellWord(this.zone.name)];
+    const words = flagsOf(this.typed()).flatMap(([name, value]) => {
       if (without.includes(name)) return [];
       return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
     });
+    return [...words, ...zone];
   }
 }
 

@@ -3,8 +3,10 @@ import { UsageError } from '../errors.ts';
 import { guidsIn, notAGuid } from '../items/guid.ts';
 import { parseCondition } from '../items/item-conditions.ts';
 import { parseTime } from '../items/time-text.ts';
+import { type TimeZone, UTC } from '../items/time-zone.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { suggestion } from '../settings/nearest.ts';
+import { addTimezoneFlag } from '../settings/setting-flags.ts';
 import { EventFilters, type GivenTime, notATime, type PublishStatus } from './event-filters.ts';
 import { PAGE_SIZE } from './event-query.ts';
 
@@ -25,12 +27,12 @@ export interface FilterFlags {
 
 const FILTERS = 'Filters:';
 
-/** Adds the filters that every command over events takes. */
+/** Adds the filters that every command over events takes, and the zone of their times. */
 export function addFilterFlags(command: Command): Command {
   const one = (flags: string, description: string) => new Option(flags, description).helpGroup(FILTERS);
   const several = (flags: string, description: string) =>
     one(flags, `${description} (repeatable, or with commas: any of them)`).argParser(collected);
-  return command
+  command
     .addOption(
       one(
         '--since <time>',
@@ -52,6 +54,7 @@ export function addFilterFlags(command: Command): Command {
       ).argParser(collected),
     )
     .addOption(one('--grep <text>', 'with this text in a value or a name, in any case').argParser(collected));
+  return addTimezoneFlag(command);
 }
 
 function collected(value: string, earlier: string[] | undefined): string[] {
@@ -60,18 +63,19 @@ function collected(value: string, earlier: string[] | undefined): string[] {
 
 /**
  * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find out whether they
- * can be resolved at all. Throws `UsageError` that names the flag.
+ * can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that names the flag.
  */
-export function eventFilters(flags: FilterFlags, now: number): EventFilters {
+export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = UTC): EventFilters {
   const statuses = listed(flags.status, '--status').map(parseStatus);
   const filters = new EventFilters({
-    after: givenTime(flags, 'since', 'after'),
-    before: givenTime(flags, 'until', 'before'),
+    zone,
+    after: givenTime(flags, zone, 'since', 'after'),
+    before: givenTime(flags, zone, 'until', 'before'),
     subscriptionIds: guids(flags.subscription ?? [], '--subscription'),
     eventIds: guids(flags.id ?? [], '--id'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
-    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where')),
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', zone)),
     grepTexts: (flags.grep ?? []).map(grepText),
   });
   filters.queries(now);
@@ -80,6 +84,7 @@ export function eventFilters(flags: FilterFlags, now: number): EventFilters {
 
 function givenTime(
   flags: FilterFlags,
+  zone: TimeZone,
   name: 'since' | 'until',
   synonym: 'after' | 'before',
 ): GivenTime | undefined {
@@ -88,7 +93,7 @@ function givenTime(
   const text = flags[name] ?? flags[synonym];
   if (text === undefined) return undefined;
   const flag = `--${flags[name] === undefined ? synonym : name}`;
-  const time = parseTime(text);
+  const time = parseTime(text, zone);
   if (!time) throw notATime(flag, text);
   return { flag, text: text.trim(), time };
 }

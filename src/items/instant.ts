@@ -1,3 +1,5 @@
+import { type TimeZone, UTC } from './time-zone.ts';
+
 /** A point in time as the service is asked about it. */
 export interface Instant {
   /** The text sent to the service: a UTC date or date-time of ISO 8601. */
@@ -34,9 +36,10 @@ export function milliseconds({ seconds, fraction }: Instant): number {
 
 /**
  * Reads a date or date-time of ISO 8601; undefined where it is none. A text in UTC is kept as it is, since it is sent so;
- * one with an offset is converted to `Z` with its fraction kept, one without a zone is UTC.
+ * others are converted to `Z` with their fraction kept. One without a zone is in the given zone: where its clock shows
+ * that time twice the first is meant, where never the change that leaves it out.
  */
-export function parseInstant(text: string): Instant | undefined {
+export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
   const match = ABSOLUTE.exec(text);
   if (!match) return undefined;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match;
@@ -45,6 +48,11 @@ export function parseInstant(text: string): Instant | undefined {
   // Date.parse takes 30 February for 1 March, and 24:00 for the next day's midnight: what comes back tells.
   if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 19) !== wall)
     return undefined;
+  if (zone === undefined && !defaultZone.isUtc) {
+    const at = defaultZone.timesAt(milliseconds)[0] as number;
+    const isShown = at + defaultZone.offsetAt(at) === milliseconds;
+    return converted(at / 1000, isShown ? fraction : '');
+  }
   const offset = offsetSeconds(zone);
   if (offset === undefined) return undefined;
   const seconds = milliseconds / 1000 - offset;
@@ -52,6 +60,10 @@ export function parseInstant(text: string): Instant | undefined {
     const zoned = zone === undefined && match[4] !== undefined ? `${text}Z` : text;
     return { text: zoned, seconds, fraction: trimmed(fraction) };
   }
+  return converted(seconds, fraction);
+}
+
+function converted(seconds: number, fraction: string): Instant | undefined {
   const utc = new Date(seconds * 1000).toISOString();
   if (!/^\d{4}-/.test(utc)) return undefined;
   return {

@@ -5,6 +5,7 @@ import type { Items } from './items.ts';
 import { scalarEnd, stringEnd } from './json-bytes.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
 import { compareNumbers, isNumber } from './json-number.ts';
+import { type TimeZone, UTC } from './time-zone.ts';
 import { stringText } from './value-text.ts';
 
 const OPERATORS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
@@ -19,10 +20,12 @@ export interface Condition {
   readonly value: string;
   /** True if the value was in quotes: it is a text, whatever it looks like. */
   readonly quoted: boolean;
+  /** The time that the value is, if it is one. */
+  readonly instant: Instant | undefined;
 }
 
-/** Reads `FIELD OP VALUE`; throws `UsageError` that names the flag. */
-export function parseCondition(text: string, flag: string): Condition {
+/** Reads `FIELD OP VALUE`, a time without a zone as one of `zone`; throws `UsageError` that names the flag. */
+export function parseCondition(text: string, flag: string, zone: TimeZone = UTC): Condition {
   const match = /^((?:[^\\!=<>~]|\\.)*)(!=|<=|>=|=|<|>|~)([\s\S]*)$/u.exec(text);
   const wrong = (why: string) =>
     new UsageError(`${flag}: invalid value '${text}': ${why}`, {
@@ -42,6 +45,7 @@ export function parseCondition(text: string, flag: string): Condition {
       operator: operator as Operator,
       value: quoted ? (JSON.parse(value) as string) : value,
       quoted,
+      instant: quoted ? undefined : parseInstant(value, zone),
     };
   } catch {
     throw wrong('the text in quotes is not a JSON string');
@@ -75,9 +79,8 @@ export function itemFilter(
 type Test = (bytes: Buffer, start: number, end: number) => boolean;
 
 /** A field that is missing counts as null, which is neither smaller nor larger than anything and holds no text. */
-function testOf({ operator, value, quoted }: Condition): Test {
+function testOf({ operator, value, quoted, instant }: Condition): Test {
   const number = !quoted && isNumber(value) ? value : undefined;
-  const instant = quoted ? undefined : parseInstant(value);
   const wanted = value.toLowerCase();
   const compare: (bytes: Buffer, start: number, end: number) => number | undefined = (bytes, start, end) => {
     const isText = bytes[start] === 0x22;

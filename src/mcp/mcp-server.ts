@@ -46,6 +46,8 @@ function filterWords(asked: Filters): string[] {
     ...subscriptions.flatMap((id) => flagWith('subscription', id)),
     ...where.flatMap((condition) => flagWith('where', condition)),
     ...flagWith('grep', grep),
+    // As the description of the filters says, whatever this machine's person is used to.
+    '--timezone=UTC',
   ];
 }
 

@@ -11,6 +11,10 @@ const flagTexts: { readonly [Name in SettingName]: readonly [placeholder: string
   redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
   issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
   hints: ['on|off', `say below a table on a terminal what to do next (default: ${settingDefaults.hints})`],
+  timezone: [
+    'zone',
+    `show and read times in this zone: UTC, local, Europe/Berlin (default: ${settingDefaults.timezone})`,
+  ],
   store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
 };
 
@@ -27,6 +31,11 @@ export function addServiceFlags(command: Command): Command {
 /** The flag that turns next steps off. */
 export function addHintsFlag(command: Command): Command {
   return add(command, ['hints']);
+}
+
+/** The flag that names the zone of times. */
+export function addTimezoneFlag(command: Command): Command {
+  return add(command, ['timezone']);
 }
 
 /** The heading of the flags below, which help shows in one line. */

@@ -31,6 +31,12 @@ export const settingNames = {
     variable: 'HOOKTRAIL_HINTS',
     meaning: 'next steps below tables',
   },
+  timezone: {
+    key: 'timezone',
+    flag: '--timezone',
+    variable: 'HOOKTRAIL_TIMEZONE',
+    meaning: 'zone of times shown and typed',
+  },
   store: { key: 'store', flag: '--store', variable: 'HOOKTRAIL_STORE', meaning: 'where secrets live' },
 } as const;
 
@@ -44,6 +50,7 @@ export const settingDefaults = {
   redirectUri: 'http://127.0.0.1:8976/callback',
   store: 'keychain',
   hints: 'on',
+  timezone: 'UTC',
 } as const satisfies { readonly [Name in SettingName]?: string };
 
 /** The setting that a key such as `base-url` names. Throws `UsageError` with the nearest key, or where secrets go. */

@@ -1,6 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { suggestion } from './nearest.ts';
 import type { SettingName } from './setting-names.ts';
+import { zoneNamed, zoneNames } from './zone-names.ts';
 
 /** The settings in their final form. */
 export interface SettingValues {
@@ -18,6 +19,8 @@ export interface SettingValues {
   readonly store: 'keychain' | 'file';
   /** `on`: a search on a terminal says below its table what to do next. */
   readonly hints: 'on' | 'off';
+  /** `UTC`, `local`, or a name of the IANA database. */
+  readonly timezone: string;
 }
 
 /** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
@@ -57,6 +60,11 @@ export function parseSetting(name: SettingName, text: string, source: string): S
     case 'hints':
       if (text === 'on' || text === 'off') return text;
       return refuse('on or off', suggestion(text, ['on', 'off']));
+    case 'timezone':
+      return (
+        zoneNamed(text) ??
+        refuse('UTC, local or a name of the IANA database such as Europe/Berlin', nearestZone(text))
+      );
     case 'scope': {
       const scope = text.trim().split(/\s+/).join(' ');
       // RFC 6749 section 3.3.
@@ -70,6 +78,14 @@ export function parseSetting(name: SettingName, text: string, source: string): S
     case 'clientId':
       return /^[\x20-\x7e]+$/.test(text) ? text : refuse('printable ASCII characters');
   }
+}
+
+/** A city is often typed without its continent. */
+function nearestZone(text: string): string | undefined {
+  const names = zoneNames();
+  const city = text.trim().replaceAll(' ', '_').toLowerCase();
+  const whole = names.find((name) => name.toLowerCase().endsWith(`/${city}`));
+  return whole ? suggestion(whole, [whole]) : suggestion(text, names);
 }
 
 /** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */

@@ -1,6 +1,6 @@
 import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { readConfig, type SavedConfig } from './config-file.ts';
+import { readConfig, type SavedConfig, type SavedProfile } from './config-file.ts';
 import { suggestion } from './nearest.ts';
 import { type SettingName, settingDefaults, settingNames, settingOrder } from './setting-names.ts';
 import { parseSetting, type SettingValues } from './setting-values.ts';
@@ -53,14 +53,7 @@ export function resolveSettings<Needed extends SettingName = never>(
   const given: { [Name in SettingName]?: GivenSetting } = {};
   const values: Partial<Record<SettingName, SettingValues[SettingName]>> = {};
   for (const name of settingOrder) {
-    const { key, flag, variable } = settingNames[name];
-    const candidates = [
-      { text: flags[name], source: flag },
-      { text: environment[variable] || undefined, source: variable },
-      { text: saved?.[key], source: `the profile '${chosen.profile}' (${key})` },
-      { text: (settingDefaults as SettingFlags)[name], source: 'the default' },
-    ];
-    const first = candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
+    const first = givenSetting(name, flags, environment, saved, chosen.profile);
     if (first === undefined) continue;
     given[name] = first;
     values[name] = parseSetting(name, first.text, first.source);
@@ -75,6 +68,36 @@ export function resolveSettings<Needed extends SettingName = never>(
       : missingSettings(missing);
   }
   return { ...chosen, given, ...values } as Settings<Needed>;
+}
+
+function givenSetting(
+  name: SettingName,
+  flags: SettingFlags,
+  environment: Environment,
+  saved: SavedProfile | undefined,
+  profile: string,
+): GivenSetting | undefined {
+  const { key, flag, variable } = settingNames[name];
+  const candidates = [
+    { text: flags[name], source: flag },
+    { text: environment[variable] || undefined, source: variable },
+    { text: saved?.[key], source: `the profile '${profile}' (${key})` },
+    { text: (settingDefaults as SettingFlags)[name], source: 'the default' },
+  ];
+  return candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
+}
+
+/** Resolves one setting that has a default, whatever the others are. Throws `UsageError`. */
+export async function loadSetting<Name extends keyof typeof settingDefaults>(
+  name: Name,
+  flags: SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<SettingValues[Name]> {
+  const config = await readConfig(context);
+  const { profile, profileExists } = chooseProfile(flags, context.environment, config);
+  const saved = profileExists ? config.profiles[profile] : undefined;
+  const given = givenSetting(name, flags, context.environment, saved, profile) as GivenSetting;
+  return parseSetting(name, given.text, given.source);
 }
 
 /** The profile that flag, variable or saved settings name; no other setting is looked at. */

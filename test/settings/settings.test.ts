@@ -40,6 +40,7 @@ test('a flag wins over the environment, that over the profile, that over the def
     scope: 'the default',
     redirectUri: 'the default',
     store: 'the default',
+    timezone: 'the default',
     hints: 'the default',
   });
 });

@@ -38,6 +38,7 @@ export function thisMachine(): Machine {
     pid: process.pid,
     runtime: `${process.version}-${process.arch}`,
     hostname: os.hostname(),
+    timezone: 'UTC',
     userId: uid,
     userHome: homedir,
     sharedFolder: os.tmpdir(),

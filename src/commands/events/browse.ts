@@ -9,6 +9,7 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
+import { loadTimeZone } from '../../items/time-zone.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
@@ -47,7 +48,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
-  const filters = eventFilters(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: 'use `hooktrail events search` with the same filters',

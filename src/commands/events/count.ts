@@ -11,6 +11,7 @@ import {
   type PreviewFlags,
   previewForm,
 } from '../../events/event-flags.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -51,10 +52,10 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>) {
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   return {
     preview: previewForm(flags),
-    filters: eventFilters(flags, context.clock.now()),
+    filters: eventFilters(flags, context.clock.now(), zone),
     ...summaryFormat(flags, false),
     from: flags.from,
     concurrency: flags.concurrency ?? CONCURRENCY,
@@ -65,7 +66,7 @@ function optionsOf({ flags, context }: Call<Flags>) {
 type Options = ReturnType<typeof optionsOf>;
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const options = optionsOf(call);
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
   const { preview, filters, format, jq, exitCode } = options;
   const { context, reporter } = call;
   if (preview) {

@@ -10,6 +10,7 @@ import {
   pageOptions,
 } from '../../events/event-flags.ts';
 import type { Identity, Manifest } from '../../events/export/export-manifest.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import type { HeldLock, LockedError } from '../../lock/lock.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
@@ -50,11 +51,11 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>) {
+function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   return {
     /** As it was typed. */
     given: args[0] as string,
-    filters: eventFilters(flags, context.clock.now()),
+    filters: eventFilters(flags, context.clock.now(), zone),
     gzip: flags.gzip === true,
     update: flags.update === true,
     pages: pageOptions(flags),
@@ -64,7 +65,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
 type Options = ReturnType<typeof optionsOf>;
 
 async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call);
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
   const { given, filters, gzip } = options;
   const { flags, context } = call;
   const [{ openDirectory, diskFault }, { withLock, whileHeld, LockedError }, { refusePlanted }] =

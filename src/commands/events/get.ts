@@ -9,6 +9,7 @@ import {
   type FromFlags,
 } from '../../events/event-flags.ts';
 import { getAll, getStored, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -52,9 +53,9 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>) {
+function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
-  const filters = eventFilters(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now(), zone);
   const format = formatOptions(flags, 'events');
   if (args.length === 0 && context.stdin.isTerminal) throw noIds();
   const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
@@ -77,7 +78,10 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { filters, format, ids, isImplied, isPretty, from, concurrency } = optionsOf(call);
+  const { filters, format, ids, isImplied, isPretty, from, concurrency } = optionsOf(
+    call,
+    await loadTimeZone(call.flags, call.context),
+  );
   const { context, reporter } = call;
   const { withService } = await import('../../sign-in/connect.ts');
   if (!ids && context.stdin.isTerminal) reporter.notice('reading event ids from the terminal, one per line');

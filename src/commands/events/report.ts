@@ -13,6 +13,7 @@ import {
 } from '../../events/event-flags.ts';
 import type { ReportData } from '../../events/report-data.ts';
 import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -57,10 +58,10 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>) {
+function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   return {
     file: args[0] as string,
-    filters: eventFilters(flags, context.clock.now()),
+    filters: eventFilters(flags, context.clock.now(), zone),
     ...statsOptions(flags),
     from: flags.from,
     by: flags.by,
@@ -72,7 +73,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
 type Options = ReturnType<typeof optionsOf>;
 
 async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call);
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
   const { file, filters, isOpened } = options;
   const { context, reporter } = call;
   const { statsWindow } = await import('../../events/statistics-window.ts');

@@ -17,6 +17,7 @@ import {
 } from '../../events/event-flags.ts';
 import type { FoundPage } from '../../events/merge-pages.ts';
 import { isGuid } from '../../items/guid.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
@@ -57,12 +58,12 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>) {
+function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   if (args.length > 0) throw wordsInSearch(args, flags);
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const preview = previewForm(flags);
-  const filters = eventFilters(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now(), zone);
   const format = formatOptions(flags, 'events');
   const isShown = format.format === 'table' && context.stdout.isTerminal;
   const isGlance = isShown && !flags.all && flags.limit === undefined;
@@ -83,7 +84,7 @@ function optionsOf({ flags, args, context }: Call<Flags>) {
 type Options = ReturnType<typeof optionsOf>;
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const options = optionsOf(call);
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
   const { preview, filters, pageSize, limit, isGlance } = options;
   if (preview) {
     const { previewRequests } = await import('../../events/request-preview.ts');

@@ -16,6 +16,7 @@ import type { Stats } from '../../events/statistics.ts';
 import type { StatsWindow } from '../../events/statistics-window.ts';
 import type { Service } from '../../http/service.ts';
 import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -69,13 +70,13 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>) {
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   if (flags.limit !== undefined && !flags.by)
     throw new UsageError('--limit needs --by: the fields to group by');
   return {
     ...summaryFormat(flags, true),
     ...statsOptions(flags),
-    filters: eventFilters(flags, context.clock.now()),
+    filters: eventFilters(flags, context.clock.now(), zone),
     by: flags.by,
     /** Groups to show. */
     limit: flags.limit ?? GROUPS,
@@ -86,7 +87,7 @@ function optionsOf({ flags, context }: Call<Flags>) {
 type Options = ReturnType<typeof optionsOf>;
 
 async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call);
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
   const { filters, by, buckets, from } = options;
   const { context, reporter } = call;
   const { statsWindow } = await import('../../events/statistics-window.ts');

@@ -8,6 +8,7 @@ import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/eve
 import type { FollowerState } from '../../events/watch/watch-follower.ts';
 import type { Service } from '../../http/service.ts';
 import type { Instant } from '../../items/instant.ts';
+import { loadTimeZone } from '../../items/time-zone.ts';
 import type { HeldLock } from '../../lock/lock.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import type { FormatOptions } from '../../output/item-writer.ts';
@@ -87,7 +88,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
-  const filters = eventFilters(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   const asked = formatOptions(flags, 'events');
   const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
   const limit = wanted(flags);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
+import { loadTimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { duration, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -85,7 +86,7 @@ async function run(call: Call<Flags>): Promise<void> {
       next: 'name the handler, or list the events with --dry-run',
     });
   }
-  const filters = eventFilters(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   const format = formatOptions(flags, 'events');
   const { withService } = await import('../../sign-in/connect.ts');
   const { listMissing, recoverMissing } = await import('../../webhooks/recovery.ts');

@@ -9,6 +9,7 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
+import { loadTimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -77,7 +78,7 @@ async function run(call: Call<Flags>): Promise<void> {
       next: 'name the handler, or list the events with --dry-run',
     });
   }
-  const filters = eventFilters(flags, context.clock.now());
+  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   const choice = choiceOf(call, filters);
   const format = formatOptions(flags, 'events');
   const { chosenByIds, chosenBySearch, chosenFrom, listChosen, replay } = await import(

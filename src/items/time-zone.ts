@@ -1,0 +1,126 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+
+const [MINUTE, DAY] = [60_000, 86_400_000];
+/** Offsets that are remembered: finding one takes microseconds, and events come by the million. */
+const REMEMBERED = 10_000;
+
+/**
+ * The clock that people read and write times by. Times are milliseconds since the epoch; a wall time is what the clock
+ * shows, as if it were UTC. Offsets are whole minutes: those of before 1972 lose their seconds, when read and when printed.
+ */
+export class TimeZone {
+  /** `UTC`, or a name of the IANA database. */
+  readonly name: string;
+  readonly #format: Intl.DateTimeFormat | undefined;
+  readonly #offsets = new Map<number, number>();
+
+  /** Throws `RangeError` for a name that the platform does not know. */
+  constructor(name: string) {
+    this.name = name;
+    if (!this.isUtc)
+      this.#format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+  }
+
+  get isUtc(): boolean {
+    return this.name === 'UTC';
+  }
+
+  /** Milliseconds by which the clock is ahead of UTC. */
+  offsetAt(time: number): number {
+    if (!this.#format) return 0;
+    const minute = Math.floor(time / MINUTE);
+    let offset = this.#offsets.get(minute);
+    if (offset === undefined) {
+      offset = offsetIn(this.#format.format(minute * MINUTE));
+      if (this.#offsets.size === REMEMBERED) this.#offsets.clear();
+      this.#offsets.set(minute, offset);
+    }
+    return offset;
+  }
+
+  /**
+   * The times at which the clock shows a wall time, earliest first. There are two where clocks are put back over it. Where
+   * they are put forward over it, the result is the time of that change, at which the clock goes on.
+   */
+  timesAt(wall: number): readonly number[] {
+    // No clock is more than 14 hours away from UTC, and none is changed twice within two days.
+    const [earlier, later] = [wall - DAY, wall + DAY];
+    const offsets = new Set([this.offsetAt(earlier), this.offsetAt(later)]);
+    const times = [...offsets].map((offset) => wall - offset);
+    const shown = times.filter((time) => time + this.offsetAt(time) === wall);
+    return shown.length > 0 ? shown.sort((a, b) => a - b) : [this.#changeBetween(earlier, later)];
+  }
+
+  /** The first full minute at which the offset is that of the later time. */
+  #changeBetween(earlier: number, later: number): number {
+    let [low, high] = [Math.floor(earlier / MINUTE), Math.ceil(later / MINUTE)];
+    const after = this.offsetAt(later);
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.offsetAt(middle * MINUTE) === after) high = middle;
+      else low = middle;
+    }
+    return high * MINUTE;
+  }
+
+  /** A date-time of ISO 8601 by this clock and with its offset, every digit kept; other texts as they are. */
+  shown(text: string): string {
+    if (this.isUtc) return text;
+    const match = DATE_TIME.exec(text);
+    if (!match) return text;
+    const [, date, time, fraction = '', zone = 'Z'] = match;
+    const at = Date.parse(`${date}T${time}${zone}`);
+    // Date.parse takes 30 February for 1 March.
+    const day = new Date(`${date}T00:00Z`);
+    if (Number.isNaN(at) || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date as string))
+      return text;
+    const offset = this.offsetAt(at);
+    const wall = new Date(at + offset);
+    const isInYears = !Number.isNaN(wall.getTime()) && /^\d{4}-/.test(wall.toISOString());
+    return isInYears ? `${wall.toISOString().slice(0, 19)}${fraction}${offsetText(offset)}` : text;
+  }
+}
+
+/** As the service writes times. */
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
+
+export const UTC = new TimeZone('UTC');
+
+/** Milliseconds of `11/1/2026, GMT+05:45`. */
+function offsetIn(text: string): number {
+  const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(text) ?? [];
+  if (sign === undefined) return 0;
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE;
+}
+
+/** `+05:45`. */
+export function offsetText(offset: number): string {
+  const minutes = Math.abs(offset) / MINUTE;
+  const digits = (number: number) => String(Math.floor(number)).padStart(2, '0');
+  return `${offset < 0 ? '-' : '+'}${digits(minutes / 60)}:${digits(minutes % 60)}`;
+}
+
+/** The zone that the settings ask for. Throws `UsageError`. */
+export async function loadTimeZone(
+  flags: SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<TimeZone> {
+  const { loadSetting } = await import('../settings/settings.ts');
+  return zoneOf(await loadSetting('timezone', flags, context), context);
+}
+
+/** The zone of that name; `local` is the machine's. Throws `UsageError` where the machine's is not known. */
+export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): TimeZone {
+  const meant = name === 'local' ? machine.timezone : name;
+  if (/^(UTC|Etc\/UTC)$/.test(meant)) return UTC;
+  try {
+    return new TimeZone(meant);
+  } catch (cause) {
+    throw new UsageError(`--timezone local: this machine's zone '${meant}' is not known`, {
+      next: 'give its name, as in --timezone Europe/Berlin',
+      cause,
+    });
+  }
+}

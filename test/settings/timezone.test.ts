@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { zoneOf } from '../../src/items/time-zone.ts';
+import { parseSetting } from '../../src/settings/setting-values.ts';
+import { run } from '../support/command.ts';
+import { thisMachine } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+
+describe('the setting timezone', () => {
+  test.each([
+    ['UTC', 'UTC'],
+    ['utc', 'UTC'],
+    ['Etc/UTC', 'UTC'],
+    ['Local', 'local'],
+    ['europe/berlin', 'Europe/Berlin'],
+    [' Asia/Kolkata ', 'Asia/Kolkata'],
+    ['US/Pacific', 'US/Pacific'],
+  ])("'%s' is %s", (text, name) => expect(parseSetting('timezone', text, '--timezone')).toBe(name));
+
+  test.each([
+    ['Europe/Berln', 'did you mean Europe/Berlin?'],
+    ['berlin', 'did you mean Europe/Berlin?'],
+    ['new york', 'did you mean America/New_York?'],
+    ['locl', 'did you mean local?'],
+    ['+02:00', undefined],
+    ['', undefined],
+  ])("'%s' is refused, with the nearest name: %s", (text, next) => {
+    const message = `--timezone: invalid value '${text}': must be UTC, local or a name of the IANA database such as Europe/Berlin`;
+    expect(() => parseSetting('timezone', text, '--timezone')).toThrow(
+      expect.objectContaining({ name: 'UsageError', message, next }),
+    );
+  });
+
+  test('local is the zone of the machine', () => {
+    expect(zoneOf('local', { machine: { ...thisMachine(), timezone: 'Asia/Kolkata' } }).name).toBe(
+      'Asia/Kolkata',
+    );
+    expect(zoneOf('local', { machine: { ...thisMachine(), timezone: 'Etc/UTC' } }).isUtc).toBe(true);
+    expect(() => zoneOf('local', { machine: { ...thisMachine(), timezone: 'Etc/Unknown' } })).toThrow(
+      "--timezone local: this machine's zone 'Etc/Unknown' is not known",
+    );
+  });
+});
+
+describe('filters are read in the zone', () => {
+  const dryRun = ['events', 'search', '--dry-run', '--base-url', 'https://events.example.com/v1'];
+
+  test('of a flag, a variable, a profile', async () => {
+    await using home = await createHome();
+    const { env } = home;
+    const words = [...dryRun, '--since', '2026-11-01'];
+    const found = await run([...words, '--timezone', 'Europe/Berlin'], { env });
+    expect(found.stdout).toContain('gt(createdOn,2026-10-31T23:00:00Z)');
+    expect((await run(words, { env: { ...env, HOOKTRAIL_TIMEZONE: 'Europe/Berlin' } })).stdout).toBe(
+      found.stdout,
+    );
+    expect((await run(words, { env })).stdout).toContain('gt(createdOn,2026-11-01)');
+    expect(await run(['config', 'set', 'timezone', 'Europe/Berlin'], { env })).toMatchObject({ code: 0 });
+    expect((await run(words, { env })).stdout).toBe(found.stdout);
+    expect((await run([...words, '--timezone', 'UTC'], { env })).stdout).toContain(
+      'gt(createdOn,2026-11-01)',
+    );
+  });
+
+  test('and local is that of the machine', async () => {
+    await using home = await createHome();
+    const machine = { ...thisMachine(), timezone: 'America/St_Johns' };
+    const { stdout } = await run([...dryRun, '--since', '2026-11-01', '--timezone', 'local'], {
+      env: home.env,
+      context: { machine },
+    });
+    expect(stdout).toContain('gt(createdOn,2026-11-01T02:30:00Z)');
+  });
+
+  test('a zone that does not exist is a usage error', async () => {
+    await using home = await createHome();
+    expect(await run([...dryRun, '--timezone', 'Europe/Berln'], { env: home.env })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: --timezone: invalid value 'Europe/Berln': must be UTC, local or a name of the IANA database such as Europe/Berlin
+next: did you mean Europe/Berlin?
+`,
+    });
+  });
+});
