@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { ClosedPipeError, ServiceError, UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../events/event-filters.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
-import type { FollowerState } from '../../events/watch/watch-follower.ts';
+import type { WatchedItem } from '../../events/watch/watch-follower.ts';
 import type { Service } from '../../http/service.ts';
 import type { Instant } from '../../items/instant.ts';
 import { loadTimeZone } from '../../items/time-zone.ts';
@@ -151,7 +151,7 @@ async function follow(
     let printed = 0;
     try {
       const { follower, sample } = await startFollowing(service, filters, following);
-      await saving?.save(follower.state);
+      await saving?.file.save(follower.state);
       const writer = await createItemWriter(
         sampled ? { ...format, sample, constant: filters.constantFields } : format,
         context,
@@ -159,9 +159,10 @@ async function follow(
       );
       const from = saving?.state ? 'where it stopped' : `events created after ${follower.resumeAt.text}`;
       reporter.notice(`watching ${saving?.state ? 'from ' : ''}${from}, every ${durationText(interval)}`);
-      const save = async () => saving?.save(follower.state);
-      const onPrinted = (events: number) => {
-        printed += events;
+      const save = async () => saving?.file.save(follower.state);
+      const onPrinted = async (items: readonly WatchedItem[]) => {
+        await saving?.file.append(items);
+        printed += items.length;
       };
       try {
         await runWatch({ follower, writer, interval, limit, clock, signal, reporter, save, onPrinted });
@@ -178,18 +179,17 @@ async function follow(
         `${printed} of ${limit} events came within ${durationText(flags.timeout as number)}`,
       );
     } finally {
+      saving?.file.close();
       deadline.stop();
     }
   });
 }
 
 async function stateOf(file: string, service: Service, filters: EventFilters) {
-  const { readWatchState, watchIdentity, writeWatchState } = await import(
-    '../../events/watch/watch-state.ts'
-  );
+  const { readWatchState, watchIdentity, WatchStateFile } = await import('../../events/watch/watch-state.ts');
   const identity = watchIdentity(service.baseUrl, filters);
   const state = await readWatchState(file, identity);
-  return { state, save: (reached: FollowerState) => writeWatchState(file, identity, reached) };
+  return { state, file: new WatchStateFile(file, identity) };
 }
 
 /** Aborts `signal` when the time is over, or when the program is to end. */

@@ -9,7 +9,7 @@ import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { pageFetcher } from '../fetch-page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
-import { Follower, type FollowerState } from './watch-follower.ts';
+import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
 
 export interface WatchRun {
   readonly follower: Follower;
@@ -19,9 +19,10 @@ export interface WatchRun {
   readonly limit: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called after each batch and each poll, when what was printed is to be remembered. */
+  /** Called after each poll. */
   readonly save: () => Promise<void>;
-  readonly onPrinted: (events: number) => void;
+  /** Called right after events were printed. */
+  readonly onPrinted: (items: readonly WatchedItem[]) => Promise<void>;
   readonly reporter: Reporter;
 }
 
@@ -29,6 +30,9 @@ export interface WatchRun {
 const NAP = 5000;
 /** A nap that took this much longer was a sleeping machine. */
 const SLEPT = 30_000;
+
+/** Events that are printed, and then remembered, together: a kill may repeat so many. */
+const BATCH = 100;
 
 /** Prints new events until `limit` are printed, the watch ends or the signal aborts. Outages are told and outlived. */
 export async function runWatch(run: WatchRun): Promise<void> {
@@ -38,14 +42,14 @@ export async function runWatch(run: WatchRun): Promise<void> {
   while (printed < limit) {
     try {
       for await (const items of reading(follower.poll())) {
-        const due = items.slice(0, limit - printed);
-        if (due.length === 0) continue;
-        await run.writer.write(Items.of(due.map(({ bytes, start, end }) => bytes.subarray(start, end))));
-        printed += due.length;
-        follower.remember(due);
-        run.onPrinted(due.length);
-        await run.save();
-        if (printed >= limit) return;
+        for (let from = 0; from < items.length; from += BATCH) {
+          const due = items.slice(from, Math.min(from + BATCH, from + limit - printed));
+          await run.writer.write(Items.of(due.map(({ bytes, start, end }) => bytes.subarray(start, end))));
+          printed += due.length;
+          follower.remember(due);
+          await run.onPrinted(due);
+          if (printed >= limit) return;
+        }
       }
       await run.save();
       if (trouble) reporter.notice('the service answers again; everything since was caught up');

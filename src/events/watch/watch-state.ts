@@ -1,9 +1,10 @@
+import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../errors.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { type Instant, parseInstant } from '../../items/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
-import type { FollowerState } from './watch-follower.ts';
+import type { FollowerState, WatchedItem } from './watch-follower.ts';
 
 /** Identifies the watch that a state belongs to: another watch would miss what this one has printed. */
 export interface WatchIdentity {
@@ -58,31 +59,70 @@ export async function readWatchState(
   return { start: parseInstant(saved.start) as Instant, watermark: saved.watermark, printed: saved.printed };
 }
 
-/** Throws `UsageError` where the file cannot be written. */
-export async function writeWatchState(
-  file: string,
-  { service, filters }: WatchIdentity,
-  { start, watermark, printed }: FollowerState,
-): Promise<void> {
-  const saved: Saved = {
-    format: 'hooktrail-watch',
-    version: 1,
-    service,
-    filters,
-    start: start.text,
-    watermark,
-    printed,
-  };
-  try {
-    await replaceFile(file, `${JSON.stringify(saved)}\n`);
-  } catch (error) {
-    throw new UsageError(`--state: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
+/**
+ * The file that keeps the state of a watch: the whole on the first line, and below it the events that were printed since.
+ * These are appended right after each printing, so that a kill repeats only what was being printed.
+ */
+export class WatchStateFile {
+  readonly #file: string;
+  readonly #identity: WatchIdentity;
+  #descriptor: number | undefined;
+
+  constructor(file: string, identity: WatchIdentity) {
+    this.#file = file;
+    this.#identity = identity;
+  }
+
+  /** Replaces the file, durably. Throws `UsageError` where it cannot be written. */
+  async save({ start, watermark, printed }: FollowerState): Promise<void> {
+    const { service, filters } = this.#identity;
+    const saved: Saved = {
+      format: 'hooktrail-watch',
+      version: 1,
+      service,
+      filters,
+      start: start.text,
+      watermark,
+      printed,
+    };
+    await this.#tried(async () => {
+      this.close();
+      await replaceFile(this.#file, `${JSON.stringify(saved)}\n`);
+      this.#descriptor = openSync(this.#file, 'a');
+    });
+  }
+
+  /** Appends events that were printed. */
+  async append(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): Promise<void> {
+    const lines = items.map(({ key, createdBefore }) => `[${key},${createdBefore}]\n`).join('');
+    await this.#tried(async () => {
+      appendFileSync(this.#descriptor as number, lines);
+    });
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  async #tried(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      throw new UsageError(`--state: ${this.#file} cannot be written: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
   }
 }
 
 function parsed(text: string): Saved | undefined {
   try {
-    const saved = JSON.parse(text) as Saved;
+    const [first = '', ...lines] = text.split('\n');
+    const whole = JSON.parse(first) as Saved;
+    // A kill may have cut the last line: its event is printed again.
+    const since = lines.slice(0, -1).map((line) => JSON.parse(line) as [number, number]);
+    const saved: Saved = { ...whole, printed: [...whole.printed, ...since] };
     const isSound =
       saved.format === 'hooktrail-watch' &&
       saved.version === 1 &&

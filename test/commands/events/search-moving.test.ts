@@ -62,6 +62,21 @@ describe('a result that moves while it is read', () => {
   });
 });
 
+describe("events dated after the service's own clock", () => {
+  test.each(['newest-first', 'oldest-first'] as const)('are all printed, %s', async (order) => {
+    await using searching = await startSearching({ events: 1200 });
+    const { control } = searching.sandbox;
+    control.behaviour.order = order;
+    const tomorrow = Date.now() + 86_400_000;
+    for (let event = 0; event < 600; event++)
+      control.addEvent({ createdOn: new Date(tomorrow + event).toISOString() });
+    const all = control.store.newestIds(1800);
+    const { code, stdout, stderr } = await searching.search(...lines());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(idsOf(stdout)).toEqual(order === 'newest-first' ? all : all.reverse());
+  });
+});
+
 describe('a service that does not page', () => {
   test('is told apart from one that has the same events again and again', async () => {
     await using searching = await startSearching({ events: 30 });
