@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
+import { clock } from '../../support/clock.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
@@ -67,7 +68,7 @@ describe("events dated after the service's own clock", () => {
     await using searching = await startSearching({ events: 1200 });
     const { control } = searching.sandbox;
     control.behaviour.order = order;
-    const tomorrow = Date.now() + 86_400_000;
+    const tomorrow = clock.now() + 86_400_000;
     for (let event = 0; event < 600; event++)
       control.addEvent({ createdOn: new Date(tomorrow + event).toISOString() });
     const all = control.store.newestIds(1800);
