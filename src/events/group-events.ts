@@ -28,9 +28,11 @@ export class EventGroups {
   readonly #createdOn = createdOnReader();
   /** Events in all groups. */
   total = 0;
+  readonly #found: boolean[];
 
   constructor(fields: readonly FieldPath[]) {
     this.fields = fields;
+    this.#found = fields.map(() => false);
     this.#cursor = createCursor([...fields, memberPath('eventId')]);
   }
 
@@ -57,6 +59,11 @@ export class EventGroups {
     }
   }
 
+  /** The fields that no event had: their names may be misspelt. */
+  get missing(): readonly FieldPath[] {
+    return this.total === 0 ? [] : this.fields.filter((_, field) => !this.#found[field]);
+  }
+
   /** The largest groups first; those of one size by their values. */
   largest(): readonly EventGroup[] {
     const text = ({ values }: EventGroup) => values.join('\n');
@@ -65,7 +72,9 @@ export class EventGroups {
 
   #value(bytes: Buffer, field: number): string | null {
     const start = this.#cursor.starts[field] as number;
-    return start === MISSING ? null : bytes.toString('utf8', start, this.#cursor.ends[field]);
+    if (start === MISSING) return null;
+    this.#found[field] = true;
+    return bytes.toString('utf8', start, this.#cursor.ends[field]);
   }
 
   #example(bytes: Buffer): string | undefined {

@@ -1,5 +1,6 @@
 import type { Output } from '../context.ts';
 import type { EventGroup, EventGroups } from '../events/group-events.ts';
+import type { Instant } from '../items/instant.ts';
 import { compareNumbers } from '../items/json-number.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -11,6 +12,11 @@ import { renderTable } from './table-drawing.ts';
 export function groupValue(value: string | null): string {
   if (value === null) return '-';
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;
+}
+
+/** Fractions of seconds stay out of the table: JSON and CSV have them. */
+function toSeconds(instant: Instant | undefined): string {
+  return instant?.text.replace(/\.\d+/, '') ?? '-';
 }
 
 /** The largest groups as a table, and what the others hold in a last line. */
@@ -27,8 +33,8 @@ export async function groupsTable(
     ...group.values.map(groupValue),
     grouped(group.count),
     percent(group.count / groups.total),
-    group.first?.text ?? '-',
-    group.last?.text ?? '-',
+    toSeconds(group.first),
+    toSeconds(group.last),
     group.example ?? '-',
   ]);
   const table = await renderTable(header, rows, output, reporter);

@@ -174,6 +174,11 @@ describe('events stats --by', () => {
     expect(csv).toHaveLength(4);
   });
 
+  test('warns of a field that no event has', async () => {
+    const { code, stderr } = await events('stats', '--since', '40d', '--by', 'eventType,nope.x', '--csv');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "warning: --by: no event has the field 'nope.x'\n" });
+  });
+
   test('is a section of the report too', async () => {
     const file = path.join(at.env['HOME'] as string, 'by.html');
     const report = await events(
