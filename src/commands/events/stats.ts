@@ -176,6 +176,7 @@ async function printGroups(
 ): Promise<void> {
   const { groupsCsv, groupsJson, groupsTable } = await import('../../output/groups.ts');
   const { stdout } = context;
+  for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
   if (format === 'table') await stdout.write(await groupsTable(groups, limit, stdout, reporter));
   else if (format === 'csv') await stdout.write(groupsCsv(groups, limit, stdout));
   else {
