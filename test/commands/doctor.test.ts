@@ -6,6 +6,7 @@ import { clock } from '../support/clock.ts';
 import { run } from '../support/command.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
+import { freePort } from '../support/ports.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 interface Finding {
@@ -57,7 +58,10 @@ test('where all is well, every check says so and no secret is told', async () =>
 
 test('what is missing is broken, each with what to do, and the exit code is 1', async () => {
   await using home = await createHome();
-  const [code, all] = await findings(home.env);
+  const [code, all] = await findings({
+    ...home.env,
+    HOOKTRAIL_REDIRECT_URI: `http://127.0.0.1:${await freePort()}/callback`,
+  });
   expect(code).toBe(1);
   expect(all.filter(({ state }) => state !== 'ok')).toEqual([
     {
