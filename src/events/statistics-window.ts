@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { compareInstants, type Instant, instantAt, milliseconds } from '../items/instant.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 
@@ -9,6 +10,8 @@ const DAY = 86_400_000;
 export interface StatsWindow {
   readonly after: Instant;
   readonly before: Instant;
+  /** The zone on whose clock parts of it begin, and in which it is shown. */
+  readonly zone: TimeZone;
   /** One for each combination of repeated flags; without status and time. */
   readonly queries: readonly Query[];
   /** The one status asked for, undefined for both. */
@@ -25,7 +28,8 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const after = given ?? (before && instantAt(before.seconds * 1000 - DAY));
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
   if (compareInstants(after, before) >= 0) {
-    throw new UsageError(`--since: ${after.text} lies in the future: the service's time is ${before.text}`);
+    const [since, time] = [after, before].map(({ text }) => filters.zone.shown(text));
+    throw new UsageError(`--since: ${since} lies in the future: the service's time is ${time}`);
   }
   const queries = combinations.map(({ subscriptionId, eventId, eventType }) => ({
     subscriptionId,
@@ -33,7 +37,7 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
     eventType,
   }));
   const [status, other] = filters.statuses;
-  return { after, before, queries, status: other ? undefined : status };
+  return { after, before, zone: filters.zone, queries, status: other ? undefined : status };
 }
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
@@ -55,29 +59,42 @@ const PARTS = 32;
  * belongs to the first part whose end is later than its creation.
  */
 export function bucketEnds(
-  { after, before }: Pick<StatsWindow, 'after' | 'before'>,
+  { after, before, zone }: Pick<StatsWindow, 'after' | 'before' | 'zone'>,
   count?: number,
 ): Instant[] {
   const [start, end] = [milliseconds(after), milliseconds(before)];
-  const inner = count === undefined ? onTheClock(start, end) : equalParts(start, end, count);
+  const inner = count === undefined ? onTheClock(start, end, zone) : equalParts(start, end, count, zone);
   return [...inner.map((time) => instantAt(time) as Instant), before];
 }
 
-function onTheClock(start: number, end: number): number[] {
+/**
+ * Times at which the zone's clock shows a multiple of the length. Hours and less begin whenever it does, and of an hour
+ * that clocks leave out the next one stands; a longer part, such as a day, begins the first time.
+ */
+function onTheClock(start: number, end: number, zone: TimeZone): number[] {
   const step = ROUND.find((length) => (end - start) / length < PARTS - 1);
-  if (step === undefined) return equalParts(start, end, PARTS);
-  const offset = step >= 7 * DAY ? MONDAY : 0;
-  const times: number[] = [];
-  for (let time = Math.floor((start - offset) / step + 1) * step + offset; time < end; time += step)
-    times.push(time);
-  return times;
+  if (step === undefined) return equalParts(start, end, PARTS, zone);
+  const [first, last] = [start + zone.offsetAt(start), end + zone.offsetAt(end)];
+  // Clocks that are put back within the window show times outside of these.
+  const slack = Math.abs(zone.offsetAt(start) - zone.offsetAt(end));
+  const phase = step >= 7 * DAY ? MONDAY : 0;
+  const times = new Set<number>();
+  let wall = Math.floor((first - slack - phase) / step) * step + phase;
+  for (; wall <= last + slack + step; wall += step) {
+    const shown = zone.timesAt(wall);
+    for (const time of step > HOUR ? shown.slice(0, 1) : shown) {
+      if (time > start && time < end) times.add(time);
+    }
+  }
+  return [...times].sort((a, b) => a - b);
 }
 
-function equalParts(start: number, end: number, count: number): number[] {
+function equalParts(start: number, end: number, count: number, zone: TimeZone): number[] {
   const length = (end - start) / count;
   const grain = ROUND.findLast((round) => round <= length / 10) ?? (length >= 2 * SECOND ? SECOND : 1);
-  return Array.from(
-    { length: count - 1 },
-    (_, index) => Math.round((start + length * (index + 1)) / grain) * grain,
-  );
+  return Array.from({ length: count - 1 }, (_, index) => {
+    const time = start + length * (index + 1);
+    const offset = zone.offsetAt(time);
+    return Math.round((time + offset) / grain) * grain - offset;
+  });
 }

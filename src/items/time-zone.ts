@@ -83,8 +83,8 @@ export class TimeZone {
   }
 }
 
-/** As the service writes times. */
-const DATE_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
+/** As the service writes times, and as they are sent to it. */
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 
 export const UTC = new TimeZone('UTC');
 

@@ -2,6 +2,7 @@ import type { Output } from '../context.ts';
 import type { EventGroup, EventGroups } from '../events/group-events.ts';
 import type { Instant } from '../items/instant.ts';
 import { compareNumbers } from '../items/json-number.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
@@ -25,16 +26,17 @@ export async function groupsTable(
   limit: number,
   output: Pick<Output, 'isTerminal' | 'columns'>,
   reporter: Pick<Reporter, 'stdoutColor'>,
+  zone: TimeZone,
 ): Promise<string> {
   if (groups.total === 0) return 'no events match\n';
   const { kept, others, otherEvents } = split(groups, limit);
   const header = [...groups.fields.map(({ text }) => text), 'events', 'share', 'first', 'last', 'example'];
   const rows = kept.map((group) => [
-    ...group.values.map(groupValue),
+    ...group.values.map((value) => zone.shown(groupValue(value))),
     grouped(group.count),
     percent(group.count / groups.total),
-    toSeconds(group.first),
-    toSeconds(group.last),
+    zone.shown(toSeconds(group.first)),
+    zone.shown(toSeconds(group.last)),
     group.example ?? '-',
   ]);
   const table = await renderTable(header, rows, output, reporter);

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
 
@@ -18,6 +19,8 @@ export interface FormatOptions {
   readonly sample?: Items;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
+  /** The zone in which a table shows times; the other formats keep the service's text. */
+  readonly zone?: TimeZone;
   readonly list: ListKind;
 }
 

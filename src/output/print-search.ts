@@ -6,6 +6,7 @@ import type { FindOptions } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import { waitText } from '../http/retry.ts';
 import type { Items } from '../items/items.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -50,7 +51,7 @@ export async function searchAll(search: Search) {
   // A first request that is ready leaves with the next turn of the event loop: loading the format would hold it up.
   await setImmediate();
   const writer = await createItemWriter(
-    { ...format, constant: filters.constantFields },
+    { ...format, constant: filters.constantFields, zone: filters.zone },
     itemContext,
     reporter,
   );
@@ -73,11 +74,12 @@ export async function searchAll(search: Search) {
     await paged?.end();
   }
   // The command line does not show which time a span ago meant.
-  if (searched && filters.isRelative && stdout.isTerminal) reporter.notice(windowText(searched));
+  if (searched && filters.isRelative && stdout.isTerminal)
+    reporter.notice(windowText(searched, filters.zone));
   return { printed, total, more: printed >= limit && (total === undefined || total > printed) };
 }
 
-function windowText({ after, before }: Query): string {
-  const bounds = [after && `after ${after.text}`, before && `before ${before.text}`];
+function windowText({ after, before }: Query, zone: TimeZone): string {
+  const bounds = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
   return `searched events created ${bounds.filter(Boolean).join(' and ')}`;
 }

@@ -1,5 +1,6 @@
 import { type Bucket, failureRate, type Stats, type Tally, type TypeTally } from '../events/statistics.ts';
 import { milliseconds } from '../items/instant.ts';
+import { offsetText, type TimeZone } from '../items/time-zone.ts';
 import { cellWidth, widest } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
@@ -25,8 +26,8 @@ const SHORTEST_NAME = 12;
 
 /** The statistics as text: the types worst first, what happened when, and the totals. Each line is ended. */
 export function statsText(stats: Stats, look: StatsLook): string {
-  const { after, before } = stats.window;
-  const span = `created after ${after.text} and before ${before.text}`;
+  const { after, before, zone } = stats.window;
+  const span = `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
   if (stats.total === 0) return `no ${statusWord(stats)}events ${span}\n`;
   return ended([
     ...typeLines(stats, look),
@@ -158,7 +159,8 @@ function nameOf({ eventType }: TypeTally): string {
 
 /** A bar for each bucket: of its failures where there are any, else of its events. */
 function timelineLines(stats: Stats, look: StatsLook): string[] {
-  const { buckets } = stats;
+  const { buckets, window } = stats;
+  const clock = timeLabels(buckets, window.zone);
   const byFailure = stats.failed !== null && stats.failed > 0;
   const values = buckets.map(({ failed, total }) => (byFailure ? (failed as number) : total));
   const rates = (bucket: Bucket) => {
@@ -173,7 +175,7 @@ function timelineLines(stats: Stats, look: StatsLook): string[] {
     numbers('rate', buckets.map(rates)),
   ];
   const figures: Figures[] = [
-    { title: 'UTC', kind: 'text', cells: buckets.map(timeLabels(buckets)) },
+    { title: clock.title, kind: 'text', cells: buckets.map(clock.label) },
     ...(byFailure && stats.success !== null ? both : []),
     numbers(byFailure ? 'failed' : 'events', values.map(grouped)),
   ];
@@ -194,9 +196,20 @@ function lengthTitle(buckets: readonly Bucket[]): string {
   return lengths.size === 1 ? `in ${durationText(length)}` : '';
 }
 
-/** The start of a bucket with as much of date and time as tells it from the others. */
-export function timeLabels(buckets: readonly Bucket[]): (bucket: Bucket) => string {
-  const starts = buckets.map(({ from }) => new Date(milliseconds(from)).toISOString());
+/**
+ * Labels buckets by their starts on the zone's clock, with as much of date and time as tells each from the others. The
+ * title says the clock: where that changes meanwhile, each label has its offset.
+ */
+export function timeLabels(
+  buckets: readonly Bucket[],
+  zone: TimeZone,
+): { readonly title: string; readonly label: (bucket: Bucket) => string } {
+  const wallOf = ({ from }: Bucket) => {
+    const time = milliseconds(from);
+    return new Date(time + zone.offsetAt(time)).toISOString();
+  };
+  const offsetOf = ({ from }: Bucket) => offsetText(zone.offsetAt(milliseconds(from)));
+  const starts = buckets.map(wallOf);
   const [first, last] = [starts[0] as string, starts.at(-1) as string];
   // The window's start cuts the first.
   const length = lengthOf((buckets[1] ?? buckets[0]) as Bucket);
@@ -206,7 +219,11 @@ export function timeLabels(buckets: readonly Bucket[]): (bucket: Bucket) => stri
     start.endsWith('T00:00:00.000Z'),
   );
   const to = onDays && dates ? 10 : length < 1000 ? 23 : length < 60_000 ? 19 : 16;
-  return (bucket) => new Date(milliseconds(bucket.from)).toISOString().slice(from, to).replace('T', ' ');
+  const label = (bucket: Bucket) => wallOf(bucket).slice(from, to).replace('T', ' ');
+  if (zone.isUtc) return { title: 'UTC', label };
+  const [offset, other] = new Set(buckets.map(offsetOf));
+  if (other === undefined) return { title: `UTC${offset}`, label };
+  return { title: zone.name, label: (bucket) => `${label(bucket)}${offsetOf(bucket)}` };
 }
 
 function lengthOf({ from, to }: Bucket): number {

@@ -1,4 +1,6 @@
 import type { Output } from '../context.ts';
+import type { CellOf } from '../items/item-cells.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import { valueText } from '../items/value-text.ts';
 import { cellWidth, cutTo, loadWidths } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
@@ -20,6 +22,11 @@ export function terminalCell(bytes: Buffer, start: number, end: number): string 
 /** A value as a cell of a table in a pipe: whole. */
 export function plainCell(bytes: Buffer, start: number, end: number): string {
   return bytes[start] === 0x6e ? NONE : oneLine(valueText(bytes, start, end));
+}
+
+/** The same cells with times in a zone. */
+export function cellsIn(zone: TimeZone, cellOf: CellOf): CellOf {
+  return zone.isUtc ? cellOf : (bytes, start, end) => zone.shown(cellOf(bytes, start, end));
 }
 
 /** Text that keeps to its line and does nothing to a terminal. */

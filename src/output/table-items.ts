@@ -3,11 +3,13 @@ import { nothingFound, tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
+import { UTC } from '../items/time-zone.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions } from './item-writer.ts';
 import {
+  cellsIn,
   ended,
   oneLine,
   plainCell,
@@ -35,7 +37,8 @@ export async function createTableWriter(
 
   const open = async (page: Items) => {
     const fields = options.fields ?? tableColumns(membersOf(page), options.list);
-    const read = createRowReader(fields, stdout.isTerminal ? terminalCell : plainCell, NONE);
+    const cellOf = cellsIn(options.zone ?? UTC, stdout.isTerminal ? terminalCell : plainCell);
+    const read = createRowReader(fields, cellOf, NONE);
     const rows = read(page);
     const measured = options.sample ? [...rows, ...read(options.sample)] : rows;
     await loadWidthsFor([...fields.map(({ text }) => text), ...measured.flat()]);

@@ -5,6 +5,7 @@ import type { Query } from '../../src/events/event-query.ts';
 import { gatherStats } from '../../src/events/statistics.ts';
 import { bucketEnds, statsWindow } from '../../src/events/statistics-window.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/items/instant.ts';
+import { UTC } from '../../src/items/time-zone.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 
@@ -36,6 +37,7 @@ describe('buckets', () => {
           const window = {
             after: at('2026-11-01T00:00:00Z'),
             before: at('2026-11-01T00:01:00.0000001Z'),
+            zone: UTC,
             queries: [{}],
             status: undefined,
           };
@@ -75,12 +77,12 @@ describe('buckets', () => {
     ['2026-11-01', '2026-11-02', 24, '2026-11-01T01:00:00Z', '2026-11-01T23:00:00Z'],
     ['1990-01-01', '2026-11-21', 32, '1991-02-28T00:00:00Z', '2025-09-25T00:00:00Z'],
   ])('begin on the clock from %s to %s', (after, before, count, second, last) => {
-    const ends = bucketEnds({ after: at(after), before: at(before) }).map(({ text }) => text);
+    const ends = bucketEnds({ after: at(after), before: at(before), zone: UTC }).map(({ text }) => text);
     expect([ends.length, ends[0], ends.at(-2), ends.at(-1)]).toEqual([count, second, last, before]);
   });
 
   test('of a given number are equal but for a few per cent, and begin at times as round as that allows', () => {
-    const window = { after: at('2026-11-20T10:49:44Z'), before: at('2026-11-21T10:49:44Z') };
+    const window = { after: at('2026-11-20T10:49:44Z'), before: at('2026-11-21T10:49:44Z'), zone: UTC };
     expect(bucketEnds(window, 4).map(({ text }) => text)).toEqual([
       '2026-11-20T17:00:00Z',
       '2026-11-20T23:00:00Z',
@@ -90,7 +92,11 @@ describe('buckets', () => {
   });
 
   test('ends lie on full seconds where these are long enough, and the last is the window’s own', () => {
-    const window = { after: at('2026-11-01T00:00:00Z'), before: at('2026-11-01T00:00:10.1234567Z') };
+    const window = {
+      after: at('2026-11-01T00:00:00Z'),
+      before: at('2026-11-01T00:00:10.1234567Z'),
+      zone: UTC,
+    };
     expect(bucketEnds(window, 3).map(({ text }) => text)).toEqual([
       '2026-11-01T00:00:03Z',
       '2026-11-01T00:00:07Z',
@@ -104,7 +110,13 @@ describe('buckets', () => {
   });
 
   test('counts that shrink meanwhile are shown as none and reported', async () => {
-    const window = { after: at('2026-11-01'), before: at('2026-11-02'), queries: [{}], status: undefined };
+    const window = {
+      after: at('2026-11-01'),
+      before: at('2026-11-02'),
+      zone: UTC,
+      queries: [{}],
+      status: undefined,
+    };
     const answers = [5, 5, 3, 3];
     const stats = await gatherStats(window, [], 2, async (queries) => answers.slice(0, queries.length));
     expect(stats.buckets.map(({ total }) => total)).toEqual([5, 0]);

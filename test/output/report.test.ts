@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
 import { type Instant, instantAt } from '../../src/items/instant.ts';
+import { UTC } from '../../src/items/time-zone.ts';
 import { failuresTable } from '../../src/output/report/failures-table.ts';
 import { escaped, html, shortened } from '../../src/output/report/html.ts';
 import { rankChart, timeChart } from '../../src/output/report/report-charts.ts';
@@ -80,7 +81,13 @@ describe('a chart', () => {
       success,
     });
     const buckets = [part(1, 1, 40), part(2, 0, 0), part(3, 2, 5)];
-    const window = { after: buckets[0]?.from, before: buckets[2]?.to, queries: [], status: undefined };
+    const window = {
+      after: buckets[0]?.from,
+      before: buckets[2]?.to,
+      zone: UTC,
+      queries: [],
+      status: undefined,
+    };
     const stats = {
       total: 48,
       failed: 3,
@@ -111,7 +118,7 @@ describe('the table of failures', () => {
       pageOf(['{"createdOn":"2026-01-01","publishStatus":"FAILED"}']),
       pageOf(['{"createdOn":"2026-01-03","publishStatus":"FAILED"}', '{"createdOn":"2026-01-02"}']),
     ];
-    const { table, shown } = failuresTable(pages, 2);
+    const { table, shown } = failuresTable(pages, 2, UTC);
     expect(shown).toBe(2);
     expect([...table.text.matchAll(/<bdi>([^<]*)</g)].map(([, text]) => text)).toEqual([
       '2026-01-03',
@@ -121,7 +128,7 @@ describe('the table of failures', () => {
   });
 
   test('cuts an event that is too long for a page', () => {
-    const { table } = failuresTable([pageOf([`{"a":"${'y'.repeat(200_000)}"}`])], 1);
+    const { table } = failuresTable([pageOf([`{"a":"${'y'.repeat(200_000)}"}`])], 1, UTC);
     expect(table.text.length).toBeLessThan(60_000);
     expect(table.text).toMatch(/…\n\n\(cut: 150\d\d\d more characters; `hooktrail events get` shows all\)/);
   });

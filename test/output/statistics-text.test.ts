@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
 import { type Instant, parseInstant } from '../../src/items/instant.ts';
+import { UTC } from '../../src/items/time-zone.ts';
 import { statsText } from '../../src/output/statistics-text.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
@@ -16,7 +17,7 @@ function statsOf(name: string): Stats {
   const tally = { total: 1_149_000, success: 985_000, failed: 164_000 };
   return {
     ...tally,
-    window: { after, before, queries: [], status: undefined },
+    window: { after, before, zone: UTC, queries: [], status: undefined },
     types: [
       { eventType: name, ...tally },
       { eventType: null, total: 0, success: 0, failed: 0 },

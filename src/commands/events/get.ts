@@ -56,7 +56,7 @@ Examples:
 function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
   const filters = eventFilters(flags, context.clock.now(), zone);
-  const format = formatOptions(flags, 'events');
+  const format = { ...formatOptions(flags, 'events'), zone };
   if (args.length === 0 && context.stdin.isTerminal) throw noIds();
   const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
   const ids = fromInput ? [] : idsOfArguments(args);

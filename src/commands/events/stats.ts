@@ -171,13 +171,14 @@ async function group(
 
 async function printGroups(
   groups: EventGroups,
-  { format, jq, limit }: Options,
+  { filters, format, jq, limit }: Options,
   { context, reporter }: Call,
 ): Promise<void> {
   const { groupsCsv, groupsJson, groupsTable } = await import('../../output/groups.ts');
   const { stdout } = context;
   for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
-  if (format === 'table') await stdout.write(await groupsTable(groups, limit, stdout, reporter));
+  if (format === 'table')
+    await stdout.write(await groupsTable(groups, limit, stdout, reporter, filters.zone));
   else if (format === 'csv') await stdout.write(groupsCsv(groups, limit, stdout));
   else {
     const { printJson } = await import('../../output/print-json.ts');

@@ -89,7 +89,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
   const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
-  const asked = formatOptions(flags, 'events');
+  const asked = { ...formatOptions(flags, 'events'), zone: filters.zone };
   const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
   const limit = wanted(flags);
   const { state: file } = flags;
@@ -157,7 +157,9 @@ async function follow(
         context,
         reporter,
       );
-      const from = saving?.state ? 'where it stopped' : `events created after ${follower.resumeAt.text}`;
+      const from = saving?.state
+        ? 'where it stopped'
+        : `events created after ${filters.zone.shown(follower.resumeAt.text)}`;
       reporter.notice(`watching ${saving?.state ? 'from ' : ''}${from}, every ${durationText(interval)}`);
       const save = async () => saving?.file.save(follower.state);
       const onPrinted = async (items: readonly WatchedItem[]) => {

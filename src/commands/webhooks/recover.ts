@@ -87,7 +87,7 @@ async function run(call: Call<Flags>): Promise<void> {
     });
   }
   const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
-  const format = formatOptions(flags, 'events');
+  const format = { ...formatOptions(flags, 'events'), zone: filters.zone };
   const { withService } = await import('../../sign-in/connect.ts');
   const { listMissing, recoverMissing } = await import('../../webhooks/recovery.ts');
   await withService(call, async (service, settings) => {

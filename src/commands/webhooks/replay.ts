@@ -80,7 +80,7 @@ async function run(call: Call<Flags>): Promise<void> {
   }
   const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   const choice = choiceOf(call, filters);
-  const format = formatOptions(flags, 'events');
+  const format = { ...formatOptions(flags, 'events'), zone: filters.zone };
   const { chosenByIds, chosenBySearch, chosenFrom, listChosen, replay } = await import(
     '../../webhooks/replay.ts'
   );

@@ -142,7 +142,9 @@ export async function startFollowing(
   const { after, before } = queries[0] as Query;
   const start = state?.start ?? after ?? (instantAt(now) as Instant);
   if (!state && before && compareInstants(start, before) >= 0)
-    throw new UsageError(`--until: ${before.text} has passed: the service's time is ${start.text}`);
+    throw new UsageError(
+      `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(start.text)}`,
+    );
   const follower = new Follower(
     { queries, start, before, keep: filters.keep, overlap, most: MOST },
     { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },

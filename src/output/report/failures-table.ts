@@ -3,9 +3,11 @@ import type { FieldPath } from '../../items/field-path.ts';
 import { createRowReader } from '../../items/item-cells.ts';
 import { type Members, membersOf } from '../../items/item-members.ts';
 import type { Items } from '../../items/items.ts';
+import type { TimeZone } from '../../items/time-zone.ts';
 import { valueText } from '../../items/value-text.ts';
 import { plain } from '../../terminal/palette.ts';
 import { prettyJson } from '../pretty-json.ts';
+import { cellsIn } from '../table-drawing.ts';
 import { type Html, html, shortened } from './html.ts';
 
 interface Row {
@@ -19,9 +21,13 @@ const CELL = 120;
 const JSON_LENGTH = 50_000;
 
 /** Returns a table of the latest failures, newest first, each with its event's JSON below. */
-export function failuresTable(pages: readonly Items[], limit: number): { table: Html; shown: number } {
+export function failuresTable(
+  pages: readonly Items[],
+  limit: number,
+  zone: TimeZone,
+): { table: Html; shown: number } {
   const columns = columnsOf(pages);
-  const rows = rowsOf(pages, columns)
+  const rows = rowsOf(pages, columns, zone)
     .sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0))
     .slice(0, limit);
   const names = columns.map(({ text }) => text);
@@ -67,8 +73,8 @@ function columnsOf(pages: readonly Items[]): FieldPath[] {
   return telling.length > 0 ? telling : [...columns];
 }
 
-function rowsOf(pages: readonly Items[], columns: readonly FieldPath[]): Row[] {
-  const read = createRowReader(columns, valueText, '');
+function rowsOf(pages: readonly Items[], columns: readonly FieldPath[], zone: TimeZone): Row[] {
+  const read = createRowReader(columns, cellsIn(zone, valueText), '');
   const readCreated = createRowReader([{ text: 'createdOn', steps: ['createdOn'] }], valueText, '');
   return pages.flatMap((page) => {
     const created = readCreated(page);

@@ -77,7 +77,8 @@ const [LEFT, RIGHT, PANEL, TITLE, AXIS] = [56, 12, 138, 30, 26];
 
 /** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
 export function timeChart(stats: Stats): Html {
-  const labels = stats.buckets.map(timeLabels(stats.buckets));
+  const clock = timeLabels(stats.buckets, stats.window.zone);
+  const labels = stats.buckets.map(clock.label);
   const failed: Panel = {
     name: 'failed',
     role: 'failed',
@@ -89,7 +90,7 @@ export function timeChart(stats: Stats): Html {
     values: stats.buckets.map((bucket) => bucket.success ?? 0),
   };
   const panels = stats.success === null ? [failed] : [failed, delivered];
-  const label = `${panels.map(({ name }) => name).join(' and ')} events over time (UTC)`;
+  const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
   const bottom = panels.length * (PANEL + TITLE);
   return bothWidths((width) => {
     const slot = (width - LEFT - RIGHT) / labels.length;

@@ -29,10 +29,11 @@ const MOST_GROUPS = 100;
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
   const { window, stats, subscriptions, failures, groups } = data;
-  const { table, shown } = failuresTable(failures, facts.limit);
+  const { table, shown } = failuresTable(failures, facts.limit, data.window.zone);
   const failed = stats?.failed ?? undefined;
   const title = `Failed deliveries, ${facts.host}`;
-  const period = `${window.after.text} to ${window.before.text} (UTC)`;
+  const { zone } = window;
+  const period = `${zone.shown(window.after.text)} to ${zone.shown(window.before.text)} (${zone.name})`;
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src data:; base-uri 'none'; form-action 'none'`;
   return html`<!doctype html>
@@ -53,7 +54,7 @@ export function reportPage(data: ReportData, facts: ReportFacts): string {
 <dl>
 <dt>Period</dt><dd>${period}</dd>
 <dt>Filters</dt><dd>${facts.filters.length > 0 ? shortened(facts.filters.join(' '), 1000) : 'none'}</dd>
-<dt>Generated</dt><dd>${facts.generatedAt.toISOString()} by hooktrail ${facts.version}</dd>
+<dt>Generated</dt><dd>${zone.shown(facts.generatedAt.toISOString())} by hooktrail ${facts.version}</dd>
 </dl>
 ${stats && stats.total > 0 ? overTime(stats) : ''}
 ${stats && (failed ?? 0) > 0 ? byType(stats) : ''}
@@ -81,12 +82,12 @@ function lead(stats: Stats | undefined, shown: number): Html {
 }
 
 function overTime(stats: Stats): Html {
-  const label = timeLabels(stats.buckets);
+  const { title, label } = timeLabels(stats.buckets, stats.window.zone);
   return html`<section>
 <h2>Over time</h2>
 ${timeChart(stats)}
 <details><summary>Numbers</summary>
-<table><thead><tr><th scope="col">from (UTC)</th><th scope="col" class="number">failed</th><th scope="col" class="number">events</th></tr></thead>
+<table><thead><tr><th scope="col">from (${title})</th><th scope="col" class="number">failed</th><th scope="col" class="number">events</th></tr></thead>
 <tbody>${stats.buckets.map((bucket) => html`<tr><td>${label(bucket)}</td><td class="number">${grouped(bucket.failed ?? 0)}</td><td class="number">${grouped(bucket.total)}</td></tr>`)}</tbody></table>
 </details>
 </section>`;
