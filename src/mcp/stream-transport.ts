@@ -1,6 +1,6 @@
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import type { Context } from '../context.ts';
 
 /**
@@ -12,6 +12,8 @@ export class StreamTransport implements Transport {
   onerror?: (error: Error) => void;
   onclose?: () => void;
   readonly #streams: Pick<Context, 'stdin' | 'stdout'>;
+  readonly #unanswered = new Set<RequestId>();
+  #onAnswered: (() => void) | undefined;
 
   constructor(streams: Pick<Context, 'stdin' | 'stdout'>) {
     this.#streams = streams;
@@ -29,12 +31,25 @@ export class StreamTransport implements Transport {
         this.onerror?.(error as Error);
         continue;
       }
+      if ('method' in message && 'id' in message) this.#unanswered.add(message.id);
       this.onmessage?.(message);
+    }
+  }
+
+  /** Waits until every request that was read has its answer. */
+  async answered(): Promise<void> {
+    while (this.#unanswered.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onAnswered = resolve;
+      });
     }
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     await this.#streams.stdout.write(serializeMessage(message));
+    if ('method' in message || message.id === undefined) return;
+    this.#unanswered.delete(message.id);
+    this.#onAnswered?.();
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,8 @@ import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Output } from '../../src/context.ts';
-import { start } from '../support/command.ts';
+import { clock } from '../support/clock.ts';
+import { run, start } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 
@@ -170,6 +171,29 @@ describe('hooktrail mcp', () => {
     const { isError, content } = await signedOut.call('search_events');
     expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining('`hooktrail login`')]);
   });
+});
+
+test('answers all that came in one pipe before its end', async () => {
+  await using searching = await startSearching({ events: 5 });
+  searching.sandbox.control.fault('events', { kind: 'slow', ms: 300 });
+  clock.skips = 0;
+  const clientInfo = { name: 'test', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const messages = [
+    { id: 1, method: 'initialize', params },
+    { method: 'notifications/initialized' },
+    { id: 2, method: 'tools/call', params: { name: 'search_events', arguments: {} } },
+    { id: 3, method: 'tools/list' },
+  ];
+  const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+  const { code, stdout, stderr } = await run(['mcp'], { env: searching.env, stdin });
+  expect([code, stderr]).toEqual([0, '']);
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(new Set(answers.map(({ id }) => id))).toEqual(new Set([1, 2, 3]));
+  expect(answers.find(({ id }) => id === 2).result.structuredContent.returned).toBe(5);
 });
 
 test('ends with its peer, in the middle of a call as well, and lives through what is no message', async () => {
