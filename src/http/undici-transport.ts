@@ -45,7 +45,8 @@ export function createTransport(
 
 async function load(environment: Environment, limits: RequestLimits): Promise<Connections> {
   if (!('enableCompileCache' in module)) {
-    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser.
+    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser. Later ones do not, and
+    // would refuse what is in the compile cache: V8's flags are part of what it is kept under.
     const v8 = await import('node:v8');
     v8.setFlagsFromString('--no-wasm-tier-up');
     v8.setFlagsFromString('--no-wasm-dynamic-tiering');

@@ -56,6 +56,11 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
+/** The median of the ratios of runs that stood beside each other: a machine that slows down meanwhile slows both. */
+export function pairedRatio(runs: readonly number[] = [], base: readonly number[] = []): number {
+  return median(runs.map((seconds, round) => seconds / (base[round] as number)));
+}
+
 /** Medians of several runs of each command, taken in turns so that a busy moment of the machine hits all alike. */
 export async function compare(
   commands: Readonly<Record<string, Command>>,

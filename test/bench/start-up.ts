@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { nodeOf } from '../support/node-versions.ts';
-import { type Command, compare } from './measure.ts';
+import { type Command, compare, pairedRatio } from './measure.ts';
 import { program, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
 import { hasKeychain, signInTo } from './signed-in.ts';
 import { printTable } from './table.ts';
 
-const ROUNDS = 10;
+const ROUNDS = 20;
 const VERSIONS = [20, 22, 24];
 const EMPTY = 'node -e 0';
 const FETCH = 'node -e "fetch(url)"';
@@ -40,15 +40,16 @@ export async function benchStartUp(): Promise<void> {
       },
       ROUNDS,
     );
-    const [empty, fetched] = [EMPTY, FETCH].map((name) => results[name]?.seconds as number);
+    const times = (name: string, base: string) =>
+      pairedRatio(results[name]?.runs, results[base]?.runs).toFixed(2);
     printTable(
-      `start-up on Node ${version} (medians of ${ROUNDS}, in turn)`,
+      `start-up on Node ${version} (medians of ${ROUNDS} runs in turn, ratios of each pair)`,
       ['command', 'ms', `times ${EMPTY}`, 'times fetch'],
       Object.entries(results).map(([name, { seconds }]) => [
         name,
         (seconds * 1000).toFixed(0),
-        (seconds / (empty as number)).toFixed(2),
-        (seconds / (fetched as number)).toFixed(2),
+        times(name, EMPTY),
+        times(name, FETCH),
       ]),
     );
   }
