@@ -237,7 +237,7 @@ export const tree: readonly (Branch | Leaf)[] = [
     name: 'help',
     isDefault: true,
     group: SHELL,
-    summary: 'explain a command or a topic: exit-codes, environment, filters, agents',
+    summary: 'explain a command or a topic: exit-codes, environment, filters, times, agents',
     load: () => import('./commands/help.ts'),
   },
   {

@@ -3,8 +3,9 @@ import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items } from '../items/items.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import { prettyJson } from '../output/pretty-json.ts';
-import { type Draw, terminalCell, titleCells, valueCells } from '../output/table-drawing.ts';
+import { cellsIn, type Draw, terminalCell, titleCells, valueCells } from '../output/table-drawing.ts';
 import { defaultHead } from '../output/table-items.ts';
 import { type Column, fittedColumns, NONE } from '../output/table-layout.ts';
 import { cutTo } from '../terminal/cell-width.ts';
@@ -20,6 +21,8 @@ export interface Look {
   readonly draw: Draw;
   readonly palette: Palette;
   readonly unicode: boolean;
+  /** The zone in which the list shows times. */
+  readonly zone: TimeZone;
 }
 
 /** The number of events whose values decide the widths of the columns. */
@@ -44,6 +47,7 @@ const HELP = [
   'f                    failed events only, and all again',
   'r                    reads the events again; an open one is replayed (--forward-to)',
   "y                    copies the event's id",
+  'z                    shows times in UTC, in the local zone, in that of --timezone',
   'o                    shows a report of these events in the browser',
   'q                    quits; so does esc in the list without a filter',
 ];
@@ -70,12 +74,13 @@ function helpLines(browsing: Browsing, columns: number, rows: number, palette: P
 }
 
 function listLines(browsing: Browsing, columns: number, look: Look): string[] {
-  const { palette, unicode, draw, constant } = look;
+  const { palette, unicode, draw, constant, zone } = look;
   const { shown, selected, top, listRows } = browsing;
   const table = layoutOf(
     shown.list,
     columns - 2,
     browsing.failedOnly ? [...constant, 'publishStatus'] : [...constant],
+    zone,
   );
   const places = shown.places.slice(top, top + listRows);
   const [titles = '', ...rows] = draw(table.columns, [
@@ -130,23 +135,24 @@ function emptyText({ shown, filter }: Browsing): string {
 
 interface Layout {
   readonly room: number;
+  readonly zone: TimeZone;
   readonly measured: number;
   readonly columns: readonly Column[];
   readonly read: (item: Items) => string[];
 }
 const layouts = new WeakMap<EventList, Layout>();
 
-/** Lays the columns out by the first events, and again when the width of the screen changes. */
-function layoutOf(list: EventList, room: number, constant: readonly string[]): Layout {
+/** Lays the columns out by the first events, and again when the width of the screen or the zone changes. */
+function layoutOf(list: EventList, room: number, constant: readonly string[], zone: TimeZone): Layout {
   const measured = Math.min(MEASURED, list.length);
   const known = layouts.get(list);
-  if (known && known.room === room && known.measured === measured) return known;
+  if (known && known.room === room && known.zone === zone && known.measured === measured) return known;
   const items = Array.from({ length: measured }, (_, place) => list.at(place));
   const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
-  const reader = createRowReader(fields, terminalCell, NONE);
+  const reader = createRowReader(fields, cellsIn(zone, terminalCell), NONE);
   const read = (item: Items) => reader(item)[0] as string[];
   const heads = fields.map(({ text }, index) => defaultHead(text, index, new Set(constant)));
-  const layout = { room, measured, columns: fittedColumns(heads, items.map(read), room), read };
+  const layout = { room, zone, measured, columns: fittedColumns(heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;
 }

@@ -1,8 +1,10 @@
 import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { FilterFlags } from '../events/event-flags.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import type { Items } from '../items/items.ts';
+import { type TimeZone, UTC, zoneOf } from '../items/time-zone.ts';
 import { tableDrawing } from '../output/table-drawing.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
@@ -34,6 +36,8 @@ export async function browse(
     palette: await paletteOf(reporter.stdoutColor),
     unicode: takesUnicode(context),
   };
+  const zones = zonesFor(filters.zone, context);
+  let zone = filters.zone;
   const size = () => ({ columns: stdout.columns, rows: stdout.rows });
   let redraw = () => {};
 
@@ -63,12 +67,15 @@ export async function browse(
     );
   };
   const screen: Screen = {
-    draw: () => screenLines(browsing, linesOf, size(), look),
+    draw: () => screenLines(browsing, linesOf, size(), { ...look, zone }),
     press: (key) => {
       const request = browsing.press(key);
       if (request === 'copy') void copyEventId(browsing.current, context).then(tell);
       else if (request === 'report') report();
-      else if (request === 'replay' && browsing.current) {
+      else if (request === 'zone') {
+        zone = zones[(zones.indexOf(zone) + 1) % zones.length] as TimeZone;
+        browsing.message = `times in ${zone.name}`;
+      } else if (request === 'replay' && browsing.current) {
         browsing.message = 'replaying';
         void replay(browsing.current).then(tell);
       }
@@ -82,6 +89,21 @@ export async function browse(
     await runScreen(screen, context);
   } finally {
     for (const opened of reports) await opened.then(({ remove }) => remove()).catch(() => undefined);
+  }
+}
+
+/** The zones that a key switches between, the given one first, each once. */
+function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): readonly TimeZone[] {
+  const zones = new Map([given, UTC, localZone(context)].map((zone) => [zone?.name, zone]));
+  return [...zones.values()].filter((zone) => zone !== undefined);
+}
+
+/** Undefined where the machine's zone is not known. */
+function localZone(context: Pick<Context, 'machine'>): TimeZone | undefined {
+  try {
+    return zoneOf('local', context);
+  } catch {
+    return undefined;
   }
 }
 

@@ -7,7 +7,7 @@ export interface ScreenSize {
   readonly rows: number;
 }
 /** A request that a key makes of the caller. */
-export type Request = 'leave' | 'copy' | 'report' | 'replay';
+export type Request = 'leave' | 'copy' | 'report' | 'replay' | 'zone';
 /** Decides what a key does: in the list, in an open event, while a filter is typed, on the page of keys. */
 export type Mode = 'list' | 'event' | 'filter' | 'help';
 
@@ -153,7 +153,8 @@ export class Browsing {
 
   #pressAnywhere({ sequence }: Key): Request | undefined {
     if (sequence === '?') this.isHelpShown = true;
-    return sequence === 'y' ? 'copy' : sequence === 'o' ? 'report' : undefined;
+    const requests: Readonly<Record<string, Request>> = { y: 'copy', o: 'report', z: 'zone' };
+    return requests[sequence ?? ''];
   }
 
   #type(key: Key): undefined {

@@ -29,13 +29,16 @@ Numbers compare as numbers, times as times; a missing field is null.
 T, a point in time:
 
 ${aligned([
-  ['2026-11-01', 'the beginning of that day, UTC'],
-  ['2026-11-01T08:30:00Z', 'a moment in UTC, sent exactly as typed; without a zone it is UTC too'],
+  ['2026-11-01', 'the beginning of that day'],
+  ['2026-11-01T08:30:00Z', 'a moment in UTC, sent exactly as typed'],
   ['2026-11-01T09:30:00+01:00', 'a moment elsewhere, converted to UTC'],
-  ['08:00, 8am, yesterday 8am', 'that time of today, or of the day before, UTC'],
+  ['08:00, 8am, yesterday 8am', 'that time of today, or of the day before'],
   ['90s, 15m, 2h, 1d12h, 2 weeks ago', "that long ago, by the service's clock"],
-  ['now, today, yesterday', 'this moment, and the beginning of a day, UTC'],
+  ['now, today, yesterday', 'this moment, and the beginning of a day'],
 ])}
+Days, and times without a zone, are those of --timezone, by default UTC: see
+hooktrail help times.
+
 Both bounds are exclusive: an event created exactly at T is on neither side.
 --dry-run shows the request that the filters make, and sends nothing.
 `;

@@ -23,6 +23,11 @@ export const topics: readonly Topic[] = [
     text: async () => (await import('./filters.ts')).filtersText(),
   },
   {
+    name: 'times',
+    summary: 'times and zones: how they are shown and read',
+    text: async () => (await import('./times.ts')).timesText(),
+  },
+  {
     name: 'agents',
     summary: 'how a program uses the command line well',
     text: async () => (await import('./agents.ts')).agentsText(),

@@ -6,6 +6,7 @@ export type Kind =
   | 'profiles'
   | 'event-types'
   | 'settings'
+  | 'timezones'
   | 'commands'
   | 'files'
   | 'directories'
@@ -17,6 +18,7 @@ export const optionKinds: Readonly<Record<string, Kind>> = {
   '--output': { words: ['table', 'json', 'ndjson', 'csv'] },
   '--store': { words: ['keychain', 'file'] },
   '--profile': 'profiles',
+  '--timezone': 'timezones',
   '--type': 'event-types',
   '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
   '--input': 'files',

@@ -5,6 +5,7 @@ import { topics } from '../help/topics.ts';
 import type { Kind } from '../help/value-kinds.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { settingNames } from '../settings/setting-names.ts';
+import { zoneNames } from '../settings/zone-names.ts';
 import type { Candidate } from './completion-line.ts';
 
 /** The values of a kind, as far as they are known without asking anybody. */
@@ -19,6 +20,8 @@ export async function valuesOf(
       return Object.keys((await readConfig(context)).profiles).map((word) => ({ word, meaning: 'profile' }));
     case 'settings':
       return Object.values(settingNames).map(({ key, meaning }) => ({ word: key, meaning }));
+    case 'timezones':
+      return zoneNames().map((word) => ({ word, meaning: '' }));
     case 'commands':
       return [
         ...tree.map(({ name, summary }) => ({ word: name, meaning: summary })),

@@ -8,11 +8,18 @@ import { EventList, textOf } from '../../src/browse/event-list.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
 import type { Items } from '../../src/items/items.ts';
+import { TimeZone, UTC } from '../../src/items/time-zone.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 
-const look = { constant: new Set<string>(), draw: await tableDrawing(), palette: plain, unicode: true };
+const look = {
+  constant: new Set<string>(),
+  draw: await tableDrawing(),
+  palette: plain,
+  unicode: true,
+  zone: UTC,
+};
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
@@ -59,6 +66,18 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
   return { state, press, settled, lines, read, size, current: () => state.current && textOf(state.current) };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
+
+test('the list shows times in the zone, and again in another', async () => {
+  const { settled, press, state } = browsing([event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')]);
+  await settled();
+  const shown = (zone: TimeZone) =>
+    screenLines(state, () => [], { rows: 8, columns: 100 }, { ...look, zone })[2]
+      ?.slice(2)
+      .split('  ')[0];
+  expect(shown(UTC)).toBe('2026-11-20 12:00:00.1234567Z');
+  expect(shown(new TimeZone('Asia/Kolkata'))).toBe('2026-11-20 17:30:00.1234567+05:30');
+  expect(await press(...typed('z'))).toBe('zone');
+});
 
 describe('browsing', () => {
   test('reads two screens ahead and no further, and all when one goes to the end again and again', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { run } from '../support/command.ts';
+import { createHome } from '../support/home.ts';
 import { startRefreshing } from '../support/refreshing.ts';
 import { startSearching } from '../support/searching.ts';
 
@@ -42,4 +43,13 @@ test('without a service, or with one that never listed its types, nothing is off
     stdout: '',
     stderr: '',
   });
+});
+
+test('--timezone offers the names of zones, in any case of letters', async () => {
+  await using home = await createHome();
+  const complete = async (typed: string) =>
+    (await run(['__complete', 'events', 'search', '--timezone', typed], { env: home.env })).stdout;
+  expect(await complete('europe/ber')).toBe('words\nEurope/Berlin\t\n');
+  expect(await complete('lo')).toBe('words\nlocal\t\n');
+  expect(await complete('Asia/Kol')).toBe('words\nAsia/Kolkata\t\n');
 });

@@ -36,8 +36,9 @@ p go on to the next and the previous one, esc goes back; / filters what was read
 so far as you type, esc clears that; f shows failures only; r reads again, and
 in an open event sends that to the handler of --forward-to again, as
 \`webhooks replay\` does; y copies the event's id, to tmux's buffer or the
-terminal's clipboard; o opens a report, which is deleted at the end; ? lists the
-keys; q leaves.
+terminal's clipboard; z shows times in UTC, in the local zone and in that of
+--timezone; o opens a report, which is deleted at the end; ? lists the keys; q
+leaves.
 
 Examples:
   $ hooktrail events browse --failed --since 24h

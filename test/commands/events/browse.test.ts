@@ -86,6 +86,24 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     await expect(stat(path.dirname(file))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  test('z switches between the zone of --timezone, UTC and the local one', async () => {
+    await using searching = await startSearching({ events: 0 });
+    searching.sandbox.control.addEvent({ createdOn: '2026-11-20T11:00:00.1234567Z' });
+    const terminal = browse(
+      { ...searching, env: { ...searching.env, TZ: 'America/St_Johns' } },
+      ...['--timezone', 'Asia/Kolkata'],
+    );
+    await terminal.shows(/16:30:00\+05:30|16:30:00.1234567\+05:30/);
+    terminal.type('z');
+    await terminal.shows(/11:00:00(\.1234567)?Z[\s\S]*times in UTC/);
+    terminal.type('z');
+    await terminal.shows(/07:30:00(\.1234567)?-03:30[\s\S]*times in America\/St_Johns/);
+    terminal.type('?');
+    await terminal.shows(/z +shows times in UTC, in the local zone, in that of --timezone/);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+  });
+
   test('r replays the open event to the handler of --forward-to', async () => {
     await using searching = await startSearching({ events: 5 });
     await using handler = await startHandler();
