@@ -8,8 +8,8 @@ import { createTransport } from '../http/undici-transport.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
 import { urlText } from '../settings/setting-values.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
+import { signInLockName } from '../sign-in/bound-settings.ts';
 import { withService } from '../sign-in/connect.ts';
-import { signInLockName } from '../sign-in/session.ts';
 import { readSignInState } from '../sign-in/sign-in-state.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock, Context, Keychain } from '../context.ts';
+import type { Clock } from '../context.ts';
 
 /** The secrets of a sign-in; none of them is ever written in the clear. */
 export interface Secrets {
@@ -48,24 +48,6 @@ export interface Vault {
   rescue(secrets: Secrets): Promise<string>;
   /** Forgets everything of this binding. */
   delete(): Promise<void>;
-}
-
-/**
- * The store of a binding's secrets; asks nothing of the user until something is read or written. `keychain`: one that
- * is being opened already.
- */
-export async function openVault(
-  kind: 'keychain' | 'file',
-  binding: Binding,
-  context: Context,
-  keychain?: Promise<Keychain>,
-): Promise<Vault> {
-  if (kind === 'file') {
-    const { FileVault } = await import('./file-vault.ts');
-    return new FileVault(binding, context);
-  }
-  const { KeychainVault } = await import('./keychain-vault.ts');
-  return new KeychainVault(binding, context, keychain);
 }
 
 /** Milliseconds between the tries to store what cannot be had again: a disk or a keychain may fail for a moment. */

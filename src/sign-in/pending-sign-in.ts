@@ -6,11 +6,11 @@ import { NotSignedInError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { openVault } from '../secrets/open-vault.ts';
 import { forgetEverything, forgetProfile } from '../secrets/stored-sign-ins.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { openVault } from '../secrets/vault.ts';
 import { resolveSettings, type SettingFlags } from '../settings/settings.ts';
-import { BOUND, type BoundSettings, bindingOf } from './session.ts';
+import { BOUND, type BoundSettings, bindingOf } from './bound-settings.ts';
 
 /** The request that `login --start` leaves for `login --complete`. */
 export interface PendingSignIn {

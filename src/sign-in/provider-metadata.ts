@@ -1,7 +1,7 @@
 import type { Transport } from '../http/transport.ts';
 import { urlText } from '../settings/setting-values.ts';
 import { expectedOf } from './authorization.ts';
-import type { BoundSettings } from './session.ts';
+import type { BoundSettings } from './bound-settings.ts';
 
 /** Endpoints that the identity provider offers beside those of the service description. */
 export interface ProviderMetadata {

@@ -14,7 +14,7 @@ import { type HeldLock, withLock } from '../lock/lock.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
 import { type AccessToken, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type BoundSettings, loginCommand, signInLockName } from './session.ts';
+import { type BoundSettings, loginCommand, signInLockName } from './bound-settings.ts';
 import {
   InvalidGrantError,
   refresh,

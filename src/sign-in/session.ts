@@ -5,20 +5,17 @@ import type { TokenSource } from '../http/service.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
-import { type AccessToken, type Binding, openVault, type Vault } from '../secrets/vault.ts';
-import { readConfig } from '../settings/config-file.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
-import { loadSettings, resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { BOUND, type BoundSettings, bindingOf, loginCommand } from './bound-settings.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
 const MARGIN = 60_000;
 /** A token that another process has just stored needs only this much: the provider may grant less than the margin. */
 const SHORT_MARGIN = 5_000;
-
-/** The settings that a stored sign-in is bound to: without one of them there is none to be found. */
-export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
-export type BoundSettings = Settings<(typeof BOUND)[number]>;
 
 /** Where tokens come from, and what is known of the one that was last given out; undefined of one that the user gave. */
 export interface Session extends TokenSource {
@@ -69,26 +66,6 @@ async function openForReading(store: Vault['kind'], binding: Binding, context: C
   const vault = await openVault(store, binding, context, keychain);
   await keychain;
   return vault;
-}
-
-/** The provider, client, service and profile that the secrets of these settings are bound to. */
-export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
-  return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
-}
-
-/** The saved settings of a profile as far as they name a sign-in; undefined where they name none, or are damaged. */
-export async function savedSettings(profile: string, context: Context): Promise<BoundSettings | undefined> {
-  try {
-    return resolveSettings({ profile }, {}, await readConfig(context), BOUND);
-  } catch (error) {
-    if (error instanceof UsageError) return undefined;
-    throw error;
-  }
-}
-
-/** The name of the lock under which the sign-in of this provider, client and profile is refreshed or replaced. */
-export function signInLockName({ authUrl, clientId, profile }: BoundSettings): string {
-  return JSON.stringify([authUrl.href, clientId, profile]);
 }
 
 class StoredSession implements Session {
@@ -177,10 +154,6 @@ class StoredSession implements Session {
   #now(): number {
     return this.#context.clock.now();
   }
-}
-
-export function loginCommand(profile: string): string {
-  return profile === 'default' ? 'hooktrail login' : `hooktrail login --profile ${profile}`;
 }
 
 /**

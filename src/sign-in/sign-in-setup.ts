@@ -1,14 +1,15 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
-import { openVault, type Vault } from '../secrets/vault.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import type { Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { parseSetting } from '../settings/setting-values.ts';
 import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { canPrompt, promptSecret, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { BOUND, type BoundSettings, bindingOf, savedSettings } from './bound-settings.ts';
 import type { Lines } from './pasted-redirect.ts';
-import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
-import { openVault, type Secrets, type Vault } from '../secrets/vault.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import type { Secrets, Vault } from '../secrets/vault.ts';
 import { urlText } from '../settings/setting-values.ts';
 import type { Settings } from '../settings/settings.ts';
 import { givenToken, withoutSignIn } from './session.ts';

@@ -4,7 +4,8 @@ import { traced } from '../http/redaction.ts';
 import { TOKEN_LIMITS } from '../http/transport.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import { withLock } from '../lock/lock.ts';
-import { openVault, storeSurely } from '../secrets/vault.ts';
+import { openVault } from '../secrets/open-vault.ts';
+import { storeSurely } from '../secrets/vault.ts';
 import { changeConfig, readConfig, type SavedProfile } from '../settings/config-file.ts';
 import { type SettingName, settingNames, settingOrder } from '../settings/setting-names.ts';
 import { type RedirectUri, urlText } from '../settings/setting-values.ts';
@@ -19,10 +20,10 @@ import {
   expectedOf,
   issuerText,
 } from './authorization.ts';
+import { type BoundSettings, bindingOf, signInLockName } from './bound-settings.ts';
 import { type Lines, pastedBeside, receivePasted, withLines } from './pasted-redirect.ts';
 import { readPending, savePending } from './pending-sign-in.ts';
 import { listenForRedirect, type PageName } from './redirect-listener.ts';
-import { type BoundSettings, bindingOf, signInLockName } from './session.ts';
 import { prepareSignIn, type SignInFlags, type SignInSetup } from './sign-in-setup.ts';
 import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
 

@@ -3,12 +3,13 @@ import { traced } from '../http/redaction.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
+import { openVault } from '../secrets/open-vault.ts';
 import { forgetProfile } from '../secrets/stored-sign-ins.ts';
-import { openVault, type Secrets } from '../secrets/vault.ts';
+import type { Secrets } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
 import { forgetPending } from './pending-sign-in.ts';
 import { METADATA_LIMITS, readMetadata } from './provider-metadata.ts';
-import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
 import { revoke } from './token-endpoint.ts';
 
 export interface SignOut {

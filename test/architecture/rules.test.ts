@@ -46,6 +46,18 @@ describe('the rules of the code', () => {
     expect(violations([file])).toEqual([`${file.path}: ${rule}`]);
   });
 
+  test('no files import each other in a circle, types and dynamic imports included', () => {
+    const circle = [
+      source('src/http/x.ts', "import { b } from './y.ts';"),
+      source('src/http/y.ts', "import type { C } from './z.ts';"),
+      source('src/http/z.ts', "const { a } = await import('./x.ts');"),
+      source('src/http/w.ts', "import { a } from './x.ts';"),
+    ];
+    expect(violations(circle)).toEqual([
+      'src/http/x.ts: files import each other in a circle: src/http/x.ts → src/http/y.ts → src/http/z.ts → src/http/x.ts',
+    ]);
+  });
+
   test.each([
     source(
       'src/commands/x.ts',

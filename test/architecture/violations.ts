@@ -49,11 +49,39 @@ const heavy =
 const system = 'src/system.ts';
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
-/** One line for each rule that a file breaks. */
+/** One line for each rule that a file breaks, and one for each circle of imports. */
 export function violations(sources: readonly Source[]): string[] {
-  return sources.flatMap((source) =>
+  const broken = sources.flatMap((source) =>
     [...new Set(brokenRules(source))].map((rule) => `${source.path}: ${rule}`),
   );
+  return [...broken, ...circles(sources)];
+}
+
+/** Files of `src` that import each other, types included: `a → b → a` for each circle that a walk from the top finds. */
+function circles(sources: readonly Source[]): string[] {
+  const imports = new Map(
+    sources
+      .filter(({ path: file }) => file.startsWith('src/'))
+      .map(({ path: file, text }) => [
+        file,
+        importsOf(withoutComments(text))
+          .filter(({ from }) => from.startsWith('.'))
+          .map(({ from }) => path.posix.join(path.posix.dirname(file), from)),
+      ]),
+  );
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (file: string, above: readonly string[]) => {
+    if (above.includes(file)) {
+      const circle = [...above.slice(above.indexOf(file)), file];
+      found.push(`${file}: files import each other in a circle: ${circle.join(' → ')}`);
+    }
+    if (done.has(file)) return;
+    done.add(file);
+    for (const imported of imports.get(file) ?? []) walk(imported, [...above, file]);
+  };
+  for (const file of imports.keys()) walk(file, []);
+  return found;
 }
 
 function brokenRules({ path: file, text }: Source): string[] {

@@ -3,9 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { generateKey } from '../../src/secrets/encrypted-file.ts';
+import { openVault } from '../../src/secrets/open-vault.ts';
 import { forgetProfile, hasOtherSignIn } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
-import { openVault } from '../../src/secrets/vault.ts';
 import { createContext } from '../support/context.ts';
 
 const binding: Binding = {

@@ -4,8 +4,8 @@ import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport-error.ts';
 import type { Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
+import { BOUND } from '../../src/sign-in/bound-settings.ts';
 import { refreshUnderLock } from '../../src/sign-in/refresh.ts';
-import { BOUND } from '../../src/sign-in/session.ts';
 import { createContext } from '../support/context.ts';
 
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };

@@ -1,0 +1,34 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { Binding } from '../secrets/vault.ts';
+import { readConfig } from '../settings/config-file.ts';
+import { resolveSettings, type Settings } from '../settings/settings.ts';
+
+/** The settings that a stored sign-in is bound to: without one of them there is none to be found. */
+export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
+export type BoundSettings = Settings<(typeof BOUND)[number]>;
+
+/** The provider, client, service and profile that the secrets of these settings are bound to. */
+export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
+  return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
+}
+
+/** The saved settings of a profile as far as they name a sign-in; undefined where they name none, or are damaged. */
+export async function savedSettings(profile: string, context: Context): Promise<BoundSettings | undefined> {
+  try {
+    return resolveSettings({ profile }, {}, await readConfig(context), BOUND);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** The name of the lock under which the sign-in of this provider, client and profile is refreshed or replaced. */
+export function signInLockName({ authUrl, clientId, profile }: BoundSettings): string {
+  return JSON.stringify([authUrl.href, clientId, profile]);
+}
+
+/** The command that signs in to a profile, for the next step of an error. */
+export function loginCommand(profile: string): string {
+  return profile === 'default' ? 'hooktrail login' : `hooktrail login --profile ${profile}`;
+}
