@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
 import { takeLock, withLock } from '../../src/lock/lock.ts';
 import { conditionOf, describeSelf } from '../../src/lock/lock-holder.ts';
+import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 
 let home: string;
@@ -221,16 +222,16 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
 
 test('what the holder did ends the wait of the others without the lock', async () => {
   const order: string[] = [];
+  let waiting: Promise<string> | undefined;
   const holding = withLock('worker', here(), async () => {
-    await new Promise((later) => setTimeout(later, 300));
+    waiting = withLock('worker', here(), async () => 'took the lock', {
+      meanwhile: async () => order.at(-1),
+    });
+    await clock.slept();
     order.push('done');
     return 'first';
   });
-  await new Promise((later) => setTimeout(later, 50));
-  const waiting = withLock('worker', here(), async () => 'took the lock', {
-    meanwhile: async () => order.at(-1),
-  });
-  expect(await Promise.all([holding, waiting])).toEqual(['first', 'done']);
+  expect([await holding, await waiting]).toEqual(['first', 'done']);
 });
 
 test('an interrupt ends the wait', async () => {
@@ -238,7 +239,8 @@ test('an interrupt ends the wait', async () => {
   const reason = new Error('interrupted');
   const waiting = withLock('worker', here(), async () => {
     const second = withLock('worker', { ...here(), signal: abort.signal }, async () => 'never');
-    setTimeout(() => abort.abort(reason), 100);
+    await clock.slept();
+    abort.abort(reason);
     return await second.catch((error) => error);
   });
   expect(await waiting).toBe(reason);

@@ -1,21 +1,40 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { clock } from '../support/clock.ts';
+import { start as startCommand } from '../support/command.ts';
+import { type NotingSignals, startNotingSignals } from '../support/noted-signals.ts';
 import { start } from '../support/program.ts';
 import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
 
-/** Starts `token`, and does something to it once its refresh has arrived; the answer comes a second later. */
-async function during(at: Refreshing, act: (program: ReturnType<typeof start>) => void) {
+/** Starts a command, and does something to it once its refresh has arrived, which is answered after that. */
+async function during(
+  at: Refreshing,
+  act: (program: NotingSignals) => unknown,
+  args: readonly string[] = ['token'],
+) {
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
   const arrived = new Promise<void>((resolve) => {
     const run = async () => {
       resolve();
-      await new Promise((later) => setTimeout(later, 1000));
+      await answered;
     };
     at.sandbox.control.fault('token', { kind: 'run', run });
   });
-  const program = start(['token'], { env: at.env });
+  const program = startNotingSignals(args, { env: at.env });
   await arrived;
-  act(program);
+  await act(program);
+  answer();
   return program;
 }
+
+/** Sends a signal, and waits until the program has handled it. */
+const interrupt = (signal: NodeJS.Signals) => async (program: NotingSignals) => {
+  program.kill(signal);
+  await program.handled(([first]) => first?.name === signal);
+};
 
 test.each([
   ['SIGINT', 130],
@@ -23,24 +42,15 @@ test.each([
   ['SIGHUP', 143],
 ] as const)('%s during a refresh waits until the new token is stored', async (signal, code) => {
   await using at = await startRefreshing();
-  const program = await during(at, ({ kill }) => kill(signal));
-  expect([code, 0]).toContain((await program.finished).code);
+  const program = await during(at, interrupt(signal));
+  expect((await program.finished).code).toBe(code);
   expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
   expect(at.refreshes()).toEqual(['ok']);
 });
 
 test('a search interrupted during its refresh stores the new token', async () => {
   await using at = await startRefreshing();
-  const arrived = new Promise<void>((resolve) => {
-    const run = async () => {
-      resolve();
-      await new Promise((later) => setTimeout(later, 1000));
-    };
-    at.sandbox.control.fault('token', { kind: 'run', run });
-  });
-  const program = start(['events', 'search', '--json'], { env: at.env });
-  await arrived;
-  program.kill('SIGINT');
+  const program = await during(at, interrupt('SIGINT'), ['events', 'search', '--json']);
   expect((await program.finished).code).toBe(130);
   expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
   expect(at.refreshes()).toEqual(['ok']);
@@ -78,14 +88,19 @@ test('a command killed before its request was carried out costs nothing', async 
 
 test('a suspended command keeps the lock, and both end with the one new token', async () => {
   await using at = await startRefreshing();
-  const suspended = await during(at, ({ kill }) => kill('SIGSTOP'));
-  const waiting = start(['token'], { env: at.env });
+  let waiting: ReturnType<typeof startCommand> | undefined;
+  const suspended = await during(at, async ({ kill, pid }) => {
+    kill('SIGSTOP');
+    await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8')).toMatch(/^\d+ \(.*\) T /);
+    // A holder that is silent for so long would be replaced, were it not known to be suspended.
+    waiting = startCommand(['token'], { env: at.env, context: { lockRhythm: { beat: 4000, silence: 50 } } });
+    await clock.slept(20);
+  });
   await expect.poll(at.refreshes, { timeout: 10_000 }).toEqual(['ok']);
-  // Longer than anything but a suspended holder would take.
-  await new Promise((later) => setTimeout(later, 1500));
-  expect(waiting.stdout).toBe('');
+  await clock.slept(20);
+  expect(waiting?.stdout).toBe('');
   suspended.kill('SIGCONT');
-  const [first, second] = await Promise.all([suspended.finished, waiting.finished]);
+  const [first, second] = await Promise.all([suspended.finished, waiting?.finished]);
   expect(first).toMatchObject({ code: 0, stderr: '' });
   expect(second).toEqual(first);
   expect(at.refreshes()).toEqual(['ok']);

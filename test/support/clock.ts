@@ -24,6 +24,7 @@ export class GivenClock implements Clock {
   #runningSince: number | undefined;
   readonly #sleepers = new Set<Sleeper>();
   readonly #watchers = new Set<() => void>();
+  readonly #counts = new Set<() => void>();
 
   now(): number {
     if (this.#runningSince === undefined) return this.#now;
@@ -32,6 +33,7 @@ export class GivenClock implements Clock {
 
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
+    for (const count of this.#counts) count();
     const due = this.now() + milliseconds;
     if (this.#runningSince !== undefined || milliseconds <= this.skips) {
       // A little real time passes, for the others to get their turn.
@@ -79,6 +81,19 @@ export class GivenClock implements Clock {
       };
       this.#watchers.add(look);
       look();
+    });
+  }
+
+  /** Waits until programs in this process have begun so many sleeps more, of whatever length: that they look again and again. */
+  async slept(times = 1): Promise<void> {
+    let begun = 0;
+    await new Promise<void>((resolve) => {
+      const count = () => {
+        if (++begun < times) return;
+        this.#counts.delete(count);
+        resolve();
+      };
+      this.#counts.add(count);
     });
   }
 

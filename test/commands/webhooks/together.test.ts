@@ -62,10 +62,8 @@ test('a listener that is killed is taken over from: what it had under way is rec
   const { handler, env, journal } = recovering;
   const [eventId] = recovering.searching.sandbox.control.store.newestIds(1) as [string];
   handler.answer = () => new Promise(() => undefined);
-  const listener = start(
-    ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url],
-    { env },
-  );
+  const args = ['--port', '0', '--journal', journal, '--forward-to', handler.url, '--health', '/health'];
+  const listener = start(['webhooks', 'listen', ...args], { env });
   const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
   const sent = post(Number(port), JSON.stringify({ eventId })).catch(() => undefined);
   await expect.poll(() => handler.received.length).toBe(1);
@@ -73,7 +71,9 @@ test('a listener that is killed is taken over from: what it had under way is rec
   const recovery = start(recovering.args('--new-journal'), { env });
   // All others are forwarded; this one waits for the listener, until that is dead.
   await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBe(19);
-  await setTimeout(300);
+  // Ours, that of the recovery, and the question itself.
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/health`)).json();
+  await expect.poll(health).toMatchObject({ underWay: 3 });
   expect(handler.taken.has(eventId)).toBe(false);
   listener.kill('SIGKILL');
   expect(await recovery.finished).toMatchObject({
