@@ -15,10 +15,14 @@ export interface SandboxProcess extends AsyncDisposable {
 
 /** Starts `hooktrail sandbox` as a process of its own, so that client and service do not share a processor. */
 export async function startSandboxProcess(...args: string[]): Promise<SandboxProcess> {
-  const child = spawn(process.execPath, [program, 'sandbox', '--json', '--auto-approve', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NO_COLOR: '1' },
-  });
+  const child = spawn(
+    process.execPath,
+    [program, 'sandbox', '--json', '--quiet', '--auto-approve', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, NO_COLOR: '1' },
+    },
+  );
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const settings = JSON.parse(line.toString()) as SandboxSettings;
   const token = await accessTokenOf({ settings });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type Command, compare, measure } from './measure.ts';
+import { type Command, compare, measure, pairedRatio } from './measure.ts';
 import { hottest } from './profile.ts';
 import { program, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
 import { printTable } from './table.ts';
@@ -58,14 +58,13 @@ async function throughput(): Promise<void> {
       },
       5,
     );
-    const base = results[OURS]?.seconds as number;
     printTable(
-      `${events} events of ${name}, no latency (medians of 5)`,
+      `${events} events, ${name}, no latency (medians of 5 runs in turn, ratios of each pair)`,
       ['command', 'seconds', 'times ours', 'lines', 'CPU s', 'µs CPU per event'],
       Object.entries(results).map(([command, result]) => [
         command,
         result.seconds.toFixed(2),
-        (result.seconds / base).toFixed(2),
+        pairedRatio(result.runs, results[OURS]?.runs).toFixed(2),
         String(result.lines),
         // Of the shell's commands only the shell itself is seen.
         command === OURS ? (result.cpu?.toFixed(2) ?? '-') : '-',
