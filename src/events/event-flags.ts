@@ -75,7 +75,7 @@ export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = U
     eventIds: guids(flags.id ?? [], '--id'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
-    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', zone)),
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone)),
     grepTexts: (flags.grep ?? []).map(grepText),
   });
   filters.queries(now);

@@ -111,7 +111,7 @@ export async function reportOfEvents(
 ): Promise<ReportData> {
   const tally = new EventTally(window, buckets);
   const groups = by && new EventGroups(by);
-  const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status')], []);
+  const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
   const createdOn = createdOnReader();
   const bySubscription = new Map<string, number>();
   let latest: { text: Buffer; at: Instant | undefined }[] = [];

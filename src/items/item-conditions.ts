@@ -5,6 +5,7 @@ import type { Items } from './items.ts';
 import { scalarEnd, stringEnd } from './json-bytes.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
 import { compareNumbers, isNumber } from './json-number.ts';
+import { parseTime, resolveTime } from './time-text.ts';
 import { type TimeZone, UTC } from './time-zone.ts';
 import { stringText } from './value-text.ts';
 
@@ -24,8 +25,11 @@ export interface Condition {
   readonly instant: Instant | undefined;
 }
 
-/** Reads `FIELD OP VALUE`, a time without a zone as one of `zone`; throws `UsageError` that names the flag. */
-export function parseCondition(text: string, flag: string, zone: TimeZone = UTC): Condition {
+/**
+ * Reads `FIELD OP VALUE`. Times are taken in every form that `--since` takes, without a zone in `zone`; spans ago count from
+ * `now` (milliseconds since the epoch). Throws `UsageError` that names the flag.
+ */
+export function parseCondition(text: string, flag: string, now: number, zone: TimeZone = UTC): Condition {
   const match = /^((?:[^\\!=<>~]|\\.)*)(!=|<=|>=|=|<|>|~)([\s\S]*)$/u.exec(text);
   const wrong = (why: string) =>
     new UsageError(`${flag}: invalid value '${text}': ${why}`, {
@@ -38,6 +42,7 @@ export function parseCondition(text: string, flag: string, zone: TimeZone = UTC)
   const field = parseFieldPath(name, flag);
   const value = rest.trim();
   const quoted = /^"(?:[^"\\]|\\.)*"$/s.test(value);
+  const time = quoted ? undefined : parseTime(value, zone);
   try {
     return {
       text,
@@ -45,7 +50,7 @@ export function parseCondition(text: string, flag: string, zone: TimeZone = UTC)
       operator: operator as Operator,
       value: quoted ? (JSON.parse(value) as string) : value,
       quoted,
-      instant: quoted ? undefined : parseInstant(value, zone),
+      instant: time && resolveTime(time, now),
     };
   } catch {
     throw wrong('the text in quotes is not a JSON string');

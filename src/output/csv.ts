@@ -14,7 +14,11 @@ import type { FormatOptions } from './item-writer.ts';
  * Prints items as CSV. Without `fields` the first page decides the columns, and one warning names the first later field
  * that has no column. Without matches it prints the header only, with `fields` or the standard ones.
  */
-export function createCsvWriter(options: FormatOptions, stdout: Output, reporter: Reporter): ItemWriter {
+export function createCsvWriter(
+  options: FormatOptions,
+  stdout: Pick<Output, 'isTerminal' | 'write'>,
+  reporter: Reporter,
+): ItemWriter {
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const cellOf = (bytes: Buffer, start: number, end: number) =>
     safe(csvCell(bytes, start, end, options.csvRaw === true));

@@ -6,7 +6,7 @@ import { compareNumbers } from '../../src/items/json-number.ts';
 
 const keeps = (item: string, conditions: readonly string[], texts: readonly string[] = []) => {
   const keep = itemFilter(
-    conditions.map((text) => parseCondition(text, '--where')),
+    conditions.map((text) => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))),
     texts,
   );
   return keep(Items.of([Buffer.from(item)])).count === 1;
@@ -44,6 +44,11 @@ describe('--where', () => {
     'createdOn > 2026-11-20T10:00:00.1234566Z',
     'createdOn = 2026-11-20T11:00:00.1234567+01:00',
     'createdOn >= 2026-11-20',
+    'createdOn < 2026-11-20 10:01',
+    'createdOn < 11-20 10:00:01Z',
+    'createdOn > 3h',
+    'createdOn > today',
+    'createdOn < 10:30',
     'eventId > a-0',
     'eventId ~ A-1',
   ])('%s holds', (condition) => expect(keeps(EVENT, [condition])).toBe(true));
@@ -62,6 +67,9 @@ describe('--where', () => {
     'error = "null"',
     'amount.currency ~ usd',
     'createdOn < 2026-11-20T10:00:00.1234567Z',
+    'createdOn >= 2026-11-20 10:01',
+    'createdOn > 1h',
+    'createdOn < yesterday',
     'tags.7 = x',
   ])('%s does not hold', (condition) => expect(keeps(EVENT, [condition])).toBe(false));
 
@@ -76,8 +84,10 @@ describe('--where', () => {
     ['a..b = 3', "a part of 'a..b' is empty"],
     ['a = "\\x"', 'the text in quotes is not a JSON string'],
   ])("'%s' is a usage error", (text, why) => {
-    expect(() => parseCondition(text, '--where')).toThrow(why);
-    expect(() => parseCondition(text, '--where')).toThrow(/^--where: invalid value '/);
+    expect(() => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))).toThrow(why);
+    expect(() => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))).toThrow(
+      /^--where: invalid value '/,
+    );
   });
 
   test('numbers of any size compare as numbers do', () => {

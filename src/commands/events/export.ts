@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError, UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
   addPageFlags,
@@ -12,10 +12,13 @@ import {
 import type { Identity, Manifest } from '../../events/export/export-manifest.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import type { HeldLock, LockedError } from '../../lock/lock.ts';
+import { type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, PageFlags, SettingFlags {
+type CsvFlags = Pick<FormatFlags, 'csv' | 'fields' | 'csvBom' | 'csvRaw'>;
+
+interface Flags extends FilterFlags, PageFlags, SettingFlags, CsvFlags {
   readonly gzip?: true;
   readonly update?: true;
 }
@@ -24,7 +27,14 @@ export function declare(command: Command, action: Action): void {
   command.argument('<directory>', 'where the files go; made if it does not exist');
   addFilterFlags(command)
     .option('--gzip', 'compress the files: .ndjson.gz')
-    .option('--update', 'add what is new since to a finished export');
+    .option('--update', 'add what is new since to a finished export')
+    .option('--csv', 'also write each file as CSV, for spreadsheets, once the export is finished')
+    .option('--fields <a,b.c>', 'with --csv: only these columns, in this order')
+    .option(
+      '--csv-bom',
+      'with --csv: begin with a byte order mark, as Excel wants for text that is not English',
+    )
+    .option('--csv-raw', 'with --csv: leave text as it is that a spreadsheet would run as a formula');
   addPageFlags(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -41,10 +51,14 @@ read; files whose number of events changed are read again.
 before the end of the export on: each event is there once, in its later state.
 Files that are older are not compared with the service any more.
 
+--csv adds part-000001.csv and on, all with the same columns, and writes them
+anew each time it is given. They are not part of what is verified.
+
 Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
   $ hooktrail events export failures --failed --since 7d --gzip
   $ hooktrail events export failures --failed --since 7d --gzip --update
+  $ hooktrail events export november --since 2026-11-01 --until 2026-12-01 --csv
   $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`,
     )
     .action(action(run));
@@ -52,9 +66,19 @@ Examples:
 
 /** The command line in its final form. */
 function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
+  const { csv, fields, csvBom, csvRaw } = flags;
+  const given = args[0] as string;
+  if (given === '-') {
+    throw new UsageError('<directory>: an export needs a directory, not standard output', {
+      next: '`hooktrail events search --ndjson` prints all events on standard output',
+    });
+  }
+  if (fields !== undefined && !csv)
+    throw new UsageError('--fields needs --csv: other files hold whole events');
   return {
     /** As it was typed. */
-    given: args[0] as string,
+    given,
+    csv: formatOptions({ csv, fields, csvBom, csvRaw } as CsvFlags, 'events'),
     filters: eventFilters(flags, context.clock.now(), zone),
     gzip: flags.gzip === true,
     update: flags.update === true,
@@ -95,19 +119,25 @@ async function run(call: Call<Flags>): Promise<void> {
 async function exportInto(
   directory: string,
   identity: Identity,
-  { given, filters, pages, update }: Options,
+  { given, csv, filters, pages, update }: Options,
   call: Call<Flags>,
 ): Promise<void> {
   const { context, reporter } = call;
   const { readManifest } = await import('../../events/export/export-manifest.ts');
   const earlier = await readManifest(directory);
   let verified: Manifest | undefined;
+  const writeCsv = async ({ parts }: Manifest) => {
+    if (csv.format !== 'csv') return;
+    const { writeCsvFiles } = await import('../../output/csv-files.ts');
+    await writeCsvFiles(directory, parts, csv, reporter);
+  };
   if (earlier) {
     const { checkSame } = await import('../../events/export/export-manifest.ts');
     checkSame(given, earlier, identity);
     const { verifyExport } = await import('../../events/export/export-verify.ts');
     verified = await verifyExport(directory, earlier, reporter, context.signal);
     if (verified.finishedAt && !update) {
+      await writeCsv(verified);
       reporter.notice(`verified: ${summary(given, verified)}; nothing was downloaded`);
       return;
     }
@@ -138,6 +168,7 @@ async function exportInto(
     }
     return exported;
   });
+  await writeCsv(finished);
   reporter.notice(`exported: ${summary(given, finished)}`);
 }
 

@@ -1,0 +1,69 @@
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Part } from '../events/export/export-manifest.ts';
+import { itemsOf } from '../events/export/export-part.ts';
+import { csvColumns, emptyColumns } from '../items/default-columns.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { membersOf } from '../items/item-members.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { createCsvWriter } from './csv.ts';
+import type { FormatOptions } from './item-writer.ts';
+import { withFieldWarnings } from './unknown-fields.ts';
+
+const CSV_FILE = /^part-\d{6,}\.csv(\.tmp)?$/;
+
+/**
+ * Writes one CSV file beside each file of a finished export, all with the same columns: `fields`, or every field that an
+ * event of the export has. Removes CSV files of parts that are gone. Throws the system's error.
+ */
+export async function writeCsvFiles(
+  directory: string,
+  parts: readonly Part[],
+  options: FormatOptions,
+  reporter: Reporter,
+): Promise<void> {
+  const fields = options.fields ?? (await allColumns(directory, parts));
+  // Each part is a list of its own: an empty one is no news.
+  const quiet = { ...reporter, notice: () => undefined };
+  const written = new Set<string>();
+  let write: ReturnType<typeof createCsvWriter>['write'];
+  const checked = withFieldWarnings(
+    { write: (items) => write(items), end: async () => undefined, abort: async () => undefined },
+    options.fields ?? [],
+    'events',
+    reporter,
+  );
+  for (const part of parts) {
+    const name = part.file.replace(/\.ndjson(\.gz)?$/, '.csv');
+    const temporary = path.join(directory, `${name}.tmp`);
+    const handle = await open(temporary, 'w', 0o600);
+    try {
+      const file = { isTerminal: false, write: (chunk: string | Uint8Array) => handle.appendFile(chunk) };
+      const csv = createCsvWriter({ ...options, fields }, file, quiet);
+      write = (items) => csv.write(items);
+      for await (const items of itemsOf(directory, part)) await checked.write(items);
+      await csv.end();
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path.join(directory, name));
+    written.add(name);
+  }
+  await checked.end();
+  for (const name of await readdir(directory))
+    if (CSV_FILE.test(name) && !written.has(name)) await rm(path.join(directory, name), { force: true });
+}
+
+async function allColumns(directory: string, parts: readonly Part[]): Promise<readonly FieldPath[]> {
+  const names = new Map<string, boolean>();
+  let bare = false;
+  for (const part of parts) {
+    for await (const items of itemsOf(directory, part)) {
+      const page = membersOf(items);
+      bare ||= page.bare;
+      for (const [name, scalar] of page.names) if (scalar || !names.has(name)) names.set(name, scalar);
+    }
+  }
+  return names.size === 0 && !bare ? emptyColumns('events') : csvColumns({ names, bare }, 'events');
+}
