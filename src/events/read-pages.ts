@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { isNewestFirst } from '../items/created-on.ts';
+import { holdsEventsFrom, isNewestFirst } from '../items/created-on.ts';
 import { compareInstants, type Instant, instantAt, milliseconds } from '../items/instant.ts';
 import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
@@ -70,6 +70,8 @@ async function* readWindow(
   const reading = new Reading(page, limit, held.before !== undefined);
   // Handing items on may give their memory away.
   const newestFirst = pin !== undefined && isNewestFirst(page.items);
+  // The pages after this one hold none of them, so that their offsets skip as many others.
+  const startsLater = pin !== undefined && holdsEventsFrom(page.items, pin);
   yield handOn(reading, first);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
@@ -86,13 +88,12 @@ async function* readWindow(
     reading.startAgain();
     end = yield* byOffsets(plan, 1);
   }
-  if (end === 'later events') {
-    const windows = pin ? [held, laterThan(query, pin)] : [];
-    return yield* readWindows(plan, newestFirst ? windows.reverse() : windows, options);
-  }
+  const windows = pin ? [held, laterThan(query, pin)] : [];
+  if (newestFirst) windows.reverse();
+  if (end === 'later events') return yield* readWindows(plan, windows, options);
   if (!reading.complete) throw incomplete(reading);
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
-    if (pin) yield* readWindows(plan, [laterThan(query, pin)], options);
+    yield* readWindows(plan, startsLater ? windows : windows.filter((window) => window !== held), options);
     options.onDoubt?.(
       'the service does not count its events: whether these are all of them could not be checked',
     );

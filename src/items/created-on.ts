@@ -24,3 +24,13 @@ export function isNewestFirst(items: Items): boolean {
   const last = createdOn(items.bytes, items.start(items.count - 1));
   return first !== undefined && last !== undefined && compareInstants(first, last) > 0;
 }
+
+/** True if an event of the page was created at that time or later. */
+export function holdsEventsFrom(items: Items, time: Instant): boolean {
+  const createdOn = createdOnReader();
+  for (let index = 0; index < items.count; index++) {
+    const created = createdOn(items.bytes, items.start(index));
+    if (created !== undefined && compareInstants(created, time) >= 0) return true;
+  }
+  return false;
+}
