@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, inject, test } from 'vitest';
 import { ClosedPipeError, type HooktrailError, OutputError } from '../src/errors.ts';
-import { diskFault } from '../src/events/export/export-directory.ts';
+import { diskFault } from '../src/events/export/export-manifest.ts';
 import { outputKind, outputOf } from '../src/streams.ts';
 import { createHome } from './support/home.ts';
 import { run } from './support/program.ts';

@@ -61,7 +61,7 @@ function optionsOf({ flags, args }: Call<Flags>) {
 async function run(call: Call<Flags>): Promise<void> {
   const { path, headers, method, input, include, jq } = optionsOf(call);
   const { context } = call;
-  const { withService } = await import('../sign-in/connect.ts');
+  const { withService } = await import('../sign-in/session.ts');
   const { apiUrl } = await import('../http/service.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const body = input === undefined ? undefined : await inputBody(input, context);

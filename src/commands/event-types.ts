@@ -25,7 +25,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'event-types');
-  const { withService } = await import('../sign-in/connect.ts');
+  const { withService } = await import('../sign-in/session.ts');
   await withService(call, async (service, settings) => {
     const { askEventTypes, matchingItems } = await import('../events/event-types.ts');
     const { keepEventTypes } = await import('../events/event-type-cache.ts');

@@ -38,7 +38,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const { loadSettings } = await import('../settings/settings.ts');
-  const { readSignInState } = await import('../sign-in/sign-in-state.ts');
+  const { readSignInState } = await import('../sign-in/session.ts');
   const settings = await loadSettings(flags, context);
   const before = await readSignInState(settings, context);
   const failure = flags.check && before.signedIn ? await check(call) : undefined;
@@ -79,7 +79,7 @@ async function tellOverrides({ profile, given }: Settings, { context, reporter }
 /** Asks for the event types, the service's cheapest answer, with a token that is good; returns what went wrong. */
 async function check(call: Call<Flags>): Promise<Failure | undefined> {
   const { openSession } = await import('../sign-in/session.ts');
-  const { withService } = await import('../sign-in/connect.ts');
+  const { withService } = await import('../sign-in/session.ts');
   const { apiUrl } = await import('../http/service.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const { flags, context, reporter } = call;

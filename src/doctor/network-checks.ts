@@ -9,8 +9,7 @@ import { LockedError, withLock } from '../lock/lock.ts';
 import { urlText } from '../settings/setting-values.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { signInLockName } from '../sign-in/bound-settings.ts';
-import { withService } from '../sign-in/connect.ts';
-import { readSignInState } from '../sign-in/sign-in-state.ts';
+import { readSignInState, withService } from '../sign-in/session.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
 /** A diagnosis does not wait as long as a command that has work to do. */

@@ -1,4 +1,4 @@
-import type { SignInState } from '../sign-in/sign-in-state.ts';
+import type { SignInState } from '../sign-in/session.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /** The result of `status --check`. `refused` and `not-renewed` concern the identity provider, the others the service. */

@@ -5,9 +5,15 @@ import { TOKEN_LIMITS } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { METADATA_LIMITS, readMetadata } from './provider-metadata.ts';
 import type { SignInSetup } from './sign-in-setup.ts';
-import { authorizeDevice, exchangeDeviceCode, RefusedGrantError, type TokenGrant } from './token-endpoint.ts';
+import {
+  authorizeDevice,
+  exchangeDeviceCode,
+  METADATA_LIMITS,
+  RefusedGrantError,
+  readMetadata,
+  type TokenGrant,
+} from './token-endpoint.ts';
 
 /** Seconds between two polls where the provider says none, and what `slow_down` adds (RFC 8628 section 3.5). */
 const INTERVAL = 5;

@@ -1,13 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
-import type { TokenSource } from '../http/service.ts';
+import { traced } from '../http/redaction.ts';
+import { createService, type Service, type TokenSource } from '../http/service.ts';
+import { createTransport } from '../http/undici-transport.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
 import { openVault } from '../secrets/open-vault.ts';
-import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
+import type { AccessToken, Binding, Secrets, Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
+import { urlText } from '../settings/setting-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { BOUND, type BoundSettings, bindingOf, loginCommand } from './bound-settings.ts';
@@ -44,6 +48,44 @@ export async function openSession<Needed extends SettingName = never>(
     throw withoutSignIn(error, settings);
   });
   return { settings, tokens: new StoredSession(settings, vault, context, reporter) };
+}
+
+/**
+ * Runs `work` with the event service that the settings name, signed in; connections end with it.
+ * Throws `UsageError` where settings are missing, `NotSignedInError` where nothing is stored for them.
+ */
+export async function withService<Result>(
+  { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  work: (service: Service, settings: Settings<'baseUrl'>) => Promise<Result>,
+): Promise<Result> {
+  const { settings, tokens: source } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
+  const { baseUrl, vendor } = settings;
+  const transport = traced(createTransport(context), reporter, context.clock);
+  try {
+    const tokens = askedEarly(source);
+    transport.prepare();
+    const { clock, signal } = context;
+    return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
+  } finally {
+    await transport.close();
+  }
+}
+
+/** Asks for the first token at once: while the keychain answers, the rest of the command can be loaded. */
+function askedEarly(tokens: TokenSource): TokenSource {
+  let first: Promise<string> | undefined = tokens.accessToken();
+  // Whoever needs the token gets this error; a command that fails earlier reports its own.
+  first.catch(() => undefined);
+  return {
+    async accessToken() {
+      try {
+        return await (first ?? tokens.accessToken());
+      } finally {
+        first = undefined;
+      }
+    },
+    replace: (rejected) => tokens.replace(rejected),
+  };
 }
 
 /** `HOOKTRAIL_ACCESS_TOKEN`, or what its file or command gives. Throws `UsageError` for what is no token. */
@@ -190,4 +232,76 @@ async function notSignedIn(
     details: [...details, 'the stored sign-in belongs to others, and its tokens are sent nowhere else'],
     next: `take back what overrides the settings, or ${next}`,
   });
+}
+
+/** The sign-in as `status --json` prints it: who, where, until when, and where the secrets are. */
+export interface SignInState {
+  readonly profile: string;
+  readonly signedIn: boolean;
+  /** Where the token comes from; null where there is none. */
+  readonly source: 'environment' | 'stored' | null;
+  readonly authUrl: string | null;
+  readonly baseUrl: string | null;
+  readonly clientId: string | null;
+  readonly vendor: string | null;
+  /** As granted, or else as it would be asked for. */
+  readonly scope: string | null;
+  /** ISO 8601, UTC: the end of the access token. */
+  readonly expiresAt: string | null;
+  /** True where a refresh token is there to get another one. */
+  readonly renewable: boolean;
+  readonly store: 'keychain' | 'file' | null;
+  readonly place: string | null;
+}
+
+/** Reads what is there without asking any server. Throws where the store is unusable. */
+export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
+  const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
+  if (fromEnvironment) await givenToken(context);
+  const vault = fromEnvironment ? undefined : await vaultOf(settings, context);
+  const secrets = await secretsIn(vault, settings);
+  const { access, refreshToken } = secrets;
+  const renewable = refreshToken !== undefined;
+  const alive =
+    access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
+  const stored = renewable || alive;
+  return {
+    profile: settings.profile,
+    signedIn: fromEnvironment || stored,
+    source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
+    authUrl: shown(settings.authUrl),
+    baseUrl: shown(settings.baseUrl),
+    clientId: settings.clientId ?? null,
+    vendor: settings.vendor ?? null,
+    scope: fromEnvironment ? null : (access?.scope ?? settings.scope),
+    expiresAt: access?.expiresAt === undefined ? null : new Date(access.expiresAt).toISOString(),
+    renewable,
+    store: vault?.kind ?? null,
+    place: vault?.place ?? null,
+  };
+}
+
+async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<Secrets> {
+  try {
+    return (await vault?.read()) ?? {};
+  } catch (error) {
+    const meaning = withoutSignIn(error, settings);
+    if (meaning instanceof NotSignedInError && meaning !== error) return {};
+    throw error;
+  }
+}
+
+function shown(url: URL | undefined): string | null {
+  return url ? urlText(url) : null;
+}
+
+/** Without all of them, nothing can have been stored. */
+async function vaultOf(settings: Settings, context: Context): Promise<Vault | undefined> {
+  const { profile, authUrl, baseUrl, clientId, store } = settings;
+  if (!authUrl || !baseUrl || !clientId) return undefined;
+  return await openVault(
+    store,
+    { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin },
+    context,
+  );
 }

@@ -9,8 +9,7 @@ import type { Secrets } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
 import { forgetPending } from './pending-sign-in.ts';
-import { METADATA_LIMITS, readMetadata } from './provider-metadata.ts';
-import { revoke } from './token-endpoint.ts';
+import { METADATA_LIMITS, readMetadata, revoke } from './token-endpoint.ts';
 
 export interface SignOut {
   /** How many sign-ins were removed from this machine, started ones too. */

@@ -70,7 +70,7 @@ async function run(call: Call<Flags>): Promise<void> {
     await browse(call, filters, (chosen) => storedEvents(from, chosen, { context }), replay);
     return;
   }
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { findEvents } = await import('../../events/find-events.ts');
   await withService({ ...call, reporter: silent }, (service) =>
     browse(call, filters, (chosen) => findEvents(service, chosen, reading), replay),

@@ -89,7 +89,7 @@ async function total({ from, filters, concurrency }: Options, call: Call<Flags>)
     const { countOf } = await import('../../events/event-count.ts');
     return countOf(storedEvents(from, filters, { context: call.context, onDoubt: call.reporter.warning }));
   }
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { context, reporter } = call;
   return withService(call, async (service) => {
     const { countAll } = await import('../../events/event-count.ts');

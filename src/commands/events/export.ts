@@ -94,7 +94,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
   const [{ openDirectory, diskFault }, { withLock, whileHeld, LockedError }, { refusePlanted }] =
     await Promise.all([
-      import('../../events/export/export-directory.ts'),
+      import('../../events/export/export-manifest.ts'),
       import('../../lock/lock.ts'),
       import('../../files/planted.ts'),
     ]);
@@ -145,10 +145,10 @@ async function exportInto(
     if (!verified.finishedAt)
       reporter.notice(`continuing: ${done} of ${verified.parts.length} files are there already`);
   } else {
-    const { checkUnused } = await import('../../events/export/export-directory.ts');
+    const { checkUnused } = await import('../../events/export/export-manifest.ts');
     await checkUnused(directory);
   }
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { runExport } = await import('../../events/export/export-run.ts');
   const finished = await withService(call, async (service) => {
     const exported = await runExport({

@@ -83,7 +83,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     await loadTimeZone(call.flags, call.context),
   );
   const { context, reporter } = call;
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   if (!ids && context.stdin.isTerminal) reporter.notice('reading event ids from the terminal, one per line');
 
   const source = (ending: AbortSignal) => {

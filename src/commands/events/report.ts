@@ -136,7 +136,7 @@ async function gather(
     return { data: await reportStored(from, both, { by, limit, buckets }, reading), host: from };
   }
   const [{ withService }, { gatherReport }] = await Promise.all([
-    import('../../sign-in/connect.ts'),
+    import('../../sign-in/session.ts'),
     import('../../events/report-data.ts'),
   ]);
   return withService(call, async (service) => ({

@@ -134,7 +134,7 @@ async function search(options: Options, call: Call<Flags>): Promise<Found> {
     tellMore(found);
     return found;
   }
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { findEvents } = await import('../../events/find-events.ts');
   return withService(call, async (service, settings) => {
     const isTable = format.format === 'table';

@@ -111,7 +111,7 @@ async function run(call: Call<Flags>): Promise<void> {
 }
 
 async function gather(options: Options, call: Call<Flags>): Promise<Stats> {
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { filters, buckets, concurrency } = options;
   const { context, reporter } = call;
   return withService(call, async (service, settings) => {
@@ -155,7 +155,7 @@ async function group(
   fields: readonly FieldPath[],
   call: Call<Flags>,
 ): Promise<EventGroups> {
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   return withService(call, async (service) => {
     const { statsWindow } = await import('../../events/statistics-window.ts');
     const { askEventTypes } = await import('../../events/event-types.ts');

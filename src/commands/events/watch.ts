@@ -137,7 +137,7 @@ async function follow(
   limit: number,
 ): Promise<void> {
   const { flags, context, reporter } = call;
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { startFollowing, runWatch } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/create-item-writer.ts');
   const { interval = INTERVAL, overlap = OVERLAP, concurrency = CONCURRENCY } = flags;

@@ -129,7 +129,7 @@ async function run(call: Call<Flags>): Promise<void> {
   if (flags.recover === undefined) return listen({ ...options, recovery: undefined }, context, reporter);
   const window = flags.recover === true ? WINDOW : flags.recover;
   const interval = flags.recoverInterval ?? INTERVAL;
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { foundEvents } = await import('../../webhooks/found-events.ts');
   const { EventFilters } = await import('../../events/event-filters.ts');
   await withService(call, async (service) => {

@@ -88,7 +88,7 @@ async function run(call: Call<Flags>): Promise<void> {
   }
   const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   const format = { ...formatOptions(flags, 'events'), zone: filters.zone };
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   const { listMissing, recoverMissing } = await import('../../webhooks/recovery.ts');
   await withService(call, async (service, settings) => {
     const missing = { filters, format, journal: await journalFile(call, settings.profile) };

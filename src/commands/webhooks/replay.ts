@@ -102,7 +102,7 @@ async function run(call: Call<Flags>): Promise<void> {
     const settings = await loadSettings(flags, context);
     return await forward(await chosenFrom(flags.from, filters, context, reporter), settings);
   }
-  const { withService } = await import('../../sign-in/connect.ts');
+  const { withService } = await import('../../sign-in/session.ts');
   await withService(call, async (service, settings) => {
     const chosen =
       choice === 'ids'

@@ -11,7 +11,6 @@ import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
-import { sweep } from './export-directory.ts';
 import {
   heldQuery,
   type Identity,
@@ -20,12 +19,11 @@ import {
   partName,
   partQuery,
   saved,
+  sweep,
   writeManifest,
 } from './export-manifest.ts';
-import { itemsOf, PartFile } from './export-part.ts';
-import { planSlices } from './export-plan.ts';
-import { ExportSink, type PartToRead } from './export-sink.ts';
-import { readSlices, type SliceOptions } from './export-slices.ts';
+import { ExportSink, itemsOf, PartFile, type PartToRead } from './export-part.ts';
+import { planSlices, readSlices, type SliceOptions } from './export-slices.ts';
 import { countAnyStatus, recount } from './export-verify.ts';
 
 export interface Export {
