@@ -147,6 +147,7 @@ async function* plain(stream: Readable): AsyncGenerator<Buffer> {
   yield* text as AsyncIterable<Buffer>;
 }
 
+/** The lines of `bytes` as items. `before` is the number of lines before them. */
 function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; lines: number } {
   const scanner = new JsonScanner(bytes);
   const spans: number[] = [];
@@ -154,15 +155,18 @@ function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; l
   let spaced = false;
   const valid = isUtf8(bytes);
   for (let start = 0; start < bytes.length; lines++) {
-    const newline = bytes.indexOf(10, start);
-    const end = newline === -1 ? bytes.length : newline;
     const number = before + lines + 1;
-    if (!valid && !isUtf8(bytes.subarray(start, end))) throw damaged(name, number, 'it is not UTF-8');
-    const first = skipSpace(bytes, start, end);
-    if (first < end) {
+    if (!valid && !isUtf8(bytes.subarray(start, lineEnd(bytes, start))))
+      throw damaged(name, number, 'it is not UTF-8');
+    const first = skipSpace(bytes, start);
+    let end = first;
+    if (first < bytes.length && bytes[first] !== NEWLINE) {
       scanner.spaced = false;
       const behind = valueEnd(scanner, first, name, number);
-      if (behind > end || skipSpace(bytes, behind, end) !== end)
+      end = skipSpace(bytes, behind);
+      // A line feed within a value is white space to the scanner.
+      const isWithinLine = !scanner.spaced || behind <= lineEnd(bytes, first);
+      if (!isWithinLine || (end < bytes.length && bytes[end] !== NEWLINE))
         throw damaged(name, number, 'it is not one JSON value');
       spaced ||= scanner.spaced;
       spans.push(first, behind);
@@ -173,9 +177,16 @@ function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; l
   return { items: spaced ? items.compacted() : items, lines };
 }
 
-function skipSpace(bytes: Buffer, from: number, end: number): number {
+const NEWLINE = 0x0a;
+
+function lineEnd(bytes: Buffer, start: number): number {
+  const newline = bytes.indexOf(NEWLINE, start);
+  return newline === -1 ? bytes.length : newline;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
-  while (at < end && (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d)) at++;
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++;
   return at;
 }
 

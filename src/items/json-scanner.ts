@@ -97,11 +97,13 @@ export class JsonScanner {
     if (bytes[at] !== QUOTE) throw this.fault('a string', at);
     let index = at + 1;
     for (;;) {
-      const byte = bytes[index];
+      let byte = bytes[index];
+      while (byte !== undefined && byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH)
+        byte = bytes[++index];
       if (byte === QUOTE) return index + 1;
-      if (byte === BACKSLASH) index = this.#escape(index);
-      else if (byte !== undefined && byte >= 0x20) index++;
-      else throw this.fault(byte === undefined ? 'the end of a string' : 'no raw control character', index);
+      if (byte !== BACKSLASH)
+        throw this.fault(byte === undefined ? 'the end of a string' : 'no raw control character', index);
+      index = this.#escape(index);
     }
   }
 

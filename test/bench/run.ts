@@ -1,3 +1,4 @@
+import { benchOffline } from './offline.ts';
 import { benchRefresh } from './refresh.ts';
 import { benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
@@ -6,6 +7,7 @@ import { benchWebhooks } from './webhooks.ts';
 /** `npm run bench [name…]`: every measurement, or those named; nothing here passes or fails. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   search: benchSearch,
+  offline: benchOffline,
   startup: benchStartUp,
   refresh: benchRefresh,
   webhooks: benchWebhooks,

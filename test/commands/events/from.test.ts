@@ -110,7 +110,7 @@ describe('--from, without a sign-in', () => {
   test('a damaged line is an error that names file and line', async () => {
     const file = inHome('damaged.ndjson');
     const all = lines.split('\n');
-    for (const bad of ['{"eventId":', '{} {}', '\u0000', '[1,]']) {
+    for (const bad of ['{"eventId":', '{} {}', '\u0000', '[1,]', '{"a":\n1}', '{"a":"\n"}']) {
       await writeFile(file, ['', ...all.slice(0, 700), bad, ...all.slice(700)].join('\n'));
       const { code, stdout, stderr } = await offline(['search', '--ndjson', '--from', file, '--failed']);
       expect({ code, named: stderr.startsWith(`error: ${file}, line 702: `) }).toEqual({
