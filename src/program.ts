@@ -5,7 +5,6 @@ import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
 import { suggestion } from './settings/nearest.ts';
 import { CONNECTION } from './settings/setting-flags.ts';
-import { createReporter } from './terminal/reporter.ts';
 import { version } from './version.ts';
 
 /** The command line of one run, and how it ended. */
@@ -127,6 +126,7 @@ class LazyProgram implements Program {
       const command = parsed.at(-1) as Command;
       const flags = command.optsWithGlobals() as Flags & GlobalFlags;
       const context = this.#context;
+      const { createReporter } = await import('./terminal/reporter.ts');
       const reporter = await createReporter(context, flags);
       const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
       this.exitCode = (await run(call)) ?? ExitCode.done;
