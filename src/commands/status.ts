@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import type { CheckResult } from '../output/status-text.ts';
-import { addConnectionFlags } from '../settings/setting-flags.ts';
+import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-flags.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {
@@ -19,6 +19,7 @@ export function declare(command: Command, action: Action): void {
   command
     .option('--json', 'print one JSON object')
     .option('--check', 'ask the event service whether it takes the token');
+  addTimezoneFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',
@@ -51,8 +52,11 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     const value = { ...state, check: result };
     await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
   } else {
+    const { zoneOf } = await import('../items/time-zone.ts');
     const { statusText } = await import('../output/status-text.ts');
-    await context.stdout.write(statusText(state, result, context.clock.now()));
+    await context.stdout.write(
+      statusText(state, result, context.clock.now(), zoneOf(settings.timezone, context)),
+    );
   }
   if (flags.profile !== undefined) await tellOverrides(settings, call);
   if (failure) throw failure.error;

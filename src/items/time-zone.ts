@@ -30,10 +30,17 @@ export class TimeZone {
   /** Milliseconds by which the clock is ahead of UTC. */
   offsetAt(time: number): number {
     if (!this.#format) return 0;
+    const day = Math.floor(time / DAY) * DAY;
+    const offset = this.#offsetAtMinute(day);
+    // No clock is changed twice within a day.
+    return offset === this.#offsetAtMinute(day + DAY) ? offset : this.#offsetAtMinute(time);
+  }
+
+  #offsetAtMinute(time: number): number {
     const minute = Math.floor(time / MINUTE);
     let offset = this.#offsets.get(minute);
     if (offset === undefined) {
-      offset = offsetIn(this.#format.format(minute * MINUTE));
+      offset = offsetIn((this.#format as Intl.DateTimeFormat).format(minute * MINUTE));
       if (this.#offsets.size === REMEMBERED) this.#offsets.clear();
       this.#offsets.set(minute, offset);
     }
@@ -72,15 +79,16 @@ export class TimeZone {
     if (!match) return text;
     const [, date, time, fraction = '', zone = 'Z'] = match;
     const at = Date.parse(`${date}T${time}${zone}`);
-    // Date.parse takes 30 February for 1 March.
-    const day = new Date(`${date}T00:00Z`);
-    if (Number.isNaN(at) || Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date as string))
-      return text;
+    if (Number.isNaN(at) || !isDate(date as string)) return text;
     const offset = this.offsetAt(at);
-    const wall = new Date(at + offset);
-    const isInYears = !Number.isNaN(wall.getTime()) && /^\d{4}-/.test(wall.toISOString());
-    return isInYears ? `${wall.toISOString().slice(0, 19)}${fraction}${offsetText(offset)}` : text;
+    const wall = new Date(at + offset).toISOString();
+    return /^\d{4}-/.test(wall) ? `${wall.slice(0, 19)}${fraction}${offsetText(offset)}` : text;
   }
+}
+
+/** False for 30 February, which Date.parse takes for 1 March. */
+function isDate(date: string): boolean {
+  return date.slice(8) <= '28' || new Date(`${date}T00:00Z`).toISOString().startsWith(date);
 }
 
 /** As the service writes times, and as they are sent to it. */

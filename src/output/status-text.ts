@@ -1,3 +1,4 @@
+import { type TimeZone, UTC } from '../items/time-zone.ts';
 import type { SignInState } from '../sign-in/session.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
@@ -14,11 +15,16 @@ const checks = {
 } as const;
 
 /** Returns what `status` prints. `now` is in milliseconds since the epoch. */
-export function statusText(state: SignInState, check: CheckResult | null, now: number): string {
+export function statusText(
+  state: SignInState,
+  check: CheckResult | null,
+  now: number,
+  zone: TimeZone = UTC,
+): string {
   const rows: [string, string | null][] = [
     ['profile', state.profile],
     ['signed in', signedIn(state)],
-    ['token', state.source === 'stored' ? lifetime(state, now) : null],
+    ['token', state.source === 'stored' ? lifetime(state, now, zone) : null],
     ['provider', state.authUrl],
     ['service', state.baseUrl],
     ['client', state.clientId],
@@ -37,9 +43,9 @@ function signedIn({ source, signedIn }: SignInState): string {
   return source === 'environment' ? 'by the token in HOOKTRAIL_ACCESS_TOKEN' : 'yes';
 }
 
-function lifetime({ expiresAt, renewable }: SignInState, now: number): string {
+function lifetime({ expiresAt, renewable }: SignInState, now: number, zone: TimeZone): string {
   const after = renewable ? 'renewed when needed' : 'then sign in again';
   if (expiresAt === null) return `of unknown lifetime, ${after}`;
-  const end = Date.parse(expiresAt);
-  return end > now ? `until ${expiresAt}, ${after}` : `ended ${expiresAt}, ${after}`;
+  const time = zone.shown(expiresAt);
+  return Date.parse(expiresAt) > now ? `until ${time}, ${after}` : `ended ${time}, ${after}`;
 }

@@ -1,4 +1,5 @@
 import type { Clock, Output } from '../context.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import type { Palette } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
@@ -37,15 +38,17 @@ export class DeliveryLog {
   readonly #stdout: Output;
   readonly #clock: Clock;
   readonly #palette: Palette;
+  readonly #zone: TimeZone;
   #waiting: Buffer[] = [];
   /** Of the lines that wait; undefined while there are none. */
   #batch: Promise<void> | undefined;
   #latest: Promise<void> = Promise.resolve();
 
-  constructor(stdout: Output, clock: Clock, palette: Palette) {
+  constructor(stdout: Output, clock: Clock, palette: Palette, zone: TimeZone) {
     this.#stdout = stdout;
     this.#clock = clock;
     this.#palette = palette;
+    this.#zone = zone;
   }
 
   /** Resolves when standard output has taken the whole line. Nothing is printed on a terminal, where `ended` tells. */
@@ -59,7 +62,7 @@ export class DeliveryLog {
     else if (ended.outcome === 'duplicate') this.counts.duplicates++;
     else this.counts.failed++;
     if (!this.#stdout.isTerminal) return;
-    const line = liveLine(ended, this.#clock.now(), this.#palette);
+    const line = liveLine(ended, this.#clock.now(), this.#zone, this.#palette);
     this.#write(Buffer.from(line)).catch(() => undefined);
   }
 
@@ -86,11 +89,11 @@ export class DeliveryLog {
   }
 }
 
-/** `12:00:01  order.created  0f8fad5b  200  12 ms`, with the time in UTC. */
-function liveLine(ended: Ended, now: number, palette: Palette): string {
+/** `12:00:01  order.created  0f8fad5b  200  12 ms`; the time of another zone than UTC has its offset. */
+function liveLine(ended: Ended, now: number, zone: TimeZone, palette: Palette): string {
   const { delivery, outcome, ms } = ended;
   const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
-  const time = new Date(now).toISOString().slice(11, 19);
+  const time = zone.shown(new Date(now).toISOString().slice(0, 19)).slice(11);
   const type = terminalSafeLine(delivery.type()).slice(0, TYPE_WIDTH).padEnd(TYPE_WIDTH);
   const id = terminalSafeLine(delivery.eventId.slice(0, 8)).padEnd(8);
   return `${palette.dim(time)}  ${type}  ${id}  ${paint(saidText(ended))}  ${palette.dim(`${Math.round(ms)} ms`)}`;

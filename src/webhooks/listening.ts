@@ -1,6 +1,7 @@
 import { untilStopped } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 import type { LockedError } from '../lock/lock.ts';
 import { durationText } from '../settings/flag-values.ts';
 import { paletteOf } from '../terminal/palette.ts';
@@ -33,6 +34,8 @@ export interface ListenOptions {
   /** The path that tells how it goes. */
   readonly health: string | undefined;
   readonly recovery: PeriodicRecovery | undefined;
+  /** The zone of the times on a terminal. */
+  readonly zone: TimeZone;
 }
 
 /** Catching up by search, at the start and then again and again. */
@@ -57,7 +60,7 @@ export async function listen(options: ListenOptions, context: Context, reporter:
   const { stdout, clock, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
   const handler = forwardTo && createHandler(forwardTo, options.forwardTimeout, context);
-  const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor));
+  const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor), options.zone);
   const problems = new ProblemLog(reporter, clock);
   const accept = acceptance({ journal, handler, log, onProblem: (text) => problems.report(text) });
   // Before the first delivery of this run adds to it.

@@ -33,6 +33,13 @@ test('status tells who is signed in, where, until when, and where the secrets ar
   ]);
 });
 
+test('status tells the time in the zone of --timezone, as JSON in UTC', async () => {
+  await at.signIn();
+  const { stdout } = await at.run(['status', '--timezone', 'Asia/Kolkata'], { env: at.home.env });
+  expect(stdout).toContain('token      until 2026-11-20T18:00:00.000+05:30, renewed when needed\n');
+  expect((await json('--timezone', 'Asia/Kolkata')).state.expiresAt).toBe('2026-11-20T12:30:00.000Z');
+});
+
 test('status --json has stable keys', async () => {
   await at.signIn();
   const { authUrl, baseUrl, clientId, vendor } = at.sandbox.settings;

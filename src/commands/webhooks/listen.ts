@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
+import { loadTimeZone } from '../../items/time-zone.ts';
 import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import {
   byteSize,
@@ -72,6 +73,7 @@ export function declare(command: Command, action: Action): void {
       duration('--recover-interval', 1000),
     )
     .option('--health <path>', 'answer GET of this path with counts as JSON', pathFlag('--health'));
+  addTimezoneFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',
@@ -125,6 +127,7 @@ async function run(call: Call<Flags>): Promise<void> {
     maxBody: flags.maxBody ?? MAX_BODY,
     requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
     health,
+    zone: await loadTimeZone(flags, context),
   };
   if (flags.recover === undefined) return listen({ ...options, recovery: undefined }, context, reporter);
   const window = flags.recover === true ? WINDOW : flags.recover;

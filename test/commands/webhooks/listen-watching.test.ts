@@ -37,6 +37,21 @@ test('on a terminal each delivery is a line, and a summary comes in the end', as
   }
 });
 
+test('the lines on a terminal have the time of --timezone', async () => {
+  await using home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--timezone', 'Asia/Kolkata'];
+  const program = start(args, { env, terminal: 100 });
+  try {
+    await post(await portOf(program), '{"eventId":"a","eventType":"order.created"}');
+    program.kill('SIGINT');
+    await program.finished;
+    expect(program.stdout).toMatch(/^17:30:00\+05:30 {2}order\.created {21}a {9}accepted {2}\d+ ms\n$/);
+  } finally {
+    await ended(program);
+  }
+});
+
 test('--health answers GET with counts as JSON, and is no path for deliveries', async () => {
   await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
