@@ -14,7 +14,8 @@ export function describeProgram(root: Command) {
     name: root.name(),
     version,
     description: root.description(),
-    globalOptions: optionsOf(root),
+    // With `--help`, which no command declares.
+    globalOptions: root.createHelp().visibleOptions(root).map(described),
     commands: leavesOf(root).map((command) => ({
       command: pathOf(command),
       description: command.description(),
@@ -29,7 +30,7 @@ export function describeProgram(root: Command) {
           ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
         };
       }),
-      options: optionsOf(command),
+      options: command.options.map(described),
       ...notesAndExamples(command),
     })),
     exitCodes: codes.map(([name, code]) => ({ code, meaning: exitCodeMeanings[name] })),
@@ -69,29 +70,27 @@ function notesAndExamples(command: Command) {
   };
 }
 
-function optionsOf(command: Command) {
-  return command.options.map((option) => {
-    const { long, short, flags, description, hidden } = option;
-    const placeholder = /[<[]([^\]>]+)[\]>]/.exec(flags)?.[1];
-    const setting = Object.values(settingNames).find(({ flag }) => flag === long);
-    const variable = setting?.variable ?? /\[(\w+)(?:, \w+)*\]$/.exec(description)?.[1];
-    const kind = kindOfOption(option);
-    const preset = defaultOf(option);
-    return {
-      flag: long,
-      ...(short ? { short } : {}),
-      ...(placeholder ? { value: placeholder } : {}),
-      ...(option.optional ? { valueOptional: true } : {}),
-      description,
-      ...typeOf(option),
-      repeatable: option.variadic || /repeatable/.test(description),
-      ...(preset === undefined ? {} : { default: preset }),
-      ...(variable ? { variable } : {}),
-      ...(setting ? { setting: setting.key } : {}),
-      ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
-      ...(hidden ? { synonym: true } : {}),
-    };
-  });
+function described(option: Option) {
+  const { long, short, flags, description, hidden } = option;
+  const placeholder = /[<[]([^\]>]+)[\]>]/.exec(flags)?.[1];
+  const setting = Object.values(settingNames).find(({ flag }) => flag === long);
+  const variable = setting?.variable ?? /\[(\w+)(?:, \w+)*\]$/.exec(description)?.[1];
+  const kind = kindOfOption(option);
+  const preset = defaultOf(option);
+  return {
+    flag: long,
+    ...(short ? { short } : {}),
+    ...(placeholder ? { value: placeholder } : {}),
+    ...(option.optional ? { valueOptional: true } : {}),
+    description,
+    ...typeOf(option),
+    repeatable: option.variadic || /repeatable/.test(description),
+    ...(preset === undefined ? {} : { default: preset }),
+    ...(variable ? { variable } : {}),
+    ...(setting ? { setting: setting.key } : {}),
+    ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
+    ...(hidden ? { synonym: true } : {}),
+  };
 }
 
 function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'> & { type: string } {

@@ -38,7 +38,7 @@ describe('help --json', () => {
     expect(told.commands.map(({ command, options }) => [command, options.map(({ flag }) => flag)])).toEqual(
       commands.map(({ command }) => [pathOf(command), flagsOf(command.options)]),
     );
-    expect(told.globalOptions.map(({ flag }) => flag)).toEqual(flagsOf(program.root.options));
+    expect(told.globalOptions.map(({ flag }) => flag)).toEqual([...flagsOf(program.root.options), '--help']);
   });
 
   test('tells the type, the default, the variable, the setting and the values of a flag', () => {
