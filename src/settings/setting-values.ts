@@ -41,7 +41,9 @@ export function parseSetting<Name extends SettingName>(
 ): SettingValues[Name];
 export function parseSetting(name: SettingName, text: string, source: string): SettingValues[SettingName] {
   const refuse = (accepted: string, next?: string): never => {
-    throw new UsageError(`${source}: invalid value '${text}': must be ${accepted}`, { next });
+    throw new UsageError(`${source}: invalid value '${withoutCredentials(text)}': must be ${accepted}`, {
+      next,
+    });
   };
   switch (name) {
     case 'authUrl':
@@ -131,6 +133,11 @@ export function secureUrl(
     return refuse('an https: URL (http: only for loopback hosts)');
   if (url.username || url.password) return refuse('a URL without user name and password');
   return url;
+}
+
+/** A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left out. */
+export function withoutCredentials(text: string): string {
+  return text.replace(/\/\/.*@/s, '//[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
 }
 
 /** A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path behind it. */

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
-import { secureUrl } from '../settings/setting-values.ts';
+import { secureUrl, withoutCredentials } from '../settings/setting-values.ts';
 
 /**
  * A parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own addresses. A
@@ -10,7 +10,7 @@ import { secureUrl } from '../settings/setting-values.ts';
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
     const refuse = (accepted: string): never => {
-      throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
+      throw new UsageError(`${flag}: invalid value '${withoutCredentials(text)}': must be ${accepted}`);
     };
     const address = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
     const url = secureUrl(address, 'a URL such as http://127.0.0.1:3000/hooks', refuse);

@@ -63,7 +63,7 @@ describe('config', () => {
     ],
     [
       ['set', 'redirect-uri', 'http://me:secret@127.0.0.1:8976/callback'],
-      "redirect-uri: invalid value 'http://me:secret@127.0.0.1:8976/callback': must be a URL without user name and password",
+      "redirect-uri: invalid value 'http://[redacted]@127.0.0.1:8976/callback': must be a URL without user name and password",
     ],
     [['set', 'issuer', 'nobody'], "issuer: invalid value 'nobody'"],
     [['set', 'vendor', 'a b'], "vendor: invalid value 'a b'"],

@@ -18,7 +18,7 @@ const usage: [string, string[], string][] = [
   [
     '--forward-to with a password',
     ['--forward-to', 'https://a:b@example.com/'],
-    "--forward-to: invalid value 'https://a:b@example.com/': must be a URL without user name and password",
+    "--forward-to: invalid value 'https://[redacted]@example.com/': must be a URL without user name and password",
   ],
   [
     '--max-body',
