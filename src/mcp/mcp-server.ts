@@ -38,6 +38,9 @@ const filters = {
 };
 type Filters = z.infer<z.ZodObject<typeof filters>>;
 
+/** Refuses what is no argument, as the command line does: a filter that is passed over would look like a result. */
+const takes = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape);
+
 function filterWords(asked: Filters): string[] {
   const { since, until, status, types = [], subscriptions = [], where = [], grep } = asked;
   return [
@@ -83,14 +86,14 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
     {
       title: 'Search events',
       description: `Events that match the filters, newest first: ${DEFAULT_EVENTS} unless limit says otherwise, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
-      inputSchema: {
+      inputSchema: takes({
         ...filters,
         limit: z.number().int().min(1).max(MOST_EVENTS).default(DEFAULT_EVENTS),
         fields: z
           .array(z.string())
           .optional()
           .describe('only these members, by dotted path; small answers hold more events'),
-      },
+      }),
       outputSchema: listOutput,
       annotations,
     },
@@ -113,7 +116,14 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
     {
       title: 'Get events by id',
       description: `Whole events by their ids, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
-      inputSchema: { ids: z.array(z.string()).min(1).max(MOST_EVENTS).describe('event ids (GUIDs)') },
+      inputSchema: takes({
+        // The command line reads `-` as standard input.
+        ids: z
+          .array(z.string().refine((id) => id !== '-', 'is no GUID'))
+          .min(1)
+          .max(MOST_EVENTS)
+          .describe('event ids (GUIDs)'),
+      }),
       outputSchema: listOutput,
       annotations,
     },
@@ -126,7 +136,7 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
     {
       title: 'Count events',
       description: 'How many events match the filters. The service counts; no event is downloaded.',
-      inputSchema: filters,
+      inputSchema: takes(filters),
       outputSchema: { count: z.number(), warnings: z.array(z.string()) },
       annotations,
     },
@@ -140,7 +150,7 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
       title: 'Event statistics',
       description: `Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise; or with by,
 the matching events in groups by any of their fields, largest first. Only by, where and grep download events. ${UNTRUSTED}`,
-      inputSchema: {
+      inputSchema: takes({
         ...filters,
         buckets: z
           .number()
@@ -155,7 +165,7 @@ the matching events in groups by any of their fields, largest first. Only by, wh
           .describe(
             'groups by these fields instead, as dotted paths: count, share, first, last and an example of each',
           ),
-      },
+      }),
       outputSchema: z.looseObject({ warnings: z.array(z.string()) }),
       annotations,
     },
@@ -177,7 +187,7 @@ the matching events in groups by any of their fields, largest first. Only by, wh
     {
       title: 'List event types',
       description: `The event types that the service offers. ${UNTRUSTED}`,
-      inputSchema: { match: z.string().optional().describe('only those with this text in a value') },
+      inputSchema: takes({ match: z.string().optional().describe('only those with this text in a value') }),
       outputSchema: listOutput,
       annotations,
     },

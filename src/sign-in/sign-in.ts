@@ -191,7 +191,8 @@ function failed(error: unknown): never {
     throw new UnreachableError(error.message, { details: error.details, next, cause: error });
   }
   if (error instanceof ServiceError) {
-    const next = 'run `hooktrail login` again later';
+    // Other than a later try, a wrong address is mended in the same way as for a refresh.
+    const next = error.next?.startsWith('check ') ? error.next : 'run `hooktrail login` again later';
     throw new ServiceError(error.message, { details: error.details, next, cause: error });
   }
   throw error;

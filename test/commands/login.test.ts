@@ -127,6 +127,9 @@ test('a second profile does not become the default', async () => {
 test.each([
   [{ kind: 'reset' }, 5, 'then run `hooktrail login` again\n'],
   [{ kind: 'status', status: 503, body: 'busy' }, 1, 'next: run `hooktrail login` again later\n'],
+  // No later try mends these.
+  [{ kind: 'status', status: 307, body: '' }, 1, 'next: check --auth-url (HOOKTRAIL_AUTH_URL)\n'],
+  [{ kind: 'status', status: 200, body: '<html>' }, 1, 'next: check --auth-url (HOOKTRAIL_AUTH_URL)\n'],
 ] as const)('an exchange that meets %j ends with %i and the next step', async (fault, expected, next) => {
   at.sandbox.control.fault('token', fault);
   const { program, authorizeUrl } = await at.login();

@@ -127,6 +127,17 @@ describe('hooktrail mcp', () => {
     });
   });
 
+  test.each([
+    ['search_events', { type: 'document.signed' }, 'Unrecognized key: "type"'],
+    ['count_events', { failed: true }, 'Unrecognized key: "failed"'],
+    ['event_statistics', { limit: 3 }, 'Unrecognized key: "limit"'],
+    ['list_event_types', { grep: 'signed' }, 'Unrecognized key: "grep"'],
+    ['get_events', { ids: ['-'] }, 'is no GUID'],
+  ])('%s refuses %j: what it passed over would look like a result', async (name, args, why) => {
+    const { isError, content } = await peer.call(name, args);
+    expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining(why)]);
+  });
+
   test('gets events by id with numbers as they came, and names those that are not found', async () => {
     const { control } = searching.sandbox;
     const { eventId } = control.addEvent();
