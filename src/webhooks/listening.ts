@@ -231,8 +231,6 @@ interface RecoveryParts {
 
 /** The delivery of an event this young may be on its way still: it is looked for once more the next time. */
 const SETTLED = 10_000;
-/** Events forwarded at once. */
-const CONCURRENCY = 4;
 
 /** Catches up at the start, then after each interval; never resolves. Rejects when there is no sign-in to search with. */
 async function keepRecovering(recovery: PeriodicRecovery, parts: RecoveryParts): Promise<never> {
@@ -267,18 +265,15 @@ async function recoverOnce(
 ): Promise<{ recovered: number; left: number }> {
   const missing: FoundEvent[] = [];
   for await (const event of found) if (event.key && !journal.has(event.key)) missing.push(event);
-  const waiting = oldestFirst(missing).values();
   const result = { recovered: 0, left: 0 };
-  const work = async () => {
-    for (const { body } of waiting) {
-      signal.throwIfAborted();
-      const headers = { contentType: 'application/json', apiToken: token };
-      const answer = await accept(readDelivery(body, headers), true);
-      if (!('outcome' in answer)) result.left++;
-      else if (answer.outcome === 'accepted') result.recovered++;
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  // One after the other: the handler gets them in the order of creation.
+  for (const { body } of oldestFirst(missing)) {
+    signal.throwIfAborted();
+    const headers = { contentType: 'application/json', apiToken: token };
+    const answer = await accept(readDelivery(body, headers), true);
+    if (!('outcome' in answer)) result.left++;
+    else if (answer.outcome === 'accepted') result.recovered++;
+  }
   return result;
 }
 

@@ -24,7 +24,8 @@ interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
   readonly dryRun?: true;
 }
 
-const CONCURRENCY = 4;
+/** More at once would reach the handler in another order than that of creation. */
+const CONCURRENCY = 1;
 const RETRY_FOR = 60_000;
 
 export function declare(command: Command, action: Action): void {

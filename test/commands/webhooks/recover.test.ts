@@ -1,17 +1,31 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { run, start } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN } from '../../support/listening.ts';
-import { startRecovering } from '../../support/recovering.ts';
+import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
+
+/** Handlers that answer late get another event at once from a sender that does not wait. */
+function mostUnderWay({ handler }: Pick<Recovering, 'handler'>): () => number {
+  let [now, most] = [0, 0];
+  handler.answer = async () => {
+    most = Math.max(most, ++now);
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    now--;
+    return 200;
+  };
+  return () => most;
+}
 
 test('forwards what the journal misses, oldest first, each event as the search shows it', async () => {
   await using recovering = await startRecovering();
   const { handler, searching } = recovering;
-  const first = await recovering.recover('--failed', '--new-journal', '--concurrency', '1');
+  const most = mostUnderWay(recovering);
+  const first = await recovering.recover('--failed', '--new-journal');
   const failed = idsOf((await searching.search('--failed', '--ndjson')).stdout);
   expect(failed.length).toBeGreaterThan(0);
   expect(first).toEqual({
@@ -20,6 +34,7 @@ test('forwards what the journal misses, oldest first, each event as the search s
     stderr: `${failed.length} forwarded; 0 in the journal already; 0 left\n`,
   });
   expect(handler.received.map(({ body }) => JSON.parse(body.toString()).eventId)).toEqual(failed.reverse());
+  expect(most()).toBe(1);
   const all = (await searching.search('--ndjson')).stdout.split('\n').filter(Boolean);
   const second = await recovering.recover();
   expect(second.stderr).toBe(
