@@ -53,16 +53,16 @@ export function createSystem(): System {
       machine: machine(),
       browser: {
         open: async (url, command) => {
-          const { openBrowser } = await import('./browser.ts');
+          const { openBrowser } = await import('./child-programs.ts');
           const usual = process.platform === 'win32' ? undefined : environment['BROWSER'];
           await openBrowser(url, command, usual);
         },
       },
       runProgram: async (words, given) =>
-        (await import('./run-program.ts')).runProgram(words, given, machine(), divert),
+        (await import('./child-programs.ts')).runProgram(words, given, machine(), divert),
       // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.
       openPager: async (command) =>
-        (await import('./pager.ts')).openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
+        (await import('./child-programs.ts')).openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
       loadKeychain,
       signal: abort.signal,
       holdOff,

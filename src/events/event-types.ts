@@ -4,7 +4,7 @@ import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items } from '../items/items.ts';
-import { valueText } from '../items/value-text.ts';
+import { valueText } from '../items/json-bytes.ts';
 import { suggestion } from '../settings/nearest.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';

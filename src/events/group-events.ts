@@ -3,8 +3,8 @@ import { createdOnReader } from '../items/created-on.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { compareInstants, type Instant } from '../items/instant.ts';
 import type { Items } from '../items/items.ts';
+import { valueText } from '../items/json-bytes.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
-import { valueText } from '../items/value-text.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {

@@ -8,7 +8,7 @@ import { compareInstants, type Instant } from '../items/instant.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { itemFilter, parseCondition } from '../items/item-conditions.ts';
 import { Items } from '../items/items.ts';
-import { valueText } from '../items/value-text.ts';
+import { valueText } from '../items/json-bytes.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { askCount } from './event-count.ts';

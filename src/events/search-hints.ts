@@ -2,8 +2,8 @@ import type { Call } from '../command.ts';
 import { memberPath } from '../items/field-path.ts';
 import { isGuid } from '../items/guid.ts';
 import type { Items } from '../items/items.ts';
+import { stringText } from '../items/json-bytes.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
-import { stringText } from '../items/value-text.ts';
 import type { EventFilters } from './event-filters.ts';
 
 export interface SearchHints {

@@ -1,8 +1,8 @@
 import { memberPath } from './field-path.ts';
 import { compareInstants, type Instant, parseInstant } from './instant.ts';
 import type { Items } from './items.ts';
+import { stringText } from './json-bytes.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
-import { stringText } from './value-text.ts';
 
 /** Reads when items were created, from the field that searches filter by (service description, part 4). */
 export function createdOnReader(): (bytes: Buffer, at: number) => Instant | undefined {

@@ -1,6 +1,5 @@
 import type { Items } from './items.ts';
-import { stringEnd, valueEnd } from './json-bytes.ts';
-import { stringText } from './value-text.ts';
+import { stringEnd, stringText, valueEnd } from './json-bytes.ts';
 
 /** The members of a page's items, to choose columns by. */
 export interface Members {

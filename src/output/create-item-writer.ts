@@ -1,4 +1,8 @@
-import type { ItemWriter } from '../items/items.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { membersOf } from '../items/item-members.ts';
+import type { Items, ItemWriter, ListKind } from '../items/items.ts';
+import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { suggestion } from '../settings/nearest.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions, ItemContext } from './item-writer.ts';
@@ -11,7 +15,6 @@ export async function createItemWriter(
 ): Promise<ItemWriter> {
   const writer = await writerOf(options, context, reporter);
   if (!options.fields) return writer;
-  const { withFieldWarnings } = await import('./unknown-fields.ts');
   return withFieldWarnings(writer, options.fields, options.list, reporter);
 }
 
@@ -41,4 +44,43 @@ async function writerOf(
       return createTableWriter(options, stdout, reporter);
     }
   }
+}
+
+/** The same writer, which warns in the end of fields that no item had: their names may be misspelt. */
+export function withFieldWarnings(
+  writer: ItemWriter,
+  fields: readonly FieldPath[],
+  list: ListKind,
+  reporter: Pick<Reporter, 'warning'>,
+): ItemWriter {
+  let unseen = fields.filter(({ steps }) => steps.length > 0);
+  let names: readonly string[] = [];
+  const see = (items: Items) => {
+    if (names.length === 0) names = [...membersOf(items).names.keys()];
+    const cursor = createCursor(unseen);
+    for (let item = 0; item < items.count && unseen.length > 0; item++) {
+      cursor.read(items.bytes, items.start(item));
+      if (unseen.every((_, path) => cursor.starts[path] === MISSING)) continue;
+      unseen = unseen.filter((_, path) => cursor.starts[path] === MISSING);
+      see(items);
+      return;
+    }
+  };
+  return {
+    ...writer,
+    write: async (items) => {
+      if (items.count > 0 && unseen.length > 0) see(items);
+      await writer.write(items);
+    },
+    end: async () => {
+      await writer.end();
+      if (names.length === 0) return;
+      for (const { text, steps } of unseen) {
+        const [first = ''] = steps;
+        const meant = names.includes(first) ? undefined : suggestion(first, names);
+        const what = list === 'events' ? 'event' : 'event type';
+        reporter.warning(`--fields: no ${what} has the field '${text}'${meant ? `; ${meant}` : ''}`);
+      }
+    },
+  };
 }

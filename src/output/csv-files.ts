@@ -6,9 +6,9 @@ import { csvColumns, emptyColumns } from '../items/default-columns.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { withFieldWarnings } from './create-item-writer.ts';
 import { createCsvWriter } from './csv.ts';
 import type { FormatOptions } from './item-writer.ts';
-import { withFieldWarnings } from './unknown-fields.ts';
 
 const CSV_FILE = /^part-\d{6,}\.csv(\.tmp)?$/;
 

@@ -5,7 +5,7 @@ import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
-import { stringText, valueText } from '../items/value-text.ts';
+import { stringText, valueText } from '../items/json-bytes.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import type { FormatOptions } from './item-writer.ts';

@@ -1,7 +1,6 @@
 import type { Output } from '../context.ts';
 import type { ItemWriter } from '../items/items.ts';
-import { valueEnd } from '../items/json-bytes.ts';
-import { valueText } from '../items/value-text.ts';
+import { valueEnd, valueText } from '../items/json-bytes.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 

@@ -1,9 +1,12 @@
+import type { Output } from '../context.ts';
 import { type Bucket, failureRate, type Stats, type Tally, type TypeTally } from '../events/statistics.ts';
 import { milliseconds } from '../items/instant.ts';
 import { offsetText, type TimeZone } from '../items/time-zone.ts';
 import { cellWidth, widest } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
+import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { csvLines, csvText } from './csv.ts';
 import { type Cell, type Draw, ended, oneLine } from './table-drawing.ts';
 import { GAP } from './table-layout.ts';
 
@@ -269,4 +272,33 @@ const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
 /** The end of a scale of rates (0 to 1) on which the highest fills much of the bar. */
 export function rateScale(highest: number): number {
   return STEPS.find((step) => highest <= step) ?? 1;
+}
+
+/** The statistics as a value for JSON. Times as they were sent to the service; null where a number was not asked for. */
+export function statsJson({ window, types, buckets, ...whole }: Stats) {
+  return {
+    after: window.after.text,
+    before: window.before.text,
+    ...tallyJson(whole),
+    types: types.map(({ eventType, ...tally }) => ({ eventType, ...tallyJson(tally) })),
+    buckets: buckets.map(({ from, to, ...tally }) => ({ from: from.text, to: to.text, ...tallyJson(tally) })),
+  };
+}
+
+function tallyJson(tally: Tally) {
+  const { total, success, failed } = tally;
+  return { total, success, failed, failureRate: failureRate(tally) };
+}
+
+/** The table of types as CSV. */
+export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>): string {
+  const safe = (text: string) => (output.isTerminal ? terminalSafe(text) : text);
+  const rows = types.map((type) => [
+    safe(csvText(type.eventType ?? UNLISTED, false)),
+    type.total,
+    type.success,
+    type.failed,
+    failureRate(type),
+  ]);
+  return csvLines([['eventType', 'total', 'success', 'failed', 'failureRate'], ...rows]);
 }

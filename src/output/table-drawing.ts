@@ -1,7 +1,7 @@
 import type { Output } from '../context.ts';
 import type { CellOf } from '../items/item-cells.ts';
+import { valueText } from '../items/json-bytes.ts';
 import type { TimeZone } from '../items/time-zone.ts';
-import { valueText } from '../items/value-text.ts';
 import { cellWidth, cutTo, loadWidths } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';

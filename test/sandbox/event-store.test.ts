@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createdOnText, sortableTime } from '../../src/sandbox/store/created-on.ts';
 import { itemText, parseGuid, type StoredEvent } from '../../src/sandbox/store/event-item.ts';
 import { type EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
+import { createdOnText, sortableTime } from '../../src/sandbox/store/sortable-times.ts';
 
 interface Plain {
   readonly ms: number;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { itemText } from '../../src/sandbox/store/event-item.ts';
 import { EventStore } from '../../src/sandbox/store/event-store.ts';
-import { eventTypes } from '../../src/sandbox/store/event-types.ts';
+import { eventTypes } from '../../src/sandbox/store/seeded-event-types.ts';
 import { writeHistory } from '../../src/sandbox/store/seeded-history.ts';
 
 const now = Date.UTC(2026, 10, 20, 15, 30);

@@ -105,7 +105,7 @@ export function start(
     machine: { ...thisMachine(), userHome: env['HOOKTRAIL_TEST_HOME'] ?? thisMachine().userHome },
     browser: {
       open: async (url, command) => {
-        if (command) return await (await import('../../src/browser.ts')).openBrowser(url, command);
+        if (command) return await (await import('../../src/child-programs.ts')).openBrowser(url, command);
         visit(url).catch((error) => abort.abort(error));
       },
     },

@@ -200,7 +200,7 @@ async function print(stats: Stats, { format, jq }: Options, { context, reporter 
     );
     return;
   }
-  const { statsCsv, statsJson } = await import('../../output/statistics-data.ts');
+  const { statsCsv, statsJson } = await import('../../output/statistics-text.ts');
   if (format === 'csv') await stdout.write(statsCsv(stats, stdout));
   else {
     const { printJson } = await import('../../output/print-json.ts');

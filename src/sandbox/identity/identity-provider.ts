@@ -7,7 +7,7 @@ import { splitTarget } from '../service/event-service.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { IdentityMemory } from './identity-memory.ts';
 import { configuration, paths } from './provider-configuration.ts';
-import { createDeviceApproval, createSignIn } from './sign-in.ts';
+import { createDeviceApproval, createSignIn } from './sign-in-interaction.ts';
 
 export interface IdentityProvider {
   readonly tokens: AccessTokens;

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { AccessToken } from '../identity/access-tokens.ts';
 import type { Behaviour } from '../options.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { eventTypes } from '../store/event-types.ts';
+import { eventTypes } from '../store/seeded-event-types.ts';
 import { parseQuery } from './query-keys.ts';
 import { indented, searchAnswer } from './search-answer.ts';
 import { ServiceFailure } from './service-failure.ts';

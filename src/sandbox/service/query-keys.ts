@@ -1,6 +1,6 @@
-import { sortableTime } from '../store/created-on.ts';
 import { parseGuid } from '../store/event-item.ts';
 import type { EventFilter } from '../store/event-store.ts';
+import { sortableTime } from '../store/sortable-times.ts';
 import { badParameter } from './service-failure.ts';
 
 export const MAXIMUM_LIMIT = 500;

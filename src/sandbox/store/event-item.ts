@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import { eventTypes } from './event-types.ts';
+import { eventTypes } from './seeded-event-types.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 

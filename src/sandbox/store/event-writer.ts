@@ -1,5 +1,4 @@
 import type { Random } from '../random.ts';
-import { createdOnText, sortableTime } from './created-on.ts';
 import {
   changeStatus,
   drawDetails,
@@ -10,8 +9,9 @@ import {
   type StoredEvent,
 } from './event-item.ts';
 import type { EventStore } from './event-store.ts';
-import { eventTypes } from './event-types.ts';
+import { eventTypes } from './seeded-event-types.ts';
 import { causes, type Subscription } from './seeded-history.ts';
+import { createdOnText, sortableTime } from './sortable-times.ts';
 
 /** An event to add. Members that are not given are drawn; `createdOn` is now. */
 export interface NewEvent {

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import tty from 'node:tty';
+import type { Environment, Machine, Pager } from './context.ts';
+import { ClosedPipeError, UsageError } from './errors.ts';
+
+type Signal = 'SIGINT' | 'SIGTERM';
+
+/**
+ * Runs a program on this process's own streams until it ends; returns its exit code as a shell counts it. `divert` sends our
+ * signals to a function until the function that it returns is called. Rejects if the program cannot be started.
+ */
+export async function runProgram(
+  words: readonly string[],
+  environment: Environment,
+  { platform }: Pick<Machine, 'platform'>,
+  divert: (to: (signal: Signal) => void) => () => void,
+): Promise<number> {
+  const [file = '', ...rest] = words;
+  const batch = platform === 'win32' ? batchFile(file, environment) : undefined;
+  const stdio = 'inherit';
+  const child = batch
+    ? spawn(
+        environment['ComSpec'] ?? 'cmd.exe',
+        ['/e:ON', '/v:OFF', '/d', '/s', '/c', batchLine(batch, rest)],
+        {
+          env: environment,
+          stdio,
+          windowsVerbatimArguments: true,
+        },
+      )
+    : spawn(file, rest, { env: environment, stdio });
+  const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
+  const restore = divert((signal) => {
+    // The terminal sends Ctrl-C to the program too: a SIGINT of ours would be a second Ctrl-C.
+    if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal);
+  });
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return code ?? 128 + (signal ? os.constants.signals[signal] : 0);
+  } finally {
+    restore();
+  }
+}
+
+/** The batch file that Windows runs under this name, as `npm` is one. Only cmd.exe can run it. */
+function batchFile(name: string, environment: Environment): string | undefined {
+  const search =
+    Object.entries(environment).find(([variable]) => variable.toUpperCase() === 'PATH')?.[1] ?? '';
+  const folders = /[\\/]/.test(name) ? [''] : search.split(path.delimiter).filter(Boolean);
+  const endings = path.extname(name) ? [''] : ['.exe', '.com', '.cmd', '.bat'];
+  const files = folders.flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)));
+  const found = files.find((file) => existsSync(file));
+  return found && /\.(cmd|bat)$/i.test(found) ? found : undefined;
+}
+
+/**
+ * A command line on which no character of a word acts on cmd.exe, as Rust's standard library writes it (CVE-2024-24576): a
+ * quote is doubled, and after `%%cd:~,`, which stands for nothing, a percent sign begins no variable.
+ */
+function batchLine(file: string, words: readonly string[]): string {
+  const quoted = (word: string) =>
+    `"${word
+      .replace(/(\\*)"/g, '$1$1""')
+      .replace(/(\\*)$/, '$1$1')
+      .replace(/[%\r]/g, '%%cd:~,$&')}"`;
+  return `"${[`"${file}"`, ...words.map(quoted)].join(' ')}"`;
+}
+
+/** Milliseconds in which a browser that cannot be opened has said so: `xdg-open` tries several, then ends with 3. */
+const TROUBLE = 1_500;
+
+/**
+ * Opens a URL in the user's browser, or with `command` run with the URL as its one argument, without a shell; else with
+ * the one that `$BROWSER` names, as other programs do. Only `https:` URLs, `http:` ones of loopback hosts and `file:` ones of
+ * pages of our own making get here. Rejects when the browser cannot be started, or ends at once with a failure.
+ */
+export async function openBrowser(url: URL, command: string | undefined, usual?: string): Promise<void> {
+  if (command) return await started(spawn(command, [url.href], { detached: true, stdio: 'ignore' }));
+  if (usual) {
+    // A list of command lines, in which %s stands for the URL.
+    const [program = '', ...args] = (usual.split(':')[0] as string).split(/\s+/).filter(Boolean);
+    const isNamed = args.some((arg) => arg.includes('%s'));
+    const all = isNamed ? args.map((arg) => arg.replace('%s', url.href)) : [...args, url.href];
+    return await started(spawn(program, all, { detached: true, stdio: 'ignore' }));
+  }
+  const { default: open } = await import('open');
+  await started(await open(url.href));
+}
+
+async function started(child: ChildProcess): Promise<void> {
+  child.unref();
+  let timer: NodeJS.Timeout | undefined;
+  const quiet = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), TROUBLE);
+  });
+  try {
+    // Rejects on 'error', which comes instead.
+    const ended = await Promise.race([once(child, 'exit'), quiet]);
+    if (ended && ended[0] !== 0) throw new Error(`its command ended with ${ended[0] ?? ended[1]}`);
+  } finally {
+    clearTimeout(timer);
+    child.on('error', () => undefined);
+  }
+}
+
+/** Runs a pager, a command line for the shell, on our terminal. */
+export function openPager(command: string, environment: Environment): Pager {
+  const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env: environment });
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  closed.catch(() => undefined);
+  // It leaves when its user does, which is no failure of ours.
+  child.stdin.on('error', () => undefined);
+  return {
+    write: (chunk) =>
+      new Promise((resolve, reject) => {
+        child.stdin.write(chunk, (error) => (error ? reject(new ClosedPipeError()) : resolve()));
+      }),
+    async end() {
+      child.stdin.end();
+      const [code] = await closed;
+      // POSIX: the shell could not find or execute it.
+      if (code === 127 || code === 126)
+        throw new UsageError(`the pager '${command}' cannot be run`, {
+          next: 'set HOOKTRAIL_PAGER or PAGER to one that can, or add --no-pager',
+        });
+    },
+  };
+}
