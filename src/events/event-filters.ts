@@ -120,7 +120,7 @@ export class EventFilters {
 
   /**
    * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than UTC is given in
-   * UTC, so that it means the same anywhere.
+   * UTC, so that it means the same anywhere; where others depend on the zone, such as `today`, the zone is named.
    */
   typed(): TypedFilters {
     const lists = {
@@ -139,7 +139,15 @@ export class EventFilters {
           values.length > 0 ? [[name, [...values].sort()]] : [],
         ),
       ),
+      ...(this.#dependsOnZone ? { timezone: this.zone.name } : {}),
     };
+  }
+
+  get #dependsOnZone(): boolean {
+    if (this.zone.isUtc) return false;
+    const isOfZone = (given: GivenTime | undefined) =>
+      given !== undefined && given.time.kind !== 'instant' && given.time.kind !== 'ago';
+    return [this.after, this.before].some(isOfZone) || this.conditions.some(({ instant }) => instant);
   }
 
   #timeText({ text, time }: GivenTime): string {
@@ -153,12 +161,11 @@ export class EventFilters {
 
   /** Words for a POSIX shell that give the same filters and zone to another command, but for those named. */
   words(...without: string[]): string[] {
-    const zone = this.zone.isUtc ? [] : ['--timezone', shellWord(this.zone.name)];
-    const words = flagsOf(this.typed()).flatMap(([name, value]) => {
+    const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
+    return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {
       if (without.includes(name)) return [];
       return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
     });
-    return [...words, ...zone];
   }
 }
 

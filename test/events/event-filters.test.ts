@@ -3,6 +3,7 @@ import { eventFilters, type FilterFlags } from '../../src/events/event-flags.ts'
 import { queryString } from '../../src/events/event-query.ts';
 import { byServiceClock } from '../../src/events/find-events.ts';
 import { readPage } from '../../src/events/page.ts';
+import { TimeZone } from '../../src/items/time-zone.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const HOUR = 3_600_000;
@@ -89,4 +90,22 @@ describe("this machine's clock", () => {
     expect(queries).toEqual(['gt(createdOn,2026-11-21)&eq(eventType,a)']);
     expect(asked).toHaveLength(1);
   });
+});
+
+test('filters as typed mean the same in another zone', () => {
+  const zone = new TimeZone('Europe/Berlin');
+  const typed = (flags: FilterFlags) => eventFilters(flags, NOW, zone).typed();
+  expect(typed({ since: '2026-11-01', until: '2026-11-02 08:00Z' })).toEqual({
+    after: '2026-10-31T23:00:00Z',
+    before: '2026-11-02T08:00Z',
+  });
+  expect(typed({ since: '2h', failed: true })).toEqual({ after: '2h', status: ['FAILED'] });
+  expect(typed({ since: 'yesterday' })).toEqual({ after: 'yesterday', timezone: 'Europe/Berlin' });
+  expect(typed({ where: ['createdOn > 2026-11-01'] })).toEqual({
+    where: ['createdOn > 2026-11-01'],
+    timezone: 'Europe/Berlin',
+  });
+  expect(eventFilters({ since: 'yesterday' }, NOW, zone).words()).toEqual([
+    ...['--since', 'yesterday', '--timezone', 'Europe/Berlin'],
+  ]);
 });

@@ -197,7 +197,17 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
     if (a !== b) differences.push(`${name}: ${a} there, ${b} here`);
   };
   compare('--base-url', there.service, here.service);
-  for (const name of ['after', 'before', 'subscription', 'id', 'status', 'type', 'where', 'grep']) {
+  for (const name of [
+    'after',
+    'before',
+    'subscription',
+    'id',
+    'status',
+    'type',
+    'where',
+    'grep',
+    'timezone',
+  ]) {
     const [a, b] = [there.filters[name], here.filters[name]];
     if (!isSameTime(a, b)) compare(`--${SHOWN_NAMES[name] ?? name}`, text(a), text(b));
   }
