@@ -124,22 +124,20 @@ describe('a request without a proxy', () => {
   });
 
   test('ends with the reason of its signal', async () => {
-    await using server = await serve(() => undefined);
-    await using transport = open();
     const abort = new AbortController();
+    await using server = await serve(() => abort.abort(new Error('enough')));
+    await using transport = open();
     const sent = transport.send({ method: 'GET', url: server.url, signal: abort.signal });
-    setTimeout(() => abort.abort(new Error('enough')), 50);
     await expect(sent).rejects.toThrow('enough');
   });
 
   test('ends with the reason of its signal while the connection is still being opened', async () => {
-    // A server that speaks no TLS leaves the handshake without an answer.
-    await using server = await serveBytes(() => undefined);
-    await using transport = open();
     const abort = new AbortController();
+    // A server that speaks no TLS leaves the handshake without an answer.
+    await using server = await serveBytes(() => abort.abort(new Error('enough')));
+    await using transport = open();
     const url = new URL(server.url.href.replace('http:', 'https:'));
     const sent = transport.send({ method: 'GET', url, signal: abort.signal });
-    setTimeout(() => abort.abort(new Error('enough')), 50);
     await expect(sent).rejects.toThrow('enough');
   });
 });

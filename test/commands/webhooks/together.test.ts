@@ -140,6 +140,7 @@ test('a recovery that takes long gives the journal to a listener that wants it, 
   const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
   const listener = startCommand(args, { env });
   await listener.printed('stderr', /waiting for another hooktrail process/);
+  await expect.poll(() => existsSync(`${journal}.wanted`)).toBe(true);
   clock.advance(1_000);
   handler.answer = () => 200;
   for (const answer of answers) answer();
