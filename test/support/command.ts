@@ -10,6 +10,7 @@ import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
 import { noteRunning } from './left-running.ts';
+import { PrintedText } from './printed-text.ts';
 import type { Options, Result, Running } from './program.ts';
 
 export type { Result } from './program.ts';
@@ -70,16 +71,11 @@ export function start(
   if (cwd) process.chdir(cwd);
   const abort = new AbortController();
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
-  const texts = { stdout: '', stderr: '', screen: '' };
-  const waiting = new Set<() => void>();
+  const printed = new PrintedText(['stdout', 'stderr', 'screen']);
+  const texts = printed.of;
   const told = (name: 'stdout' | 'stderr') => {
     const decoder = new StringDecoder();
-    return (bytes: Buffer) => {
-      const text = decoder.write(bytes);
-      texts[name] += text;
-      texts.screen += text;
-      for (const look of waiting) look();
-    };
+    return (bytes: Buffer) => printed.add(decoder.write(bytes), name, 'screen');
   };
   const stdout = memoryStream(told('stdout'), terminal, paused);
   const stderr = memoryStream(told('stderr'), terminal);
@@ -90,7 +86,6 @@ export function start(
   if (stdin !== null) input.end(stdin);
   const kind = terminal === undefined ? 'pipe' : 'terminal';
   const works = new Set<() => void>();
-  let result: Result | undefined;
   const whole: Context = {
     stdin: inputOf(() => input),
     stdout: outputOf(-1, kind, () => stdout.stream, onFailure),
@@ -122,8 +117,8 @@ export function start(
   };
   const finished = call(args, whole).then((code) => {
     for (const work of works) work();
-    result = { code, stdout: texts.stdout, stderr: texts.stderr };
-    for (const look of waiting) look();
+    const result = { code, stdout: texts.stdout, stderr: texts.stderr };
+    printed.end(result);
     return result;
   });
   noteRunning(finished, () => abort.abort(new InterruptedError('SIGTERM')));
@@ -139,19 +134,7 @@ export function start(
     get screen() {
       return texts.screen;
     },
-    printed: (stream, pattern) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          const match = texts[stream].match(pattern);
-          if (match) resolve(match);
-          else if (result)
-            reject(new Error(`${pattern} was not printed:\n${JSON.stringify(result, null, 2)}`));
-          else return;
-          waiting.delete(look);
-        };
-        waiting.add(look);
-        look();
-      }),
+    printed: (stream, pattern) => printed.matches(stream, pattern),
     kill: (signal) => {
       if (signal !== 'SIGINT' && signal !== 'SIGTERM') throw new Error(`${signal} needs a process`);
       abort.abort(new InterruptedError(signal));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { inject } from 'vitest';
 import { clock } from './clock.ts';
 import { noteRunning } from './left-running.ts';
+import { PrintedText } from './printed-text.ts';
 
 export interface Options {
   /** The whole environment, as `createHome` makes it, with what the test adds. */
@@ -53,22 +54,18 @@ export function start(
   const child = executable
     ? spawn(executable, args, { env, cwd })
     : spawn(process.execPath, [inject('program'), ...args], { env, cwd });
-  const texts = { stdout: '', stderr: '' };
-  const waiting = new Set<() => void>();
-  let result: Result | undefined;
+  const printed = new PrintedText(['stdout', 'stderr']);
+  const texts = printed.of;
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      texts[name] += text;
-      for (const look of waiting) look();
-    });
+    child[name].setEncoding('utf8').on('data', (text: string) => printed.add(text, name));
   }
   if (paused) child.stdout.pause();
   // The program may end without having read its input.
   child.stdin.on('error', () => undefined);
   if (stdin !== null) child.stdin.end(stdin);
   const finished = once(child, 'close').then(([code, signal]) => {
-    result = { code: code ?? signal, ...texts };
-    for (const look of waiting) look();
+    const result = { code: code ?? signal, ...texts };
+    printed.end(result);
     return result;
   });
   noteRunning(finished, () => child.kill('SIGKILL'));
@@ -82,19 +79,7 @@ export function start(
     get stderr() {
       return texts.stderr;
     },
-    printed: (stream, pattern) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          const match = texts[stream].match(pattern);
-          if (match) resolve(match);
-          else if (result)
-            reject(new Error(`${pattern} was not printed:\n${JSON.stringify(result, null, 2)}`));
-          else return;
-          waiting.delete(look);
-        };
-        waiting.add(look);
-        look();
-      }),
+    printed: (stream, pattern) => printed.matches(stream, pattern),
     kill: (signal) => void child.kill(signal),
     closeStdout: () => void child.stdout.destroy(),
     resume: () => void child.stdout.resume(),
