@@ -67,8 +67,8 @@ test.each([
     [file, ''],
     ['-', body],
   ] as const) {
-    const { code, stdout } = await at.send(['--body', source, ...flags], stdin);
-    expect(code).toBe(0);
+    const { code, stdout, stderr } = await at.send(['--body', source, ...flags], stdin);
+    expect([code, stderr.replace(/\d+ ms/, 'N ms')]).toEqual([0, 'the handler answered 200 in N ms\n']);
     expect(at.handler.received.at(-1)?.body.toString()).toBe(delivered.replaceAll('ID', stdout.trim()));
   }
 });
