@@ -22,8 +22,9 @@ const LETTERS: Readonly<Record<string, Movement>> = {
   j: 'down',
   b: 'page-up',
   ' ': 'page-down',
-  g: 'first',
+  '<': 'first',
   G: 'last',
+  '>': 'last',
 };
 
 /** Returns the movement of a key. Letters move only if `withLetters`: elsewhere they are typed. */

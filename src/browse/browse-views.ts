@@ -4,16 +4,25 @@ import { createRowReader } from '../items/item-cells.ts';
 import { membersOf } from '../items/item-members.ts';
 import type { Items } from '../items/items.ts';
 import type { TimeZone } from '../items/time-zone.ts';
+import { groupValue, toSeconds } from '../output/groups.ts';
 import { prettyJson } from '../output/pretty-json.ts';
-import { cellsIn, type Draw, terminalCell, titleCells, valueCells } from '../output/table-drawing.ts';
+import {
+  cellsIn,
+  type Draw,
+  oneLine,
+  terminalCell,
+  titleCells,
+  valueCells,
+} from '../output/table-drawing.ts';
 import { defaultHead } from '../output/table-items.ts';
 import { type Column, fittedColumns, NONE } from '../output/table-layout.ts';
 import { cutTo } from '../terminal/cell-width.ts';
-import { grouped } from '../terminal/numbers-text.ts';
+import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { Browsing, Mode, ScreenSize } from './browsing.ts';
 import type { EventList } from './event-list.ts';
+import type { GroupList } from './group-list.ts';
 
 export interface Look {
   /** Fields that have the same value in every event, failed or not, because of the filters. */
@@ -28,11 +37,16 @@ export interface Look {
 /** The number of events whose values decide the widths of the columns. */
 const MEASURED = 200;
 const GAP = '  ';
+/** Characters of a group's value that are drawn at most. */
+const LONGEST_VALUE = 1000;
 /** The keys that the bottom line names. */
 const KEYS: Readonly<Record<Mode, (browsing: Browsing) => string>> = {
-  list: ({ failedOnly, filter }) =>
-    `enter open  / filter  ${filter === '' ? '' : 'esc clear filter  '}f ${failedOnly ? 'all events' : 'failed only'}  y copy id  o report  ? keys  q quit`,
+  list: ({ failedOnly, isNarrowed }) =>
+    `enter open  / filter  w where  g group  ${isNarrowed ? 'esc back  ' : ''}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
   filter: () => 'type to filter what was read  enter keep  esc clear',
+  condition: () => 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
+  field: () => 'type a field, as delivery.attempts  enter group  esc cancel',
+  groups: () => 'enter show the events  g group by another field  esc back  ? keys  q quit',
   event: () => 'esc back  n next  p previous  y copy id  o report  ? keys  q quit',
   help: () => 'any key goes back  q quit',
 };
@@ -40,16 +54,18 @@ const KEYS: Readonly<Record<Mode, (browsing: Browsing) => string>> = {
 const HELP = [
   'up down j k          one event, or one line of an open one',
   'page up, page down   one screen; also b and space',
-  'home end g G         to the first and the last that was read',
+  'home end < > G       to the first and the last that was read',
   'enter                opens the event; esc goes back to the list',
   'n p                  next and previous event, while one is open',
   '/                    filters what was read by words; esc clears the filter',
+  'w                    filters by a condition, as delivery.attempts >= 3, or by a text; esc takes it back',
+  'g                    groups what was read by a field; enter shows the events of a group',
   'f                    failed events only, and all again',
   'r                    reads the events again; an open one is replayed (--forward-to)',
   "y                    copies the event's id",
   'z                    shows times in UTC, in the local zone, in that of --timezone',
   'o                    shows a report of these events in the browser',
-  'q                    quits; so does esc in the list without a filter',
+  'q                    quits; so does esc in the list when nothing is filtered',
 ];
 
 /** Returns exactly as many lines as the screen has rows. `linesOf` returns the lines of an open event. */
@@ -61,6 +77,7 @@ export function screenLines(
 ): string[] {
   const { mode, opened } = browsing;
   if (mode === 'help') return helpLines(browsing, columns, rows, look.palette);
+  if (mode === 'groups') return groupLines(browsing, columns, look);
   return opened
     ? openedLines(browsing, linesOf(opened.item), columns, look.palette)
     : listLines(browsing, columns, look);
@@ -74,7 +91,7 @@ function helpLines(browsing: Browsing, columns: number, rows: number, palette: P
 }
 
 function listLines(browsing: Browsing, columns: number, look: Look): string[] {
-  const { palette, unicode, draw, constant, zone } = look;
+  const { palette, draw, constant, zone } = look;
   const { shown, selected, top, listRows } = browsing;
   const table = layoutOf(
     shown.list,
@@ -87,20 +104,60 @@ function listLines(browsing: Browsing, columns: number, look: Look): string[] {
     titleCells(table.columns, palette),
     ...places.map((place) => valueCells(table.read(shown.list.at(place)), table.columns, palette)),
   ]);
+  const lines = tableLines(titles, rows, selected - top, columns, browsing, look);
+  const { problem } = shown.list;
+  const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
+  return [...lines, footerLine(browsing, message, columns, palette)];
+}
+
+/** Returns the title, the column heads and the rows, one of them selected, on all lines but the bottom one. */
+function tableLines(
+  titles: string,
+  rows: readonly string[],
+  selected: number,
+  columns: number,
+  browsing: Browsing,
+  look: Look,
+): string[] {
+  const { palette, unicode } = look;
   const lines = [
     titleLine(browsing, columns, look),
     `${GAP}${titles}`,
     ...rows.map((row, index) =>
-      top + index === selected
-        ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(row)}`
-        : `${GAP}${row}`,
+      index === selected ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(row)}` : `${GAP}${row}`,
     ),
   ];
-  if (places.length === 0) lines.push(`${GAP}${palette.dim(cutTo(emptyText(browsing), columns - 2))}`);
-  while (lines.length < listRows + 2) lines.push('');
-  const { problem } = shown.list;
-  const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
-  return [...lines, footerLine(browsing, message, columns, palette)];
+  if (rows.length === 0) lines.push(`${GAP}${palette.dim(cutTo(emptyText(browsing), columns - 2))}`);
+  while (lines.length < browsing.listRows + 2) lines.push('');
+  return lines;
+}
+
+function groupLines(browsing: Browsing, columns: number, look: Look): string[] {
+  const { palette, draw, zone } = look;
+  const { groups, field, total, selected, top } = browsing.groups as GroupList;
+  const rows = groups
+    .slice(top, top + browsing.listRows)
+    .map(({ values: [value = null], count, first, last }) => [
+      oneLine(zone.shown(groupValue(value).slice(0, LONGEST_VALUE))),
+      grouped(count),
+      percent(count / total),
+      zone.shown(toSeconds(first)),
+      zone.shown(toSeconds(last)),
+    ]);
+  const heads = [
+    { title: oneLine(field.text) },
+    { title: 'events' },
+    { title: 'share' },
+    { title: 'first', spare: true },
+    { title: 'last', spare: true },
+  ];
+  const table = fittedColumns(heads, rows, columns - 2);
+  const [titles = '', ...drawn] = draw(table, [
+    titleCells(table, palette),
+    ...rows.map((row) => valueCells(row, table, palette)),
+  ]);
+  const lines = tableLines(titles, drawn, selected - top, columns, browsing, look);
+  return [...lines, footerLine(browsing, browsing.message, columns, palette)];
 }
 
 /** Returns the bottom line, which shows the message or else the keys. It is never empty, and narrower than the screen. */
@@ -113,24 +170,36 @@ function footerLine(browsing: Browsing, message: string, columns: number, palett
 }
 
 function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Look): string {
-  const { shown, filter, typing, failedOnly } = browsing;
+  const { shown, filter, typing, asked, groups, narrowings, failedOnly } = browsing;
   const { list } = shown;
+  const cursor = unicode ? '▏' : '_';
+  if (asked) {
+    const prompt = asked.question === 'condition' ? 'where' : 'group by';
+    return palette.bold(cutTo(`${prompt} ${terminalSafeLine(asked.text)}${cursor}`, columns - 1));
+  }
   const all = list.ended ? list.length : (list.total ?? list.length);
   const more = list.ended || list.total !== undefined ? '' : ' or more';
   const parts = [`${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`];
-  if (filter !== '' || typing) {
-    const read = list.ended ? '' : ` of the first ${grouped(list.length)}`;
-    parts.push(
-      `${grouped(shown.places.length)}${read} with /${terminalSafeLine(filter)}${typing ? (unicode ? '▏' : '_') : ''}`,
-    );
+  const read = list.ended ? '' : ` of the first ${grouped(list.length)}`;
+  const chosen = [
+    ...(filter !== '' || typing ? [`/${filter}`] : []),
+    ...narrowings.map(({ flag, text }) => (flag === 'grep' ? `"${text}"` : text)),
+  ];
+  if (chosen.length > 0) {
+    const texts = chosen.map(terminalSafeLine).join(' and ');
+    parts.push(`${grouped(shown.places.length)}${read} with ${texts}${typing ? cursor : ''}`);
+  }
+  if (groups) {
+    const what = `${grouped(groups.groups.length)} ${groups.groups.length === 1 ? 'group' : 'groups'}`;
+    parts.push(`${what}${chosen.length > 0 ? '' : read} by ${terminalSafeLine(groups.field.text)}`);
   }
   if (list.loading) parts.push('reading');
   return palette.bold(cutTo(parts.join(', '), columns - 1));
 }
 
-function emptyText({ shown, filter }: Browsing): string {
+function emptyText({ shown, isNarrowed }: Browsing): string {
   if (shown.list.loading) return 'reading';
-  return filter === '' ? 'no events match' : 'none of the events read so far';
+  return isNarrowed ? 'none of the events read so far' : 'no events match';
 }
 
 interface Layout {

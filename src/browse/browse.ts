@@ -13,6 +13,7 @@ import { Browsing } from './browsing.ts';
 import { copyEventId } from './event-clipboard.ts';
 import { EventList } from './event-list.ts';
 import { runScreen, type Screen } from './full-screen.ts';
+import { type Narrowing, narrowingOf } from './narrowing.ts';
 import { type OpenedReport, openReport } from './open-report.ts';
 
 /** Forwards an event to a handler again. Resolves to the outcome in one line. */
@@ -45,7 +46,8 @@ export async function browse(
   const onChange = () => redraw();
   const open = (failedOnly: boolean) =>
     new EventList(find(failedOnly ? filters.withStatuses('FAILED') : events));
-  const browsing = new Browsing({ open, failedOnly, size, linesOf, onChange });
+  const narrowing = (typed: string) => narrowingOf(typed, context.clock.now(), filters.zone);
+  const browsing = new Browsing({ open, failedOnly, narrowing, size, linesOf, onChange });
   await browsing.shown.list.more();
   const { problem } = browsing.shown.list;
   if (problem) throw problem;
@@ -59,7 +61,7 @@ export async function browse(
   const reports: Promise<OpenedReport>[] = [];
   const report = () => {
     browsing.message = 'making the report';
-    const opened = openReport(call);
+    const opened = openReport({ ...call, flags: narrowed(call.flags, browsing.narrowings) });
     reports.push(opened);
     opened.then(
       ({ message }) => tell(message),
@@ -105,6 +107,15 @@ function localZone(context: Pick<Context, 'machine'>): TimeZone | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The flags with the conditions that were added in the list. */
+function narrowed<Flags extends FilterFlags>(flags: Flags, narrowings: readonly Narrowing[]): Flags {
+  const texts = (flag: Narrowing['flag']) => [
+    ...(flags[flag] ?? []),
+    ...narrowings.filter((narrowing) => narrowing.flag === flag).map(({ text }) => text),
+  ];
+  return { ...flags, where: texts('where'), grep: texts('grep') };
 }
 
 /** Remembers the lines of the latest event: every key and every redraw needs them. */

@@ -1,6 +1,10 @@
+import { HooktrailError } from '../errors.ts';
+import { parseFieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { characterOf, type Key, moved, movementOf } from './browse-keys.ts';
 import { type EventList, FilteredList } from './event-list.ts';
+import { GroupList } from './group-list.ts';
+import { groupCondition, type Narrowing } from './narrowing.ts';
 
 export interface ScreenSize {
   readonly columns: number;
@@ -8,13 +12,17 @@ export interface ScreenSize {
 }
 /** A request that a key makes of the caller. */
 export type Request = 'leave' | 'copy' | 'report' | 'replay' | 'zone';
-/** Decides what a key does: in the list, in an open event, while a filter is typed, on the page of keys. */
-export type Mode = 'list' | 'event' | 'filter' | 'help';
+/** Decides what a key does: in the list, in an open event, while something is typed, in the groups, on the page of keys. */
+export type Mode = 'list' | 'event' | 'filter' | Question | 'groups' | 'help';
+/** Something that is typed and takes effect with Enter: a condition, or the field to group by. */
+type Question = 'condition' | 'field';
 
 export interface BrowsingParts {
   /** Begins to read all events, or failed ones only. */
   readonly open: (failedOnly: boolean) => EventList;
   readonly failedOnly: boolean;
+  /** Reads a typed condition. Throws `UsageError`. */
+  readonly narrowing: (typed: string) => Narrowing;
   readonly size: () => ScreenSize;
   /** Returns the lines of an open event at the present width. */
   readonly linesOf: (item: Items) => readonly string[];
@@ -36,6 +44,11 @@ export class Browsing {
   filter = '';
   /** Whether keys go to the filter. */
   typing = false;
+  /** Conditions that the shown events meet, beside the filter. */
+  narrowings: readonly Narrowing[] = [];
+  /** What is being asked for, and the answer typed so far. */
+  asked: { readonly question: Question; text: string } | undefined;
+  groups: GroupList | undefined;
   selected = 0;
   /** The first row on the screen. */
   top = 0;
@@ -55,7 +68,7 @@ export class Browsing {
     let shown = this.#lists.get(this.failedOnly);
     if (!shown) {
       shown = new FilteredList(this.#parts.open(this.failedOnly));
-      shown.filter(this.filter);
+      shown.filter(this.filter, this.narrowings);
       this.#lists.set(this.failedOnly, shown);
     }
     return shown;
@@ -63,8 +76,15 @@ export class Browsing {
 
   get mode(): Mode {
     if (this.isHelpShown) return 'help';
+    if (this.asked) return this.asked.question;
+    if (this.groups) return 'groups';
     if (this.opened) return 'event';
     return this.typing ? 'filter' : 'list';
+  }
+
+  /** True if a filter or a condition chooses among the events. */
+  get isNarrowed(): boolean {
+    return this.filter !== '' || this.narrowings.length > 0;
   }
 
   get listRows(): number {
@@ -94,7 +114,9 @@ export class Browsing {
     const { shown, listRows } = this;
     this.selected = Math.max(0, Math.min(this.selected, shown.places.length - 1));
     this.top = Math.max(Math.min(this.top, this.selected), this.selected - listRows + 1);
-    const wanted = this.selected + 2 * listRows;
+    this.#settleGroups();
+    // All events count in the groups.
+    const wanted = this.groups ? Number.POSITIVE_INFINITY : this.selected + 2 * listRows;
     if (shown.list.ended || shown.list.loading || shown.places.length > wanted || this.#patience === 0)
       return;
     this.#patience--;
@@ -103,6 +125,19 @@ export class Browsing {
       this.settle();
       this.#parts.onChange();
     });
+  }
+
+  #settleGroups(): void {
+    const { groups, listRows } = this;
+    if (!groups) return;
+    try {
+      groups.update();
+    } catch (error) {
+      if (!(error instanceof HooktrailError)) throw error;
+      this.groups = undefined;
+      this.message = error.message;
+    }
+    groups.top = Math.max(Math.min(groups.top, groups.selected), groups.selected - listRows + 1);
   }
 
   async close(): Promise<void> {
@@ -118,6 +153,11 @@ export class Browsing {
         return this.#pressInEvent(key);
       case 'filter':
         return this.#type(key);
+      case 'condition':
+      case 'field':
+        return this.#answer(key);
+      case 'groups':
+        return this.#pressInGroups(key);
       case 'list':
         return this.#pressInList(key);
     }
@@ -127,8 +167,10 @@ export class Browsing {
     const movement = movementOf(key, true);
     if (movement) this.selected = moved(this.selected, movement, this.shown.places.length, this.listRows);
     else if (key.name === 'return' || key.name === 'enter') this.#openSelected();
-    else if (key.sequence === 'q' || (key.name === 'escape' && this.filter === '')) return 'leave';
-    else if (key.name === 'escape') this.#refilter('');
+    else if (key.sequence === 'q' || (key.name === 'escape' && !this.isNarrowed)) return 'leave';
+    else if (key.name === 'escape') this.#widen();
+    else if (key.sequence === 'w') this.asked = { question: 'condition', text: '' };
+    else if (key.sequence === 'g') this.asked = { question: 'field', text: '' };
     else if (key.sequence === '/') this.typing = true;
     else if (key.sequence === 'f') this.#toggleFailed();
     else if (key.sequence === 'r') this.#readAgain();
@@ -173,8 +215,68 @@ export class Browsing {
   #refilter(filter: string): void {
     if (filter === this.filter) return;
     this.filter = filter;
+    this.#choose();
+  }
+
+  #narrow(narrowings: readonly Narrowing[]): void {
+    this.narrowings = narrowings;
+    this.#choose();
+  }
+
+  #choose(): void {
     this.selected = 0;
-    for (const shown of this.#lists.values()) shown.filter(filter);
+    for (const shown of this.#lists.values()) shown.filter(this.filter, this.narrowings);
+  }
+
+  /** Takes the filter back, or else the latest condition. */
+  #widen(): void {
+    if (this.filter !== '') this.#refilter('');
+    else this.#narrow(this.narrowings.slice(0, -1));
+  }
+
+  #answer(key: Key): undefined {
+    const asked = this.asked as { question: Question; text: string };
+    const character = characterOf(key);
+    if (key.name === 'return' || key.name === 'enter') this.#take(asked);
+    else if (key.name === 'escape') this.asked = undefined;
+    else if (key.name === 'backspace') asked.text = [...asked.text].slice(0, -1).join('');
+    else if (key.ctrl && key.name === 'u') asked.text = '';
+    else if (character) asked.text += character;
+  }
+
+  /** Does what was asked for; what cannot be read stays to be mended. */
+  #take({ question, text }: { question: Question; text: string }): void {
+    try {
+      if (text.trim() === '') this.message = '';
+      else if (question === 'field') this.groups = new GroupList(this.shown, parseFieldPath(text, 'g'));
+      else this.#narrow([...this.narrowings, this.#parts.narrowing(text)]);
+      this.asked = undefined;
+    } catch (error) {
+      if (!(error instanceof HooktrailError)) throw error;
+      this.message = error.message;
+    }
+  }
+
+  #pressInGroups(key: Key): Request | undefined {
+    const groups = this.groups as GroupList;
+    const movement = movementOf(key, true);
+    if (movement)
+      groups.selected = Math.max(0, moved(groups.selected, movement, groups.groups.length, this.listRows));
+    else if (key.name === 'return' || key.name === 'enter') this.#openGroup(groups);
+    else if (['escape', 'backspace', 'left'].includes(key.name ?? '')) this.groups = undefined;
+    else if (key.sequence === 'g') this.asked = { question: 'field', text: '' };
+    else if (key.sequence === 'q') return 'leave';
+    else if (key.sequence === '?') this.isHelpShown = true;
+    else if (key.sequence === 'z') return 'zone';
+    return undefined;
+  }
+
+  /** Goes back to the list, with the events of the selected group only. */
+  #openGroup({ groups, selected, field }: GroupList): void {
+    const group = groups[selected];
+    if (!group) return;
+    this.groups = undefined;
+    this.#take({ question: 'condition', text: groupCondition(field, group) });
   }
 
   #toggleFailed(): void {

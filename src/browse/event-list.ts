@@ -1,5 +1,6 @@
 import type { FoundPage } from '../events/merge-pages.ts';
 import type { Items } from '../items/items.ts';
+import type { Narrowing } from './narrowing.ts';
 
 /** The events read so far. More are read on demand. */
 export class EventList {
@@ -64,18 +65,20 @@ export function textOf(item: Items): string {
   return item.text(0).toString();
 }
 
-/** The places of the events whose text contains all words of a filter, in any case. */
+/** The places of the events that meet all conditions and whose text contains all words of a filter, in any case. */
 export class FilteredList {
   readonly list: EventList;
   readonly places: number[] = [];
   #words: readonly string[] = [];
+  #narrowings: readonly Narrowing[] = [];
   #looked = 0;
 
   constructor(list: EventList) {
     this.list = list;
   }
 
-  filter(text: string): void {
+  filter(text: string, narrowings: readonly Narrowing[]): void {
+    this.#narrowings = narrowings;
     this.#words = text.toLowerCase().split(/\s+/).filter(Boolean);
     this.places.length = 0;
     this.#looked = 0;
@@ -90,8 +93,10 @@ export class FilteredList {
   }
 
   #matches(place: number): boolean {
+    const item = this.list.at(place);
+    if (!this.#narrowings.every(({ keep }) => keep(item).count === 1)) return false;
     if (this.#words.length === 0) return true;
-    const text = textOf(this.list.at(place)).toLowerCase();
+    const text = textOf(item).toLowerCase();
     return this.#words.every((word) => text.includes(word));
   }
 }

@@ -16,7 +16,7 @@ export function groupValue(value: string | null): string {
 }
 
 /** Fractions of seconds stay out of the table: JSON and CSV have them. */
-function toSeconds(instant: Instant | undefined): string {
+export function toSeconds(instant: Instant | undefined): string {
   return instant?.text.replace(/\.\d+/, '') ?? '-';
 }
 

@@ -5,6 +5,7 @@ import type { Key } from '../../src/browse/browse-keys.ts';
 import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing } from '../../src/browse/browsing.ts';
 import { EventList, textOf } from '../../src/browse/event-list.ts';
+import { narrowingOf } from '../../src/browse/narrowing.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
 import type { Items } from '../../src/items/items.ts';
@@ -20,6 +21,7 @@ const look = {
   unicode: true,
   zone: UTC,
 };
+const narrowing = (text: string) => narrowingOf(text, Date.UTC(2026, 10, 21), UTC);
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
@@ -47,6 +49,7 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
   const state = new Browsing({
     open,
     failedOnly: false,
+    narrowing,
     size: () => size,
     linesOf: (item) => eventLines(item, size.columns, plain),
     onChange: () => changed.resolve(),
@@ -206,9 +209,101 @@ describe('browsing', () => {
   test('the hint of f is what it does next', async () => {
     const { settled, press, lines } = browsing(many, { columns: 100 });
     await settled();
-    expect(lines().at(-1)).toBe('enter open  / filter  f failed only  y copy id  o report  ? keys  q quit');
+    expect(lines().at(-1)).toBe('enter open  / filter  w where  g group  f failed only  ? keys  q quit');
     await press(...typed('f'));
-    expect(lines().at(-1)).toBe('enter open  / filter  f all events  y copy id  o report  ? keys  q quit');
+    expect(lines().at(-1)).toBe('enter open  / filter  w where  g group  f all events  ? keys  q quit');
+  });
+
+  test('w filters by conditions and texts that must all hold; esc takes back the latest', async () => {
+    const items = many.map((_, number) =>
+      event(number, `,"delivery":{"attempts":${number % 10}},"a":"x=${number % 2}"`),
+    );
+    const { settled, press, state, lines } = browsing(items, { pageSize: 100, columns: 120 });
+    await settled();
+    await press(...typed('wdelivery.attempts >= 8'));
+    expect([lines()[0], lines().at(-1)]).toEqual([
+      'where delivery.attempts >= 8▏',
+      'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
+    ]);
+    expect(state.shown.places).toHaveLength(95);
+    await press(named('return'));
+    expect(state.shown.places).toEqual([
+      8, 9, 18, 19, 28, 29, 38, 39, 48, 49, 58, 59, 68, 69, 78, 79, 88, 89,
+    ]);
+    await press(...typed('wID-8'), named('return'), ...typed('w"x=1"'), named('return'));
+    expect(lines()[0]).toBe('95 events, 1 with delivery.attempts >= 8 and "ID-8" and "x=1"');
+    await press(...typed('/id-8'), named('return'));
+    expect(state.shown.places).toEqual([89]);
+    await press(named('escape'), named('escape'), named('escape'), named('escape'));
+    expect(state.shown.places).toHaveLength(95);
+    expect(await press(named('escape'))).toBe('leave');
+  });
+
+  test('a condition that cannot be read is told and can be mended', async () => {
+    const { settled, press, state, lines } = browsing(many, { pageSize: 100 });
+    await settled();
+    await press(...typed('w= 3'), named('return'));
+    expect([lines()[0], lines().at(-1)]).toEqual(['where = 3▏', "w: invalid value '= 3': it names no field"]);
+    await press({ name: 'u', ctrl: true }, ...typed('eventId = id-33'), named('backspace'), named('return'));
+    expect(state.shown.places).toEqual([3]);
+    await press(...typed('w'), named('return'), ...typed('wx'), named('escape'));
+    expect(state.shown.places).toEqual([3]);
+  });
+
+  test('g groups what was read by a field, and enter shows the events of a group', async () => {
+    const values = ['"a, b"', '3.0', '{"x":[1]}', 'null', '"say \\"hi\\""'];
+    const items = many.map((_, number) =>
+      event(number, number < 5 ? '' : `,"why":${values[(number % 15) % 5]}`),
+    );
+    const { settled, press, state, lines } = browsing(items, { pageSize: 100, columns: 79, rows: 9 });
+    await settled();
+    await press(...typed('/id-'), named('return'), ...typed('gwhy'));
+    expect([lines()[0], lines().at(-1)]).toEqual([
+      'group by why▏',
+      'type a field, as delivery.attempts  enter group  esc cancel',
+    ]);
+    await press(named('return'));
+    expect(lines()).toEqual([
+      '95 events, 95 with /id-, 6 groups by why',
+      '  why        events   share  first  last',
+      '❯ a, b           18  18.9 %  -      -',
+      '  say "hi"       18  18.9 %  -      -',
+      '  3.0            18  18.9 %  -      -',
+      '  null           18  18.9 %  -      -',
+      '  {"x":[1]}      18  18.9 %  -      -',
+      '  -               5   5.3 %  -      -',
+      'enter show the events  g group by another field  esc back  ? keys  q quit',
+    ]);
+    await press(named('escape'), named('escape'));
+    expect(state.shown.places).toHaveLength(95);
+    const shown: string[] = [];
+    for (let row = 0; row < 6; row++) {
+      const downwards = Array.from({ length: row }, () => named('down'));
+      await press(...typed('gwhy'), named('return'), ...downwards, named('return'));
+      shown.push(lines()[0] as string);
+      await press(named('escape'));
+    }
+    expect(shown).toEqual([
+      '95 events, 18 with why = "a, b"',
+      '95 events, 18 with why = "say \\"hi\\""',
+      '95 events, 18 with why = 3.0',
+      // A field that is missing counts as null.
+      '95 events, 23 with why = null',
+      '95 events, 18 with why = {"x":[1]}',
+      '95 events, 23 with why = null',
+    ]);
+  });
+
+  test('groups count all events, as far as patience reads', async () => {
+    const { settled, press, read, lines } = browsing(many);
+    await settled();
+    expect(read.pages).toBe(2);
+    await press(...typed('gpublishStatus'), named('return'));
+    expect(lines().slice(0, 3)).toEqual([
+      '95 events, 1 group by publishStatus',
+      '  publishStatus  events  share  first  last',
+      '❯ FAILED             95  100 %  -      -',
+    ]);
   });
 
   test('an error is told and what was read stays', async () => {
@@ -219,6 +314,7 @@ describe('browsing', () => {
     const state = new Browsing({
       open: () => new EventList(failing()),
       failedOnly: false,
+      narrowing,
       size: () => ({ rows: 8, columns: 60 }),
       linesOf: () => [],
       onChange: () => {},
@@ -249,7 +345,7 @@ test('fills the screen exactly, whatever its size, the events and the keys', asy
       .constantFrom('up', 'down', 'pageup', 'pagedown', 'home', 'end', 'return', 'escape', 'backspace')
       .map(named),
     fc
-      .constantFrom('/', 'f', 'a', '?', 'r', 'n', 'p', '界', 'e\u0301')
+      .constantFrom('/', 'f', 'w', 'g', '=', 'other', 'a', '?', 'r', 'n', 'p', '界', 'e\u0301')
       .map((sequence) => ({ sequence, name: sequence })),
   );
   const item = fc.record(

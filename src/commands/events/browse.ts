@@ -33,12 +33,14 @@ export function declare(command: Command, action: Action): void {
       `
 Keys: arrows, page up and down, home and end move; enter opens the event, n and
 p go on to the next and the previous one, esc goes back; / filters what was read
-so far as you type, esc clears that; f shows failures only; r reads again, and
-in an open event sends that to the handler of --forward-to again, as
-\`webhooks replay\` does; y copies the event's id, to tmux's buffer or the
-terminal's clipboard; z shows times in UTC, in the local zone and in that of
---timezone; o opens a report, which is deleted at the end; ? lists the keys; q
-leaves.
+so far as you type, esc clears that; w filters by a condition of --where, or by
+a text as --grep does, and can be used again to filter further, esc takes the
+latest back; g groups what was read by a field, enter shows a group's events;
+f shows failures only; r reads again, and in an open event sends that to the
+handler of --forward-to again, as \`webhooks replay\` does; y copies the event's
+id, to tmux's buffer or the terminal's clipboard; z shows times in UTC, in the
+local zone and in that of --timezone; o opens a report, which is deleted at the
+end; ? lists the keys; q leaves.
 
 Examples:
   $ hooktrail events browse --failed --since 24h

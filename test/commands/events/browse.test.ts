@@ -104,6 +104,33 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
+  test('w and g choose among the events, and the report is about those', async () => {
+    await using searching = await startSearching({ events: 50 });
+    const { control } = searching.sandbox;
+    const kept = control.addEvent({ publishStatus: 'FAILED' });
+    const other = control.addEvent({ publishStatus: 'FAILED' });
+    const terminal = startOnTerminal(['events', 'browse'], {
+      env: { ...searching.env, HOOKTRAIL_BROWSER: '/bin/true', NO_COLOR: '1' },
+      columns: 160,
+    });
+    await terminal.shows(/52 events/);
+    terminal.type('g');
+    terminal.type('publishStatus\r');
+    await terminal.shows(/52 events, 2 groups by publishStatus[\s\S]*❯ SUCCESS[\s\S]*FAILED/);
+    terminal.type('\r');
+    await terminal.shows(/with publishStatus = "SUCCESS"/);
+    terminal.type('\u001b');
+    await terminal.shows(/52 events\u001b/);
+    terminal.type(`w${kept.eventId}\r`);
+    await terminal.shows(/52 events, 1 with "/);
+    terminal.type('o');
+    const [, file = ''] = await terminal.shows(/the report is (\S+\.html) until you leave/);
+    const report = await readFile(file, 'utf8');
+    expect([report.includes(kept.eventId), report.includes(other.eventId)]).toEqual([true, false]);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+  });
+
   test('r replays the open event to the handler of --forward-to', async () => {
     await using searching = await startSearching({ events: 5 });
     await using handler = await startHandler();
