@@ -70,13 +70,14 @@ function batchLine(file: string, words: readonly string[]): string {
   return `"${[`"${file}"`, ...words.map(quoted)].join(' ')}"`;
 }
 
-/** Milliseconds in which a browser that cannot be opened has said so: `xdg-open` tries several, then ends with 3. */
+/** Milliseconds to wait for a failure to open a browser: `xdg-open` tries several browsers, then exits with 3. */
 const TROUBLE = 1_500;
 
 /**
- * Opens a URL in the user's browser, or with `command` run with the URL as its one argument, without a shell; else with
- * the one that `$BROWSER` names, as other programs do. Only `https:` URLs, `http:` ones of loopback hosts and `file:` ones of
- * pages of our own making get here. Rejects when the browser cannot be started, or ends at once with a failure.
+ * Opens a URL with `command` if given, run without a shell and with the URL as its one argument; else with `usual`, the
+ * value of `$BROWSER`; else with the system's browser. Callers pass only `https:` URLs, `http:` URLs of loopback hosts
+ * and `file:` URLs of pages that this program wrote. Rejects when the browser cannot be started, or exits at once with
+ * a failure.
  */
 export async function openBrowser(url: URL, command: string | undefined, usual?: string): Promise<void> {
   if (command) return await started(spawn(command, [url.href], { detached: true, stdio: 'ignore' }));
@@ -98,7 +99,7 @@ async function started(child: ChildProcess): Promise<void> {
     timer = setTimeout(() => resolve(undefined), TROUBLE);
   });
   try {
-    // Rejects on 'error', which comes instead.
+    // If 'error' is emitted instead, `once` rejects.
     const ended = await Promise.race([once(child, 'exit'), quiet]);
     if (ended && ended[0] !== 0) throw new Error(`its command ended with ${ended[0] ?? ended[1]}`);
   } finally {
@@ -112,7 +113,7 @@ export function openPager(command: string, environment: Environment): Pager {
   const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env: environment });
   const closed = once(child, 'close') as Promise<[number | null]>;
   closed.catch(() => undefined);
-  // It leaves when its user does, which is no failure of ours.
+  // The pager ends when its user quits it, which is not an error.
   child.stdin.on('error', () => undefined);
   return {
     write: (chunk) =>
@@ -122,7 +123,7 @@ export function openPager(command: string, environment: Environment): Pager {
     async end() {
       child.stdin.end();
       const [code] = await closed;
-      // POSIX: the shell could not find or execute it.
+      // POSIX: the shell could not find or execute the pager.
       if (code === 127 || code === 126)
         throw new UsageError(`the pager '${command}' cannot be run`, {
           next: 'set HOOKTRAIL_PAGER or PAGER to one that can, or add --no-pager',

@@ -4,14 +4,14 @@ interface Node {
   readonly name: string;
   readonly summary: string;
   readonly group?: string;
-  /** The one that its group runs where none is named. */
+  /** True for the command that its group runs if none is named. */
   readonly isDefault?: true;
-  /** It works, but no help shows it. */
+  /** True if help does not show it. */
   readonly isHidden?: true;
-  /** Words that people try for it: an error says what it is called. */
+  /** Words that people try instead: the error for them names this command. */
   readonly alsoCalled?: readonly string[];
 }
-/** A command; its module is read when it is the one called. */
+/** A command. Its module is loaded when it is called. */
 export interface Leaf extends Node {
   load(): Promise<CommandModule>;
 }
@@ -26,7 +26,7 @@ const SETTINGS = 'Settings:';
 const TRY = 'Trying it out:';
 const SHELL = 'Shell and help:';
 
-/** `events help search` for who tries that. */
+/** For people who try `events help search`. */
 const HELP: Leaf = {
   name: 'help',
   summary: 'explain a command',

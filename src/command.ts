@@ -14,20 +14,20 @@ export interface Call<Flags = unknown> {
   readonly args: readonly string[];
   readonly context: Context;
   readonly reporter: Reporter;
-  /** Runs another command line, in another context if need be: what `demo` shows is the program itself. */
+  /** Runs another command line, in another context if given. `demo` shows the program itself this way. */
   readonly invoke: Invoke;
-  /** The command tree that the line was parsed by, for what describes it. */
+  /** The command tree that parsed the line, for commands that describe it. */
   readonly commands: CommandTree;
 }
 
-/** Every command is there by its name and summary; its declaration is read when it is needed. */
+/** The tree has every command's name and summary. A declaration is loaded when it is needed. */
 export interface CommandTree {
   readonly root: Command;
   /** Reads the declaration of one command: its arguments and options, or the commands of a group. */
   readonly declare: (command: Command) => Promise<void>;
 }
 
-/** Reads every declaration below a command: for the manual, `help --json` and what checks them. */
+/** Loads every declaration below a command, for the manual, `help --json` and the tests of both. */
 export async function declareAll(tree: CommandTree, below: Command = tree.root): Promise<void> {
   await tree.declare(below);
   for (const command of below.commands) await declareAll(tree, command);

@@ -9,7 +9,7 @@ export interface Context {
   readonly clock: Clock;
   readonly machine: Machine;
   readonly browser: Browser;
-  /** Runs a program on this process's streams until it ends; returns its exit code. Meanwhile it gets our signals. */
+  /** Runs a program on this process's streams until it ends, and passes our signals on to it. Returns its exit code. */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
   /** Runs a pager on the terminal. Absent if there is none. */
   readonly openPager?: (command: string) => Promise<Pager>;
@@ -18,9 +18,9 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Keeps a second signal from ending the process at once, until the returned function is called. */
   readonly holdOff?: () => () => void;
-  /** What differs from the limits of requests that `http/transport.ts` names. */
+  /** Overrides of the request limits that `http/transport.ts` names. */
   readonly requestLimits?: Partial<RequestLimits>;
-  /** What differs from the rhythm in which holders of a lock show that they live. */
+  /** Overrides of the rhythm in which the holder of a lock shows that it is alive. */
   readonly lockRhythm?: LockRhythm;
   /** Calls `work`, which must be synchronous, when the process ends other than by SIGKILL. The returned function cancels that. */
   readonly atExit?: (work: () => void) => () => void;
@@ -36,11 +36,11 @@ export interface Pager {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** In milliseconds; one rhythm for all processes that share a lock. */
+/** In milliseconds. All processes that share a lock must use the same rhythm. */
 export interface LockRhythm {
   /** Between two signs of life of a holder. */
   readonly beat: number;
-  /** A holder that cannot be looked at counts as gone after this long without a sign of life. */
+  /** A holder that this machine cannot inspect counts as gone after this long without a sign of life. */
   readonly silence: number;
 }
 
@@ -94,16 +94,16 @@ export interface Machine {
   /** The Node that runs us: version and architecture. */
   readonly runtime: string;
   readonly hostname: string;
-  /** The name of its zone in the IANA database, as far as the platform can tell. */
+  /** The name of its zone in the IANA database, if the platform knows it. */
   readonly timezone: string;
   readonly userId: number;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;
   /** Where every user may make folders; not `$TMPDIR`, which differs between processes. */
   readonly sharedFolder: string;
-  /** Docker or Podman, as far as their marks tell. */
+  /** True if the marks of Docker or Podman are there. */
   readonly isContainer: boolean;
-  /** Whether a process has that number on this machine; undefined where that cannot be told. */
+  /** Returns whether a process has that number on this machine, or undefined if that is unknown. */
   hasProcess(pid: number): boolean | undefined;
 }
 

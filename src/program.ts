@@ -16,8 +16,8 @@ export interface Program extends CommandTree {
 const WIDEST_HELP = 120;
 
 /**
- * The commander program. Every command is there by its name and summary; its declaration is read when commander, which
- * is the only one that parses the command line, gets to it.
+ * The commander program. It has every command's name and summary. Only commander parses the command line, and a
+ * declaration is loaded when commander reaches it.
  */
 export function buildProgram(context: Context, invoke: Invoke): Program {
   const root = new Command('hooktrail')
@@ -64,7 +64,7 @@ function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): numb
   return Math.min(terminal?.columns ?? 80, WIDEST_HELP);
 }
 
-/** Options that many commands share take one line, which names the page that explains them. */
+/** Options that many commands share are shown in one line, which names the help page that explains them. */
 function itemList(heading: string, items: string[], helper: Help): string[] {
   const shared: Readonly<Record<string, string>> = {
     [CONNECTION]: 'Connection: --auth-url --base-url --client-id --vendor (help environment)',
@@ -104,7 +104,8 @@ class LazyProgram implements Program {
       })
       .hook('preSubcommand', async (_, command) => {
         const [word] = group.args;
-        // The command that a group runs where none is named takes no words: one was meant as the name of another.
+        // The command that a group runs if none is named takes no arguments: a word was meant as the name of another
+        // command.
         const isImplied = this.#nodes.get(command)?.isDefault && word !== command.name();
         if (isImplied && word !== undefined && !word.startsWith('-'))
           throw unknownCommand(word, group, nodes);
@@ -148,7 +149,7 @@ function unknownCommand(word: string, group: Command, siblings: readonly (Branch
   });
 }
 
-/** Commands of that name in any group, as they are typed. */
+/** The commands of that name in all groups, as they are typed. */
 function elsewhere(word: string): string[] {
   const isMeant = ({ name, alsoCalled }: Branch | Leaf) => name === word || alsoCalled?.includes(word);
   return tree.flatMap((node) => {

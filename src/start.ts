@@ -7,7 +7,7 @@ import { isForVersion, main } from './main.ts';
 import { isForCompletion } from './shell-completion/completion-line.ts';
 import { createSystem } from './system.ts';
 
-/** The entry that `bin/` calls: the real program with the real machine around it. */
+/** The entry point that `bin/` calls: the real program on the real machine. */
 export async function start(): Promise<void> {
   const system = createSystem();
   if (!isForVersion(system.argv)) enableCompileCache(system.argv, system.context);
@@ -26,8 +26,8 @@ const { enableCompileCache: enable } = Module as typeof Module & {
 };
 
 /**
- * Has Node keep compiled code in the user's cache folder, which halves what a start spends on reading our modules. A
- * folder that cannot be written is no failure. `demo` touches nothing of the user's.
+ * Makes Node keep compiled code in the user's cache folder, which halves the time to load our modules. A folder that
+ * cannot be written is not an error. `demo` touches nothing of the user's, so it keeps none.
  */
 function enableCompileCache(
   argv: readonly string[],

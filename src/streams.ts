@@ -12,7 +12,9 @@ type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 /** A `file` is a regular file, or a device other than a terminal. */
 export type OutputKind = 'terminal' | 'file' | 'pipe';
 
-/** The kind of the file descriptor; `pipe` where it cannot be told, as for a Windows program that was given no streams. */
+/**
+ * The kind of the file descriptor; `pipe` if it is unknown, as for a Windows program that was started without streams.
+ */
 export function outputKind(descriptor: number): OutputKind {
   if (isatty(descriptor)) return 'terminal';
   try {

@@ -92,7 +92,10 @@ const UNFINISHED =
 
 type Signal = 'SIGINT' | 'SIGTERM';
 
-/** `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many milliseconds are one. */
+/**
+ * `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many milliseconds count as
+ * one.
+ */
 const ECHO = 250;
 
 /**
@@ -185,12 +188,12 @@ function machine(): Machine {
 
 function hasProcess(pid: number): boolean | undefined {
   try {
-    // Signal 0 is never sent: it only asks, on Windows too.
+    // Signal 0 only checks that the process exists, on Windows too.
     process.kill(pid, 0);
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // EPERM: there is one, of another user.
+    // EPERM: the process exists and belongs to another user.
     return code === 'ESRCH' ? false : code === 'EPERM' ? true : undefined;
   }
 }

@@ -71,7 +71,7 @@ async function run(call: Call<Flags>): Promise<void> {
     const response = await service.send({ url, method, headers: { ...type, ...headers }, body });
     const isError = response.status < 200 || response.status >= 300;
     const { printAnswer } = await import('../output/answer-text.ts');
-    // A program is written for a good answer; what went wrong is in the error.
+    // A jq program expects a successful answer; an error answer goes into the error message instead.
     await printAnswer(response, { include, jq: isError ? undefined : jq }, context.stdout, call.reporter);
     if (isError) throw serviceError(response, `${method} ${url.pathname}`);
   });
@@ -110,7 +110,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
         next: 'give a token of your own in HOOKTRAIL_ACCESS_TOKEN',
       });
     }
-    // Behind a shared proxy another host name would be another service, and the token is not for it.
+    // Behind a shared proxy, another Host header would reach another service, which must not see the token.
     if (FIXED_HEADERS.includes(name)) throw new UsageError(`--header: ${name} follows from the request`);
     headers[name] = match[2] as string;
   }

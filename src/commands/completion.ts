@@ -168,7 +168,10 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** A startup file may be a link into a folder that the user versions: what it leads to is replaced, in its own mode. */
+/**
+ * A startup file may be a link into a folder under version control: the file that the link leads to is replaced, and
+ * keeps its mode.
+ */
 async function rewrite(file: string, text: string): Promise<void> {
   const target = await realpath(file);
   const { mode } = await stat(target);

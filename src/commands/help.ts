@@ -8,7 +8,7 @@ interface Flags {
   readonly json?: true;
 }
 
-/** The root's `help`, which knows topics too, and that of each group. */
+/** The root's `help`, which also knows the topics, and the `help` of each group. */
 export function declare(command: Command, action: Action): void {
   const group = command.parent as Command;
   if (group.parent) command.argument('[command]', 'the command to explain');
@@ -41,7 +41,7 @@ async function run({ flags, args, context, commands }: Call<Flags>, group: Comma
   if (topic) return await context.stdout.write(await topic.text());
   let at = group;
   for (const [index, word] of args.entries()) {
-    // A command that can be run takes no commands: words behind its name are its arguments.
+    // A command that can be run has no subcommands: the words after its name are its arguments.
     if (at.commands.length === 0) break;
     const child = at.commands.find((command) => command.name() === word);
     if (!child) throw unknown(args.slice(0, index + 1), at);

@@ -37,7 +37,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { isSecretGiven } = await import('../secrets/given-secret.ts');
   const { canPrompt, promptText } = await import('../terminal/prompt.ts');
   const config = await readConfig(context);
-  // No other setting matters here, and a bad one must not keep anybody signed in.
+  // No other setting matters here, and an invalid one must not prevent signing out.
   const { profile } = chooseProfile(flags, context.environment, config);
   const saved = Object.keys(config.profiles);
   if (flags.all && !flags.yes && saved.length > 0 && canPrompt(context)) {
@@ -53,7 +53,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     removed += ended.removed;
     if (ended.removed > 0) tell(name, ended, reporter);
   }
-  // Those too that belong to no saved profile.
+  // Includes secrets that belong to no saved profile.
   if (flags.all) removed += await forgetPending(undefined, context);
   if (removed === 0)
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);

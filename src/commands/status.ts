@@ -80,7 +80,7 @@ async function tellOverrides({ profile, given }: Settings, { context, reporter }
   reporter.warning(`${list} ${verb} what the profile '${profile}' saves`);
 }
 
-/** Asks for the event types, the service's cheapest answer, with a token that is good; returns what went wrong. */
+/** Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure, if any. */
 async function check(call: Call<Flags>): Promise<Failure | undefined> {
   const { openSession } = await import('../sign-in/session.ts');
   const { withService } = await import('../sign-in/session.ts');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { version } from '../version.ts';
 
-/** For who types `hooktrail version`; help shows `--version`. */
+/** For people who type `hooktrail version`; help shows `--version`. */
 export function declare(command: Command, action: Action): void {
   command.action(action(run));
 }

@@ -6,7 +6,10 @@ import { type Finding, failed, ok } from './finding.ts';
 import { machineChecks } from './machine-checks.ts';
 import { networkChecks } from './network-checks.ts';
 
-/** Checks all that a sign-in and a request need, from the machine outwards. What is broken does not end it. */
+/**
+ * Checks everything that a sign-in and a request need, from the machine outwards. A failed check does not end the
+ * diagnosis.
+ */
 export async function diagnose(
   call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
 ): Promise<Finding[]> {
@@ -32,7 +35,7 @@ function sources({ profile, profileExists, given }: Settings): Finding {
   return ok('settings', others.length > 0 ? `${saved}; overridden by ${others.join(', ')}` : saved);
 }
 
-/** One line for each finding, and one for what to do about it. */
+/** One line per finding, and one for its next step. */
 export function diagnosisText(findings: readonly Finding[], palette: Palette): string {
   const colours = { ok: palette.good, doubtful: palette.caution, broken: palette.bad };
   const width = Math.max(...findings.map(({ check }) => check.length));

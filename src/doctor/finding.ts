@@ -3,7 +3,7 @@ import { HooktrailError } from '../errors.ts';
 /** The result of one check. Nothing in it is secret: it is for pasting into a ticket. */
 export interface Finding {
   readonly check: string;
-  /** `doubtful`: it works, or is not needed, but may be the cause of trouble. */
+  /** `doubtful`: it works or is not needed, but may cause trouble. */
   readonly state: 'ok' | 'doubtful' | 'broken';
   readonly message: string;
   /** The step that mends it. */

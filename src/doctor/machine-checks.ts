@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
-/** The checks that ask nobody but this machine. */
+/** The checks that use this machine only. */
 export function machineChecks(settings: Settings | undefined, context: Context): Promise<Finding>[] {
   const store = settings?.store ?? 'keychain';
   return [
@@ -82,7 +82,7 @@ async function folder(context: Context): Promise<Finding> {
   return ok(check, place);
 }
 
-/** The folder, or the nearest above it that exists. */
+/** The folder, or its nearest ancestor that exists. */
 async function nearest(place: string): Promise<string> {
   const parent = path.dirname(place);
   const exists = await stat(place).catch(() => undefined);

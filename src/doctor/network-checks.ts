@@ -14,11 +14,11 @@ import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
 /** A diagnosis does not wait as long as a command that has work to do. */
 const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
-/** Milliseconds that clocks may differ: a `Date` header tells whole seconds, and the way takes time. */
+/** Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to arrive. */
 const SMALL_SKEW = 5_000;
 const LARGE_SKEW = 300_000;
 
-/** The checks that ask the identity provider and the event service, and whether the sign-in is good for them. */
+/** The checks that ask the identity provider and the event service, and find out whether they accept the sign-in. */
 export async function networkChecks(
   call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
   settings: Settings,
@@ -54,7 +54,7 @@ function proxy(url: URL, { environment }: Context): Finding {
   }
 }
 
-/** Any answer shows that the peer is there; nothing that needs a sign-in is asked. */
+/** Any answer shows that the peer is there, so the request needs no sign-in. */
 async function reach(check: string, base: URL, path: string, context: Context): Promise<Finding[]> {
   const transport = createTransport(context, LIMITS);
   const sent = context.clock.now();

@@ -12,8 +12,8 @@ import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 
 /**
- * How many events match, by the service's own `count` on a page of one item (service description, part 2); undefined
- * where it gives none, or only the size of the page.
+ * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if the service
+ * gives no count or only the size of the page.
  */
 export async function askCount(
   fetchPage: FetchPage,
@@ -25,7 +25,7 @@ export async function askCount(
   return totalOf(page);
 }
 
-/** The same number by reading every page; `onPage` is told how many were read so far. */
+/** Counts the events by reading every page. `onPage` gets the number of events read so far. */
 export async function countByReading(
   fetchPage: FetchPage,
   baseUrl: URL,
@@ -43,7 +43,7 @@ export async function countByReading(
   return events;
 }
 
-/** The number of events that the filters choose; `concurrency` requests at once. */
+/** Returns the number of events that the filters choose, with `concurrency` requests at once. */
 export async function countAll(
   service: Service,
   filters: EventFilters,

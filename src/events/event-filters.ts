@@ -22,7 +22,7 @@ export interface FilterParts {
   readonly zone?: TimeZone;
   readonly after?: GivenTime | undefined;
   readonly before?: GivenTime | undefined;
-  /** Of each of these any value; none is no filter. Each value once. */
+  /** An event matches any value of each list. An empty list is no filter. No value occurs twice. */
   readonly subscriptionIds?: readonly string[];
   readonly eventIds?: readonly string[];
   readonly statuses?: readonly PublishStatus[];
@@ -66,7 +66,7 @@ export class EventFilters {
     return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
   }
 
-  /** Keeps the items that the filters which run here choose; undefined where there are none. */
+  /** Returns a function that applies the filters which run here, or undefined if there are none. */
   get keep(): KeepItems | undefined {
     const { conditions, grepTexts } = this;
     return conditions.length + grepTexts.length === 0 ? undefined : itemFilter(conditions, grepTexts);
@@ -84,7 +84,7 @@ export class EventFilters {
     return new Set(Object.entries(fields).flatMap(([name, { length }]) => (length === 1 ? [name] : [])));
   }
 
-  /** The same filters with other statuses; none is both. */
+  /** The same filters with other statuses. An empty list means both. */
   withStatuses(...statuses: PublishStatus[]): EventFilters {
     return new EventFilters({ ...this, statuses });
   }
@@ -159,7 +159,7 @@ export class EventFilters {
     return flagsOf(this.typed()).map(([name, value]) => `--${name} ${value}`);
   }
 
-  /** Words for a POSIX shell that give the same filters and zone to another command, but for those named. */
+  /** Words for a POSIX shell that give the same filters and zone to another command, except the ones named. */
   words(...without: string[]): string[] {
     const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
     return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {

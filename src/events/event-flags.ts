@@ -125,7 +125,7 @@ function parseStatus(text: string): PublishStatus {
   });
 }
 
-/** Each once: case is no difference between GUIDs, and two searches for one would find everything twice. */
+/** Removes duplicates, ignoring case: two searches for one GUID would find everything twice. */
 function guids(texts: readonly string[], flag: string): string[] {
   const found = texts.flatMap((text) => {
     const parts = text.split(',').map(guidsIn);
@@ -156,7 +156,7 @@ export interface PageFlags {
 
 const CONCURRENCY = 4;
 
-/** How a read of many pages goes about it. */
+/** The options of a read of many pages. */
 export function addPageFlags(command: Command): Command {
   return command
     .option(
@@ -188,7 +188,9 @@ export function addPreviewFlags(command: Command): Command {
     .option('--curl', 'print curl commands for the requests and send nothing');
 }
 
-/** How the requests are to be shown; undefined where they are to be sent. Throws `UsageError` for both ways at once. */
+/**
+ * Returns how to show the requests, or undefined to send them. Throws `UsageError` if both ways to show them are given.
+ */
 export function previewForm({ dryRun, curl, from }: PreviewFlags & FromFlags): 'urls' | 'curl' | undefined {
   if ((dryRun || curl) && from !== undefined)
     throw new UsageError('--from sends no requests: --dry-run and --curl have nothing to show');
@@ -202,7 +204,7 @@ export interface StatsFlags {
   readonly concurrency?: number;
 }
 
-/** Twice what reading pages takes: an answer to a count is a single event. */
+/** Twice as many as for reading pages: the answer to a count holds a single event. */
 const COUNTS_AT_ONCE = 8;
 
 /** For commands that show counts over time. */

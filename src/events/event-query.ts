@@ -13,7 +13,7 @@ export interface Query {
   readonly eventType?: string | undefined;
 }
 
-/** Most items in a page (service description, part 8), and what a read asks for that is told nothing else. */
+/** The maximum number of items per page (service description, part 8), and the default page size of a read. */
 export const PAGE_SIZE = 500;
 
 /** A page: its first item, counted from 1, and how many items at most (1 to 500). */

@@ -16,8 +16,8 @@ interface Owner {
 }
 
 /**
- * Keeps the names of the listed types for shell completion, which asks no service, and so neither the keychain nor the
- * identity provider. A cache that cannot be written is no failure.
+ * Saves the names of the listed types for shell completion, which must not use the service, the keychain or the
+ * identity provider. A cache that cannot be written is not an error.
  */
 export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
   const names = eventTypeNames(items);
@@ -27,11 +27,11 @@ export async function keepEventTypes(items: Items, owner: Owner, context: Surrou
     makeFolder(path.dirname(file));
     await replaceFile(file, JSON.stringify({ names }));
   } catch {
-    // Completion offers fewer words.
+    // Completion then offers fewer words.
   }
 }
 
-/** The names as the service listed them last to a command of this profile; none where it never did. */
+/** The names that the service listed last for this profile; empty if it never listed any. */
 export async function keptEventTypes(
   profile: string | undefined,
   context: Surroundings,
@@ -50,7 +50,7 @@ async function namesIn(file: string): Promise<readonly string[]> {
   }
 }
 
-/** One file for each profile and service: an override of the URL shows other types. */
+/** One file per profile and service: another base URL has other types. */
 function cacheFile({ profile, baseUrl }: Owner, context: Surroundings): string {
   return path.join(
     cacheFolder(context),

@@ -31,8 +31,8 @@ function holds(value: unknown, text: string): boolean {
 }
 
 /**
- * The names by which `eq(eventType,…)` takes the listed types. The service does not say which member holds it (service
- * description, part 2): it is the one that `event-types` shows first.
+ * The names of the listed types for `eq(eventType,…)`. The service does not say which member holds the name (service
+ * description, part 2), so the member that `event-types` shows first is used.
  */
 export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
@@ -42,7 +42,7 @@ export function eventTypeNames(items: Items): string[] {
   return [...new Set(names.filter((text) => text !== ''))];
 }
 
-/** For a result without events: warns of types that are not listed, with the nearest that is. */
+/** After a search without results, warns of types that the service does not list, and names the nearest listed type. */
 export function warnOfUnlisted(
   { eventTypes }: EventFilters,
   items: Items,
@@ -55,7 +55,7 @@ export function warnOfUnlisted(
   }
 }
 
-/** The same, asking the service for its types. Where these cannot be had there is no warning. */
+/** The same, with a request for the types. If that fails there is no warning. */
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,

@@ -57,7 +57,7 @@ function noCollection(details: string[]): ServiceError {
 }
 
 function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
-  // Words, or the page of a proxy, say what is wrong; half a collection says nothing.
+  // Plain text or a proxy's page explains the fault; a truncated collection does not.
   const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
   return new ServiceError('the service answered with something that is not a collection in JSON', {
     details: [error.message, ...words],

@@ -22,15 +22,18 @@ export interface FindOptions {
   readonly within?: Window | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told before each wait for another try. */
+  /** Called before each wait for another try. */
   readonly onRetry?: OnRetry | undefined;
-  /** Told what is asked for, when the times of the filters are resolved. */
+  /** Called with the queries, once the times of the filters are resolved. */
   readonly onQueries?: ((queries: readonly Query[]) => void) | undefined;
-  /** Told what the result depends on: doubts about its completeness, and a clock that is wrong. */
+  /** Called with doubts about the completeness of the result, or about a wrong clock. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
-/** Every event that the filters choose, page by page, in the service's order of creation. Throws `IncompleteError` when that is not what the service counts. */
+/**
+ * Every event that the filters choose, page by page, in the service's order of creation. Throws `IncompleteError` if
+ * the events read do not agree with the service's count.
+ */
 export async function* findEvents(
   service: Service,
   filters: EventFilters,
@@ -115,7 +118,7 @@ export async function* readMerged(
   queries: readonly Query[],
   { concurrency, limit = Number.POSITIVE_INFINITY, ...options }: MergeOptions,
 ): AsyncGenerator<FoundPage> {
-  // Together they ask for no more at once than one would.
+  // Together they send no more requests at once than a single search would.
   const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
   const searches = queries.map((query) =>
     readPages(fetchPage, { ...options, baseUrl, query, limit, concurrency: share }),
@@ -132,13 +135,13 @@ export async function* readMerged(
   }
 }
 
-/** `Date` has a grain of a second. */
+/** `Date` has a resolution of one second. */
 const TOLERANCE = 2000;
 
 /**
- * The searches that the filters mean by the service's clock. Spans ago are counted from this machine's clock for the first
- * request; where the answer's `Date` shows that clock to be wrong they are counted again from the service's. An answer that is
- * good is kept for the one who asks for it.
+ * The searches that the filters stand for, by the service's clock. For the first request, spans ago count from this
+ * machine's clock. If the answer's `Date` shows that clock to be wrong, they are counted again from the service's
+ * clock; otherwise the answer is kept for the search that requests it.
  */
 export async function byServiceClock(
   filters: EventFilters,

@@ -17,10 +17,10 @@ export interface EventGroup {
   readonly example: string | undefined;
 }
 
-/** More groups than this are not held: the field tells nearly every event apart. */
+/** The maximum number of groups. With more, the field is different in nearly every event. */
 const MOST_GROUPS = 100_000;
 
-/** Groups events by the values of some fields; the memory it takes is that of the groups. */
+/** Groups events by the values of some fields. It uses memory per group, not per event. */
 export class EventGroups {
   readonly fields: readonly FieldPath[];
   readonly #groups = new Map<string, EventGroup>();
@@ -36,7 +36,7 @@ export class EventGroups {
     this.#cursor = createCursor([...fields, memberPath('eventId')]);
   }
 
-  /** Throws `ServiceError` where the groups become too many. */
+  /** Throws `ServiceError` if there are too many groups. */
   add(items: Items): void {
     const { bytes, count } = items;
     for (let item = 0; item < count; item++) {
@@ -59,12 +59,12 @@ export class EventGroups {
     }
   }
 
-  /** The fields that no event had: their names may be misspelt. */
+  /** The fields that no event has: their names may be misspelt. */
   get missing(): readonly FieldPath[] {
     return this.total === 0 ? [] : this.fields.filter((_, field) => !this.#found[field]);
   }
 
-  /** The largest groups first; those of one size by their values. */
+  /** The largest groups first; groups of the same size by their values. */
   largest(): readonly EventGroup[] {
     const text = ({ values }: EventGroup) => values.join('\n');
     return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));

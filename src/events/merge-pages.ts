@@ -6,17 +6,17 @@ import { readAhead } from './read-ahead.ts';
 /** Some events of a search. */
 export interface FoundPage {
   readonly items: Items;
-  /** Events that match in all, where the service tells. */
+  /** The number of all matching events, if the service gives it. */
   readonly total: number | undefined;
 }
 
-/** Events that are handed on together at most. */
+/** The maximum number of events passed on together. */
 const BATCH = 500;
 
 /**
- * The pages of several searches as those of one, in order of creation: newest first, or oldest first where the service's own
- * pages are so. One page of each search is held at a time. Events that do not tell their time come as soon as they are read;
- * `onDoubt` is told where that, or pages without order, keeps the whole from being in order.
+ * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's own pages
+ * are. Holds one page of each search at a time. Events without a time come as soon as they are read. `onDoubt` is
+ * called if such events, or unordered pages, keep the result from being in order.
  */
 export async function* mergePages(
   searches: readonly AsyncGenerator<FoundPage>[],
@@ -52,7 +52,7 @@ export async function* mergePages(
   }
 }
 
-/** The pages of one search, an event at a time. */
+/** Reads the pages of one search event by event. */
 class Stream {
   readonly #pages: AsyncGenerator<FoundPage>;
   readonly #order: Order;
@@ -119,7 +119,7 @@ class Stream {
   }
 }
 
-/** The order of the service's pages, and whether they keep it. */
+/** The order of the service's pages, and whether all pages follow it. */
 class Order {
   /** 1 for newest first, -1 for oldest first. */
   #sign = 1;
@@ -131,7 +131,7 @@ class Order {
     this.#onDoubt = onDoubt;
   }
 
-  /** By the first page whose ends differ. */
+  /** Decided by the first page whose first and last event have different times. */
   decide(streams: readonly Stream[]): void {
     for (const { ends } of streams) {
       const [first, last] = ends;

@@ -3,7 +3,7 @@ import type { Instant } from '../items/instant.ts';
 import { encoded } from './event-query.ts';
 
 /**
- * The address that a paging link leads to, absolute or relative to the page it stood on. A link that would carry
+ * Returns the address that a paging link leads to, absolute or relative to the page it is on. A link that would carry
  * the token to another origin, or that holds user information, is refused with a `ServiceError` before any request.
  */
 export function followed(link: string, page: URL): URL {
@@ -19,8 +19,8 @@ export function followed(link: string, page: URL): URL {
 }
 
 /**
- * True if a page's link leads to the item that offsets say comes next. One that is refused by `followed` throws; one whose
- * start cannot be read does not agree, since only the service knows where it leads.
+ * True if a page's link leads to the next item by offset. A link that `followed` refuses throws. A link whose start
+ * cannot be read does not agree, since only the service knows where it leads.
  */
 export function leadsTo(start: number, link: string | null | undefined, page: URL): boolean {
   if (!link) return true;
@@ -31,7 +31,7 @@ export function leadsTo(start: number, link: string | null | undefined, page: UR
   return Number(/[?&]limit\((\d+),\d+\)/.exec(search)?.[1]) === start;
 }
 
-/** The same address, held to events created before `pin` unless it has such a bound already. */
+/** The same address, limited to events created before `pin` unless it already has such a limit. */
 export function pinned(url: URL, pin: Instant | undefined): URL {
   const search = url.search.slice(1);
   if (pin === undefined || /(^|&)lt(\(|%28)createdOn/i.test(search)) return url;
@@ -45,7 +45,7 @@ export function pinned(url: URL, pin: Instant | undefined): URL {
   return copy;
 }
 
-/** Remembers the links of one read and ends it with a `ServiceError` where they lead in a circle. */
+/** Remembers the links of one read, and throws a `ServiceError` if they lead in a circle. */
 export function loopGuard(): (url: URL) => void {
   const visited = new Set<string>();
   return (url) => {

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 
-/** Items of a search, with what tells one from another when a result moves while it is read. */
+/** Items of a search, with keys that tell them apart when the result changes while it is read. */
 export class IdentifiedItems extends Items {
-  /** A 53-bit hash per item: of its `eventId`, or of its whole text where it has none. */
+  /** A 53-bit hash per item: of its `eventId`, or of its whole text if it has none. */
   readonly keys: Float64Array;
   /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
@@ -24,7 +24,7 @@ export class IdentifiedItems extends Items {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 
-  /** Those whose keys are not among those known. */
+  /** The items whose keys are not known. */
   without(known: ReadonlySet<number>): IdentifiedItems {
     const kept: number[] = [];
     for (let index = 0; index < this.count; index++)
@@ -36,13 +36,16 @@ export class IdentifiedItems extends Items {
 /** A collection as the service answered it (service description, part 2); every part may be missing. */
 export interface Page {
   readonly items: IdentifiedItems;
-  /** Size of the whole collection; undefined where it is missing or no whole number. */
+  /** Size of the whole collection; undefined if it is missing or not a whole number. */
   readonly count: number | undefined;
-  /** The next page's address; null where the service says there is none, undefined where it says nothing. */
+  /** The next page's address; null if the service says there is none, undefined if it says nothing. */
   readonly next: string | null | undefined;
-  /** Most items an answer holds, where the service says so. */
+  /** The maximum number of items per answer, if the service gives it. */
   readonly limit: number | undefined;
-  /** False for an object with none of a collection's members (an error told with status 200, say), or whose items are no list. */
+  /**
+   * False for an object with none of a collection's members (such as an error sent with status 200), or whose items are
+   * not a list.
+   */
   readonly isCollection: boolean;
 }
 
@@ -102,7 +105,7 @@ function none(bytes: Buffer): IdentifiedItems {
   return new IdentifiedItems(bytes, [], new Float64Array(0), true);
 }
 
-/** Passes the array at `start` and collects where its items lie and what identifies them. */
+/** Scans the array at `start` and collects the offsets and keys of its items. */
 function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
   const { bytes } = scanner;
   const spans: number[] = [];
@@ -144,13 +147,13 @@ function wholeNumber(text: string | undefined): number | undefined {
 function link(text: string | undefined): string | null | undefined {
   if (text === undefined) return undefined;
   const value: unknown = JSON.parse(text);
-  // An empty link is how some services say that there is none.
+  // Some services send an empty link if there is no next page.
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
 const PRIME = 0x01000193;
 
-/** A 53-bit hash of some bytes: two FNV-1a hashes of 32 bits with different beginnings, 21 bits of the second. */
+/** A 53-bit hash of some bytes: two FNV-1a hashes of 32 bits with different seeds, of the second one 21 bits. */
 function hashed(bytes: Uint8Array, start: number, end: number): number {
   let low = 0x811c9dc5;
   let high = 0x2f0b4c47;

@@ -2,17 +2,17 @@ import { ServiceError } from '../errors.ts';
 import type { IdentifiedItems, Page } from './page.ts';
 
 /**
- * The account of one read: what was handed on, and what the service counted. Once the count has changed, items are
- * handed on only if they were not before.
+ * The account of one read: the items passed on, and the service's counts. Once the count has changed, only new items
+ * are passed on.
  */
 export class Reading {
   readonly limit: number;
-  /** True if the read is limited to events created before some time, so that new ones do not join it. */
+  /** True if the read is limited to events created before some time, so that new events do not enter it. */
   readonly #held: boolean;
-  /** The service's count at the first page and at the latest; undefined if it gives none. */
+  /** The service's count at the first and at the latest page; undefined if it gives none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
-  /** Pages taken so far. */
+  /** Pages read so far. */
   pages = 0;
   #ledger = new Ledger();
   #known: Set<number> | undefined;
@@ -42,9 +42,9 @@ export class Reading {
   }
 
   /**
-   * Every event that matched at the first answer was handed on once, or every one that matches now. A read that is not
-   * held may have met some that joined as well. Without counts there is nothing to check. Once items slipped past, a
-   * number that fits proves nothing: others that have left may have been handed on instead.
+   * True if every event that matched at the first answer, or every one that matches now, was passed on once. A read
+   * without a time limit may also have passed on new events. Without counts nothing can be checked. Once items may have
+   * slipped past, an equal number proves nothing: events that have left since may have been counted instead.
    */
   get complete(): boolean {
     if (this.full || this.firstTotal === undefined) return true;
@@ -53,22 +53,24 @@ export class Reading {
     return emitted === firstTotal || emitted === lastTotal || (!this.#held && emitted > firstTotal);
   }
 
-  /** How many items have left the result since the last page, by the service's count; negative where some joined it. */
+  /**
+   * The number of items that left the result since the last page, by the service's count; negative if items were added.
+   */
   shrunkBy(page: Page): number {
     const total = totalOf(page);
     return total === undefined || this.lastTotal === undefined ? 0 : this.lastTotal - total;
   }
 
-  /** Takes note of what the service counts by now. */
+  /** Records the service's present count. */
   count(page: Page): void {
     const total = totalOf(page);
-    // A service whose first count was not the total gives none later either.
+    // If the first count was not the total, later counts are not either.
     if (total === undefined || this.lastTotal === undefined) return;
     if (total !== this.lastTotal) this.move();
     this.lastTotal = total;
   }
 
-  /** The items of a page that are to be handed on, cut to the limit. */
+  /** The items of a page to pass on, up to the limit. */
   take(page: Page): IdentifiedItems {
     this.pages++;
     if (!this.#atStart && this.shrunkBy(page) > 0) this.#torn = true;
@@ -83,7 +85,7 @@ export class Reading {
     return this.handOn(page.items);
   }
 
-  /** The items that were not handed on before, cut to the limit. */
+  /** The items that were not passed on before, up to the limit. */
   handOn(items: IdentifiedItems): IdentifiedItems {
     const fresh = (this.#known ? items.without(this.#known) : items).first(this.limit - this.emitted);
     this.#ledger.add(fresh.keys);
@@ -91,7 +93,7 @@ export class Reading {
     return fresh;
   }
 
-  /** True if a page repeats the one before, as from a service that does not understand offsets or its own links. */
+  /** True if a page repeats the previous one, as when a service ignores offsets or its own links. */
   repeats({ items: { keys, byEventId } }: Page): boolean {
     const before = this.#before;
     if (keys.length === 0 || keys.length !== before.length || this.moved) return false;
@@ -99,8 +101,8 @@ export class Reading {
   }
 
   /**
-   * Items that moved down past an offset come again at the head of the next page, also where as many others left and
-   * the count is the same. Ids that repeat within a page identify nothing, and tell nothing.
+   * True if the next page begins with items that have moved down past an offset. They come again even if the count is
+   * the same because as many others left. Ids that repeat within a page identify nothing, so they prove nothing.
    */
   #noticeShift({ items: { keys, byEventId } }: Page): void {
     const before = this.#before;
@@ -109,20 +111,22 @@ export class Reading {
     this.#before = keys;
   }
 
-  /** Everything is read once more from the first page on. */
+  /** Starts again: everything is read once more from the first page. */
   startAgain(): void {
     this.move();
     this.#torn = false;
     this.#atStart = true;
   }
 
-  /** From here on items are told apart: offsets do not line up any more, or pages are read again. */
+  /** From now on repeated items are filtered out: offsets no longer line up, or pages are read again. */
   move(): void {
     this.#known ??= this.#ledger.lookup();
   }
 }
 
-/** The count of the whole collection, where it can be that: some services put the page's own size there. */
+/**
+ * Returns the count of the whole collection, or undefined if it cannot be that: some services give the page's own size.
+ */
 export function totalOf(page: Page): number | undefined {
   if (page.count === undefined || page.count < page.items.count) return undefined;
   return page.count === page.items.count && page.next ? undefined : page.count;
@@ -130,7 +134,10 @@ export function totalOf(page: Page): number | undefined {
 
 const CHUNK = 65_536;
 
-/** The keys of every item printed so far, 8 bytes each, so that a result which moved can be mended without repeating one. */
+/**
+ * The keys of all items printed so far, 8 bytes each, so that a result that changed can be completed without repeating
+ * an item.
+ */
 export class Ledger {
   #chunks: Float64Array[] = [];
   #used = CHUNK;
@@ -147,7 +154,7 @@ export class Ledger {
     this.size += keys.length;
   }
 
-  /** All keys, to look them up in; built when a result turns out to have moved, which few do. */
+  /** All keys as a set; built only when a result has changed, which is rare. */
   lookup(): Set<number> {
     const set = new Set<number>();
     this.#chunks.forEach((chunk, index) => {

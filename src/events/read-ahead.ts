@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { OnRetry } from '../http/retry.ts';
 
-/** Jobs that are known, or that arrive; those are told by the signal when nobody wants any more. */
+/** Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are wanted. */
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job>);
 
 /**
- * Runs jobs ahead of their reader, `width()` at a time, and gives their results in the order of the jobs. As many again may
- * lie finished until their turn comes, so that one slow answer does not idle the others' connections; that is all the memory
- * it takes. A job, or a source of jobs, that fails does so in its turn. Ending the iteration early, or `signal`, aborts what
- * is under way.
+ * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. As many
+ * finished results again may wait for their turn, so that one slow answer does not idle the other connections; this
+ * bounds the memory. A failed job or source throws in its turn. Ending the iteration early, or `signal`, aborts running
+ * jobs.
  */
 export async function* readAhead<Job, Result>(
   jobs: Jobs<Job>,
@@ -17,7 +17,7 @@ export async function* readAhead<Job, Result>(
   signal: AbortSignal,
 ): AsyncGenerator<{ job: Job; result: Result }> {
   const abort = new AbortController();
-  // Each request under way listens to it, and so many are asked for.
+  // Each running request listens to it, and there may be many.
   setMaxListeners(0, abort.signal);
   const source = iterated(typeof jobs === 'function' ? jobs(abort.signal) : jobs);
   const waiting: Promise<{ job: Job; result: Result }>[] = [];
@@ -26,7 +26,7 @@ export async function* readAhead<Job, Result>(
   let pulling: Promise<void> | undefined;
 
   const append = (result: (typeof waiting)[number]) => {
-    // Seen when its turn comes; until then a failure must not count as unhandled.
+    // The failure is thrown when its turn comes. Until then it must not count as unhandled.
     result.catch(() => undefined);
     waiting.push(result);
   };
@@ -67,7 +67,7 @@ export async function* readAhead<Job, Result>(
   try {
     for (fill(); waiting.length > 0 || pulling; fill()) {
       const next = waiting.shift();
-      // A source may have nothing for a long time, and cannot be interrupted.
+      // A source may wait for a long time, and cannot be interrupted.
       if (next) yield await next;
       else await Promise.race([pulling, aborted]);
     }
@@ -91,7 +91,7 @@ function withReject(): { promise: Promise<never>; reject: (reason: unknown) => v
   return { promise, reject };
 }
 
-/** How many requests may be under way; a service that asks for less (429) gets half as many from then on. */
+/** The number of requests at a time. It is halved each time the service asks for fewer (429). */
 export interface AdaptiveConcurrency {
   readonly width: () => number;
   readonly onRetry: OnRetry;

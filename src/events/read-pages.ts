@@ -11,20 +11,20 @@ import { readAhead } from './read-ahead.ts';
 export interface ReadOptions {
   readonly baseUrl: URL;
   readonly query: Query;
-  /** Items a request asks for, 1 to 500; the same on every page, or offsets would not line up. */
+  /** Items per request, 1 to 500. The same on every page, or offsets would not line up. */
   readonly pageSize: number;
   /** Stop after this many items. */
   readonly limit?: number | undefined;
-  /** Pages asked for at the same time; read again before each request, as a busy service lowers it. */
+  /** Pages requested at the same time. Called before each request, since a busy service lowers the number. */
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
-  /** Told once what keeps this read from being held still or checked. */
+  /** Called once with the reason why this read cannot be limited in time or checked. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
 export interface ReadPage {
   readonly items: IdentifiedItems;
-  /** Size of the whole result where the service tells it. */
+  /** Size of the whole result, if the service gives it. */
   readonly total: number | undefined;
 }
 
@@ -38,17 +38,17 @@ interface Plan {
   readonly reading: Reading;
 }
 
-/** How often one read starts again from where a moving result may have slipped past it, before it gives up. */
+/** The number of times that a read goes back because items of a changing result may have slipped past it. */
 const MAX_STEPS_BACK = 100;
 const MAX_SWEEPS = 2;
 const MAX_EMPTY_PAGES = 20;
 
 /**
- * All pages of one search, in order. Pages after the first are held to events created before the first answer
- * (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. Where the count is known and pages are
- * as large as asked they are read ahead in parallel; otherwise the service's `next` links are followed one by one. A result
- * that moves all the same is read again where needed, each item handed on once.
- * Throws `IncompleteError` when what was read is not what the service counts.
+ * All pages of one search, in order. Pages after the first are limited to events created before the first answer
+ * (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. If the count is known and pages
+ * have the requested size, they are read ahead in parallel; otherwise the service's `next` links are followed one by
+ * one. If the result changes all the same, it is read again where needed, and each item is passed on once. Throws
+ * `IncompleteError` if the items read do not agree with the service's count.
  */
 export function readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
   return readWindow(fetchPage, options, true);
@@ -68,7 +68,7 @@ async function* readWindow(
 
   const { page } = first;
   const reading = new Reading(page, limit, held.before !== undefined);
-  // Handing items on may give their memory away.
+  // The receiver of the items may overwrite their memory.
   const newestFirst = pin !== undefined && isNewestFirst(page.items);
   // The pages after this one hold none of them, so that their offsets skip as many others.
   const startsLater = pin !== undefined && holdsEventsFrom(page.items, pin);
@@ -101,12 +101,12 @@ async function* readWindow(
 }
 
 /**
- * How a pass over the pages ended. `later events`: the first answer counted events that the next, which is held to the
+ * The end of a pass over the pages. `later events`: the first answer counted events that the next one, limited to the
  * service's time, does not. They have left the result, or are dated later than the service's clock.
  */
 type End = 'read' | 'later events';
 
-/** Reads each window by itself and hands on what was not handed on before. */
+/** Reads each window by itself and passes on only new items. */
 async function* readWindows(
   { fetchPage, reading, size }: Plan,
   queries: readonly Query[],
@@ -122,7 +122,7 @@ async function* readWindows(
   }
 }
 
-/** The same search for what was created at `pin` or later, and a second before: how fine the service's clock is nobody says. */
+/** The same search from a second before `pin` on, since the resolution of the service's clock is unknown. */
 function laterThan(query: Query, pin: Instant): Query {
   const from = instantAt(milliseconds(pin) - 1000) as Instant;
   const after = query.after && compareInstants(query.after, from) > 0 ? query.after : from;
@@ -150,7 +150,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       if (lacksLaterEvents(plan, page)) return 'later events';
       const shrunk = reading.shrunkBy(page);
       if (shrunk > 0 && job.start > 1 && stepsBack++ < MAX_STEPS_BACK) {
-        // Items left the result, perhaps from before this page: as many may have moved up past our offset.
+        // Items left the result, perhaps before this page: as many others may have moved up past our offset.
         reading.count(page);
         start = Math.max(1, job.start - shrunk);
         continue read;
@@ -159,7 +159,8 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       start = job.start + size;
       if (reading.full) return 'read';
       const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
-      // The service answers other pages than asked, or has more than it counts: only its own links know where they start.
+      // The service returns other pages than requested, or has more items than it counts: only its own links are
+      // reliable.
       const at = plan.url(job);
       if (page.items.count < expected || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
         return yield* byLinks(plan, page, at, job.start + page.items.count);
@@ -172,7 +173,7 @@ function* windows(start: number, size: number, end: () => number): Generator<Pag
   for (let at = start; at <= end(); at += size) yield { start: at, count: size };
 }
 
-/** The pages that follow `page`, by the service's own links, or where it gives none by offsets, the next of which is `start`. */
+/** The pages after `page`, by the service's own links, or without links by offsets, beginning at `start`. */
 async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGenerator<ReadPage, End> {
   const { reading, size } = plan;
   const guard = loopGuard();
@@ -186,7 +187,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
     const speculative = !page.next && reading.lastTotal === undefined;
     const answer = await plan.fetchPage(at, plan.signal);
     ({ page } = answer);
-    // Nobody promised that there is more, or that offsets are understood.
+    // There may be no more pages, and the service may not understand offsets.
     if (speculative && reading.repeats(page)) return 'read';
     if (lacksLaterEvents(plan, page)) return 'later events';
     empty = page.items.count === 0 ? empty + 1 : 0;
@@ -200,12 +201,15 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
   return 'read';
 }
 
-/** True for the first page that is held to the service's time, if it counts fewer events than the page before it. */
+/** True for the first page that is limited to the service's time, if it counts fewer events than the page before it. */
 function lacksLaterEvents({ pin, reading }: Plan, page: Page): boolean {
   return pin !== undefined && reading.pages === 1 && reading.shrunkBy(page) > 0;
 }
 
-/** Without a link: the service may count more than it gave, or give neither links nor counts but full pages. */
+/**
+ * True if there may be more pages although there is no link: the service counts more items than it gave, or gives full
+ * pages without links or counts.
+ */
 function hasMoreByOffset(page: Page, reading: Reading, size: number, start: number): boolean {
   if (page.items.count === 0) return false;
   if (reading.lastTotal !== undefined) return start <= reading.lastTotal;
@@ -216,7 +220,7 @@ function handOn(reading: Reading, { page }: Answer): ReadPage {
   return { items: reading.take(page), total: reading.lastTotal };
 }
 
-/** The service's time of an answer, rounded up to the next full second: `Date` has no fraction. */
+/** The service's time of an answer, rounded up to a full second, since `Date` has no fraction. */
 function pinOf(answer: Answer): Instant | undefined {
   return answer.serviceTime === undefined ? undefined : instantAt(answer.serviceTime + 1000);
 }

@@ -24,20 +24,20 @@ import { type StatsWindow, statsWindow } from './statistics-window.ts';
 import { EventTally } from './tally-events.ts';
 
 export interface SubscriptionTally {
-  /** Null for the failures of subscriptions that the latest failures do not name, taken together. */
+  /** Null for all subscriptions together that the latest failures do not name. */
   readonly subscriptionId: string | null;
   readonly failed: number;
 }
 
 export interface ReportData {
   readonly window: StatsWindow;
-  /** Undefined where the service gives no counts. */
+  /** Undefined if the service gives no counts. */
   readonly stats: Stats | undefined;
-  /** Worst first; empty where the events name no subscription. */
+  /** Worst first; empty if the events name no subscription. */
   readonly subscriptions: readonly SubscriptionTally[];
-  /** The latest failures, in pages; at most as many as were asked for. */
+  /** The latest failures, in pages; at most as many as requested. */
   readonly failures: readonly Items[];
-  /** All failures grouped by the fields asked for. */
+  /** All failures, grouped by the requested fields. */
   readonly groups: EventGroups | undefined;
 }
 
@@ -49,10 +49,10 @@ export interface ReportOptions {
   readonly concurrency: number;
 }
 
-/** Beyond these a chart of subscriptions is no help. */
+/** The maximum number of subscriptions in a chart. */
 const MAX_SUBSCRIPTIONS = 20;
 
-/** Everything that a report shows: counts by the service, and the latest failures themselves. */
+/** Reads everything that a report shows: the service's counts, and the latest failures. */
 export async function gatherReport(
   service: Service,
   filters: EventFilters,
@@ -103,7 +103,7 @@ export async function gatherReport(
   return { window, stats, subscriptions: [...tallies, ...others], failures, groups };
 }
 
-/** The same of events that are read, since the service cannot count them. */
+/** The same from the events themselves, for filters that the service cannot count by. */
 export async function reportOfEvents(
   window: StatsWindow,
   pages: AsyncIterable<FoundPage>,
@@ -184,7 +184,7 @@ function subscriptionsOf(pages: readonly Items[]): string[] {
     .map(([id]) => id);
 }
 
-/** The subscription of each item that names one. The query key takes GUIDs only (service description, part 4). */
+/** The subscription id of each item that has one. The query key takes GUIDs only (service description, part 4). */
 function subscriptionIds(items: Items): string[] {
   const read = createRowReader([memberPath('subscriptionId')], valueText, '');
   return read(items).flatMap(([id = '']) => (isGuid(id) ? [id.toLowerCase()] : []));

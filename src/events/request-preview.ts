@@ -5,7 +5,7 @@ import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import type { EventFilters } from './event-filters.ts';
 import { searchUrl } from './event-query.ts';
 
-/** Prints the first request of each search, for pages of `size` items, and sends nothing: nobody need be signed in. */
+/** Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a sign-in. */
 export async function previewRequests(
   { flags, context }: Call<SettingFlags>,
   filters: EventFilters,

@@ -9,11 +9,11 @@ import type { EventFilters } from './event-filters.ts';
 export interface SearchHints {
   /** Looks at items before they are printed. */
   see(items: Items): void;
-  /** Prints what there is to say after a search. */
+  /** Prints the hints after a search. */
   tell(): void;
 }
 
-/** Next steps for a person at a terminal; undefined where nobody looks, or wants to be told. */
+/** Next steps for a person at a terminal; undefined without a terminal, or if hints are off. */
 export function searchHints(
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
   filters: EventFilters,
@@ -31,7 +31,7 @@ export function searchHints(
   };
 }
 
-/** The id of the first event of a page that failed, where items tell it in the fields that searches go by. */
+/** The id of the first failed event of a page, if its items have the fields that searches filter by. */
 export function firstFailedId(items: Items): string | undefined {
   const { bytes, count } = items;
   const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));

@@ -6,11 +6,14 @@ import type { Query } from './event-query.ts';
 
 const DAY = 86_400_000;
 
-/** What is counted: the time between two instants, both outside of it as `gt` and `lt` have it, and the other filters. */
+/**
+ * The events to count: created between two instants (both exclusive, as `gt` and `lt` are), and chosen by the other
+ * filters.
+ */
 export interface StatsWindow {
   readonly after: Instant;
   readonly before: Instant;
-  /** The zone on whose clock parts of it begin, and in which it is shown. */
+  /** The zone in which buckets begin and times are shown. */
   readonly zone: TimeZone;
   /** One for each combination of repeated flags; without status and time. */
   readonly queries: readonly Query[];
@@ -19,8 +22,8 @@ export interface StatsWindow {
 }
 
 /**
- * The window that the filters ask for, at the service's time `now` (milliseconds): up to the next full second, as its clock
- * tells no fraction, and from 24 hours before the end. Throws `UsageError`.
+ * The window that the filters ask for, at the service's time `now` (milliseconds): by default the 24 hours up to the
+ * next full second, since its clock has no fraction. Throws `UsageError`.
  */
 export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const combinations = filters.withStatuses().queries(now);
@@ -41,7 +44,7 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
 }
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
-/** Lengths in which people think, in milliseconds; multiples of each begin at round times. */
+/** Common lengths in milliseconds; their multiples begin at round times. */
 const ROUND = [
   ...[SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND],
   ...[MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
@@ -50,13 +53,13 @@ const ROUND = [
 ];
 /** The epoch was a Thursday: weeks begin on Mondays. */
 const MONDAY = 4 * DAY;
-/** Parts of the window where nobody says how many. */
+/** The default number of buckets. */
 const PARTS = 32;
 
 /**
- * The ends of the parts of the window, the last one the window's own: on the clock, so that parts begin at full hours or
- * days, or, where `count` says how many, equal but for a few per cent, and on times as round as that allows. An event
- * belongs to the first part whose end is later than its creation.
+ * The ends of the buckets; the last one is the window's own. They lie on the clock, so that buckets begin at full hours
+ * or days. With `count`, the buckets are equal within a few per cent, and begin at times as round as that allows. An
+ * event belongs to the first bucket whose end is later than its creation.
  */
 export function bucketEnds(
   { after, before, zone }: Pick<StatsWindow, 'after' | 'before' | 'zone'>,
@@ -68,8 +71,8 @@ export function bucketEnds(
 }
 
 /**
- * Times at which the zone's clock shows a multiple of the length. Hours and less begin whenever it does, and of an hour
- * that clocks leave out the next one stands; a longer part, such as a day, begins the first time.
+ * The times at which the zone's clock shows a multiple of the length. Lengths up to an hour begin each time it does; an
+ * hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first time only.
  */
 function onTheClock(start: number, end: number, zone: TimeZone): number[] {
   const step = ROUND.find((length) => (end - start) / length < PARTS - 1);

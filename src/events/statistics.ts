@@ -10,14 +10,14 @@ import { pageFetcher } from './fetch-page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { bucketEnds, type StatsWindow } from './statistics-window.ts';
 
-/** Numbers of events. Where one status alone was asked for, the other is null. */
+/** Numbers of events. If only one status was requested, the other is null. */
 export interface Tally {
   readonly total: number;
   readonly success: number | null;
   readonly failed: number | null;
 }
 export interface TypeTally extends Tally {
-  /** Null for the events of types that the service does not list, taken together. */
+  /** Null for all types together that the service does not list. */
   readonly eventType: string | null;
 }
 export interface Bucket extends Tally {
@@ -28,11 +28,11 @@ export interface Stats extends Tally {
   readonly window: StatsWindow;
   readonly types: readonly TypeTally[];
   readonly buckets: readonly Bucket[];
-  /** The result changed while it was counted: some differences came out below zero, and are shown as zero. */
+  /** True if the result changed during the count: some differences were negative, and are shown as zero. */
   readonly moved: boolean;
 }
 
-/** Asks the service for the number of events of each query. */
+/** Gets the number of events of each query from the service. */
 export type CountQueries = (queries: readonly Query[]) => Promise<readonly number[]>;
 
 /**
@@ -97,7 +97,7 @@ interface Cell {
 }
 const NONE: Cell = { all: 0, failed: 0 };
 
-/** All counts in one go, each query asked once; a cell is the sum of its queries. */
+/** All counts at once, each query counted once. A cell is the sum of its queries. */
 async function countCells(
   cells: readonly (readonly Query[])[],
   status: StatsWindow['status'],
@@ -117,7 +117,7 @@ async function countCells(
   );
 }
 
-/** The share of events that failed; null where there are none, or where only one status was asked for. */
+/** The share of events that failed; null if there are none, or if only one status was requested. */
 export function failureRate({ total, success, failed }: Tally): number | null {
   return total === 0 || success === null || failed === null ? null : failed / total;
 }

@@ -25,9 +25,9 @@ export interface StoredOptions {
 }
 
 /**
- * The events that the filters choose of those that an export, a file of NDJSON (plain or gzip) or standard input (`-`)
- * holds, in their order there; the searches of an export as one list. Throws `UsageError` where there is none, and
- * `ServiceError` that names file and line where one is damaged.
+ * Reads the events that the filters choose from an export, a file of NDJSON (plain or gzip) or standard input (`-`), in
+ * their order there. The searches of an export become one list. Throws `UsageError` if there is no such place, and
+ * `ServiceError` that names file and line if a file is damaged.
  */
 export async function* storedEvents(
   place: string,
@@ -87,7 +87,7 @@ async function listsIn(
 
 async function* pagesOfFiles(files: readonly string[], signal: AbortSignal): AsyncGenerator<FoundPage> {
   for (const file of files) {
-    // Opened here: a stream tells only later that there is nothing to read.
+    // Opened here, since a stream reports a missing file only later.
     const handle = await open(file).catch((error: Error) => {
       throw new UsageError(`--from: ${file} cannot be read: ${error.message}`, { cause: error });
     });
@@ -96,10 +96,10 @@ async function* pagesOfFiles(files: readonly string[], signal: AbortSignal): Asy
 }
 
 const PIECE = 1 << 19;
-/** A line longer than this is no event. */
+/** The maximum length of a line. */
 const LONGEST_LINE = 1 << 28;
 
-/** The lines of a stream as items; blank lines count for the numbers of lines alone. */
+/** The lines of a stream as items. Blank lines count only as line numbers. */
 async function* pagesOf(name: string, stream: Readable, signal: AbortSignal): AsyncGenerator<FoundPage> {
   let rest: Buffer = Buffer.alloc(0);
   let line = 0;
@@ -213,7 +213,7 @@ function matcher(queries: readonly Query[]): (items: Items) => Items {
   const asked = fields.filter((field) => queries.some((query) => query[field] !== undefined));
   const isBound = after !== undefined || before !== undefined;
   if (asked.length === 0 && !isBound) return (items) => items;
-  // GUIDs are the same in any case.
+  // The case of a GUID does not matter.
   const normal = (field: (typeof fields)[number], text: string) =>
     field.endsWith('Id') ? text.toLowerCase() : text;
   const accepted = new Set(
@@ -256,8 +256,8 @@ function matcher(queries: readonly Query[]): (items: Items) => Items {
 }
 
 /**
- * Tells by the bytes which items may match at all, where a status or a type is asked for: those that hold its text, or an
- * escape by which it may be written. The fields of the others need not be found.
+ * For a filter by status or type, finds the items that may match by their bytes: they contain the value, or an escape
+ * that may stand for it. The fields of other items need not be parsed.
  */
 function candidates(
   asked: readonly (keyof Query)[],

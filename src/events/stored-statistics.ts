@@ -10,7 +10,9 @@ import { type StatsWindow, statsWindow } from './statistics-window.ts';
 import { type StoredOptions, storedEvents } from './stored-events.ts';
 import { EventTally } from './tally-events.ts';
 
-/** The statistics of events that lie in a file or an export, over the time that they span unless the filters say another. */
+/**
+ * The statistics of events in a file or an export. The window is the time that they span, unless the filters give one.
+ */
 export async function tallyStored(
   place: string,
   filters: EventFilters,

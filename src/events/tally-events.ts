@@ -13,7 +13,7 @@ interface Count {
   failed: number;
 }
 
-/** The statistics of events that are read: what the service does not count is counted here, an event at a time. */
+/** The statistics of events that are read and counted here one by one, for filters that the service cannot count by. */
 export class EventTally {
   readonly #window: StatsWindow;
   readonly #ends: Bucket['to'][];

@@ -47,7 +47,7 @@ export function leavesOf(command: Command): Command[] {
     .flatMap(leavesOf);
 }
 
-/** The end of a command's help, after the options: explanations and examples. */
+/** The part of a command's help after the options: explanations and examples. */
 export function notesOf(command: Command): string {
   let notes = '';
   const write = (text: string) => {
@@ -99,7 +99,7 @@ function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'
   return takes ?? { type: 'string' };
 }
 
-/** As the declaration gives it: many defaults depend on more than the flag, and are told in its description. */
+/** The default as declared. Many defaults depend on more than the flag; its description gives those. */
 function defaultOf({ defaultValue, description }: Option): unknown {
   if (defaultValue !== undefined) return defaultValue;
   const told = /\(default: ([^)]+)\)/.exec(description) ?? /(\S+) \(the default\)/.exec(description);

@@ -1,11 +1,11 @@
-/** A subject that `hooktrail help` explains beside the commands. */
+/** A subject that `hooktrail help` explains in addition to the commands. */
 export interface Topic {
   readonly name: string;
   readonly summary: string;
   text(): Promise<string>;
 }
 
-/** All topics; their texts are read when asked for. */
+/** All topics. A topic's text is loaded when it is shown. */
 export const topics: readonly Topic[] = [
   {
     name: 'exit-codes',

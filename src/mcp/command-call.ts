@@ -11,8 +11,8 @@ export interface CommandResult {
 }
 
 /**
- * Runs one of our own command lines without input and keeps what it prints, so that a tool takes what the command line
- * takes and is told what it is told.
+ * Runs one of our own command lines without input and returns what it prints, so that a tool accepts the same values
+ * and gives the same errors as the command line.
  */
 export async function callCommand(
   argv: readonly string[],

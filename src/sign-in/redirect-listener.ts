@@ -81,7 +81,7 @@ function addressesOf({ hostname }: URL): string[] {
 async function listen(host: string, port: number): Promise<Server> {
   const server = createServer({ keepAlive: false });
   server.listen({ host, port, ipv6Only: host === '::1' });
-  // Rejects on 'error', which comes instead.
+  // If 'error' is emitted instead, `once` rejects.
   await once(server, 'listening');
   return server;
 }

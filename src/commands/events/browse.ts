@@ -60,7 +60,7 @@ async function run(call: Call<Flags>): Promise<void> {
   if (flags.from === '-')
     throw new UsageError('--from - cannot be browsed: standard input is where the keys come from');
   const { browse } = await import('../../browse/browse.ts');
-  // A line printed between would stand in the middle of the list.
+  // A line printed meanwhile would appear in the middle of the list.
   const unseen = () => {};
   const silent = { ...reporter, trace: unseen, notice: unseen };
   const { clock, signal } = context;

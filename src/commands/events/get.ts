@@ -67,9 +67,9 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   return {
     filters,
     format,
-    /** Undefined: they are read from standard input. */
+    /** Undefined if the ids are read from standard input. */
     ids: fromInput ? undefined : ids,
-    /** Standard input is read because nothing else was given. */
+    /** True if standard input is read only because no id was given. */
     isImplied: args.length === 0,
     isPretty: ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags),
     from: flags.from,

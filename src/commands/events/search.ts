@@ -31,7 +31,7 @@ interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatF
   readonly exitCode?: true;
 }
 
-/** A table on a terminal is for reading: more rows than this want a filter, a pipe or `--all`. */
+/** A person reads a table on a terminal: for more rows than this, a filter, a pipe or `--all` serves better. */
 const TERMINAL_ROWS = 30;
 
 export function declare(command: Command, action: Action): void {
@@ -74,7 +74,7 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
     format,
     ...pageOptions(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
-    /** The limit is that of a terminal, which nobody asked for. */
+    /** True if the limit is the default for a terminal, and nobody asked for it. */
     isGlance,
     isPaged: flags.pager && !isGlance,
     exitCode: flags.exitCode === true,
@@ -96,7 +96,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   return options.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
 }
 
-/** A search takes no words; it says where these belong. */
+/** A search takes no arguments: the error names the flags that take them. */
 function wordsInSearch(args: readonly string[], flags: Flags): UsageError {
   const [word = ''] = args;
   const next = args.every(isGuid)
@@ -111,7 +111,7 @@ type Find = Search['find'];
 
 interface Found {
   readonly printed: number;
-  /** Events that match in all, where the service tells. */
+  /** The number of all matching events, if the service gives it. */
   readonly total: number | undefined;
   readonly more: boolean;
 }

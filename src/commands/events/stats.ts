@@ -91,7 +91,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { filters, by, buckets, from } = options;
   const { context, reporter } = call;
   const { statsWindow } = await import('../../events/statistics-window.ts');
-  // A window that is wrong is an error before anything is sent; it is made again by the service's clock.
+  // An invalid window is reported before any request is sent. The window is computed again from the service's clock.
   statsWindow(filters, context.clock.now());
   if (from !== undefined) {
     const { groupStored, tallyStored } = await import('../../events/stored-statistics.ts');

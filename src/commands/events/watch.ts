@@ -194,7 +194,7 @@ async function stateOf(file: string, service: Service, filters: EventFilters) {
   return { state, file: new WatchStateFile(file, identity) };
 }
 
-/** Aborts `signal` when the time is over, or when the program is to end. */
+/** Aborts `signal` when the time is over or the program has to end. */
 function startDeadline(timeout: number | undefined, { clock, signal }: Context) {
   const over = new AbortController();
   const stopped = new AbortController();

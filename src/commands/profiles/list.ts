@@ -54,13 +54,13 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   await stdout.write(await renderTable(header, rows, stdout, reporter));
 }
 
-/** Columns of the rows side by side, two spaces between. */
+/** The rows in columns, two spaces apart. */
 function widthOf(rows: readonly (readonly string[])[]): number {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return widths.reduce((sum, width) => sum + width + 2, -2);
 }
 
-/** A block for each profile: addresses that a table would cut are often the same up to the cut. */
+/** One block per profile: a table would cut the addresses, which often differ only at their ends. */
 function blocks(
   header: readonly string[],
   rows: readonly (readonly string[])[],

@@ -155,7 +155,7 @@ function ago(milliseconds: number) {
   return { flag: '--recover', text: durationText(milliseconds), time };
 }
 
-/** An empty one would be every address that the machine has. */
+/** An empty host would mean every address of the machine. */
 function hostFlag(text: string): string {
   // As in a URL (RFC 3986 section 3.2.2).
   const host = text.replace(/^\[(.*)\]$/, '$1');

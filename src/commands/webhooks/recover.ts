@@ -107,7 +107,7 @@ async function run(call: Call<Flags>): Promise<void> {
   });
 }
 
-/** A journal that is not there holds nothing: everything would be forwarded again, which has to be meant. */
+/** Without a journal every event would be forwarded again, so the user has to confirm that. */
 async function journalFile({ flags, context }: Call<Flags>, profile: string): Promise<string> {
   const { defaultJournal, journalExists } = await import('../../webhooks/journal-file.ts');
   const file = flags.journal ?? defaultJournal(profile, context);

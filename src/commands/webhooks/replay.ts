@@ -117,7 +117,7 @@ async function run(call: Call<Flags>): Promise<void> {
   });
 }
 
-/** The way in which the command line chooses events. Throws `UsageError` when it chooses none, or in two ways. */
+/** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */
 function choiceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): 'ids' | 'search' | 'from' {
   const hasIds = args[0] === '-';
   if (flags.from !== undefined) {

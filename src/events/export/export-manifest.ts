@@ -17,16 +17,19 @@ export interface Part {
   /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
   readonly after: string | null;
   readonly before: string;
-  /** Events in the file; before it is there, how many are expected. Null where the service does not count. */
+  /** Events in the file or, before it is written, the number expected. Null if the service gives no count. */
   readonly events: number | null;
   /** The service's count between `after` and `before` when the part was read. */
   readonly counted: number | null;
   /** The same count without the query's status, if it has one, made before the part was read. */
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
-  /** Of the file as it lies there; null until it does. */
+  /** SHA-256 of the finished file; null until then. */
   readonly sha256: string | null;
-  /** Finished before an update: the service is not asked about it any more, as it may have forgotten its events. */
+  /**
+   * True if the part was finished before an update. It is not compared with the service any more, which may have
+   * deleted its events.
+   */
   readonly settled?: boolean;
 }
 
@@ -52,7 +55,7 @@ export interface Manifest {
   readonly finishedAt: string | null;
   /** Events in all parts, once the export is finished. */
   readonly events: number | null;
-  /** While an update is under way: its parts may hold again what settled parts hold of the time from here on. */
+  /** Set while an update runs: from this time on, its parts may repeat events of settled parts. */
   readonly overlapFrom?: string | null;
   readonly parts: readonly Part[];
 }
@@ -103,7 +106,7 @@ export function partQuery(manifest: Manifest, part: Part): Query {
   return restored({ ...(manifest.queries[part.query] as SavedQuery), before: part.before }, part.after);
 }
 
-/** A whole query of the export, held to its window. */
+/** A whole query of the export, limited to its window. */
 export function heldQuery(manifest: Manifest, index: number): Query {
   const saved = manifest.queries[index] as SavedQuery;
   return restored(saved, saved.after ?? null);
@@ -128,7 +131,7 @@ function parsed(text: string): Partial<Manifest> | undefined {
   }
 }
 
-/** True if every member is as `writeManifest` writes it: damage must not read as something else. */
+/** True if every member has the form that `writeManifest` writes, so that a damaged manifest is not misread. */
 function isSound(manifest: Partial<Manifest>): manifest is Manifest {
   const { queries, parts, filters, pin, service, gzip, startedAt, finishedAt, events } = manifest;
   const { overlapFrom = null } = manifest;
@@ -187,10 +190,10 @@ function foreign(file: string, why: string): UsageError {
   return new UsageError(`${file} ${why}`, { next: 'choose another directory, or remove this one' });
 }
 
-/** Two calls with the same identity mean the same export. */
+/** Two calls with the same identity refer to the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
 
-/** Throws `UsageError` naming each difference where the directory's export is another one than is asked for. */
+/** Throws `UsageError` that names each difference if the directory holds another export than the one requested. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
   const differences: string[] = [];
   const compare = (name: string, a: string, b: string) => {
@@ -233,8 +236,8 @@ function text(value: TypedFilters[string] | undefined): string {
 }
 
 /**
- * Makes the directory where it is missing and returns its real path, which is the same for all calls that mean it.
- * Throws `UsageError` where it cannot hold an export.
+ * Creates the directory if it is missing and returns its real path, which is the same whatever path leads there. Throws
+ * `UsageError` if it cannot hold an export.
  */
 export async function openDirectory(directory: string): Promise<string> {
   try {
@@ -248,7 +251,7 @@ export async function openDirectory(directory: string): Promise<string> {
       { next: 'choose another directory', cause: error },
     );
   }
-  // The system's call fails on some mapped drives of Windows, Node's own walk does not.
+  // The system call fails on some mapped drives of Windows; Node's own implementation does not.
   const real = await realpath(directory).catch(() => realpathSync(directory));
   try {
     await access(real, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -261,7 +264,7 @@ export async function openDirectory(directory: string): Promise<string> {
   return real;
 }
 
-/** Throws `UsageError` where a directory without a manifest holds anything that is not ours. */
+/** Throws `UsageError` if a directory without a manifest holds any file that is not part of an export. */
 export async function checkUnused(directory: string): Promise<void> {
   const foreign = (await readdir(directory)).filter((name) => !isLeftOver(name)).sort();
   if (foreign.length === 0) return;
@@ -272,7 +275,7 @@ export async function checkUnused(directory: string): Promise<void> {
   });
 }
 
-/** Removes what a crash left half written, and parts that no manifest vouches for. */
+/** Removes half-written files that a crash left, and parts that the manifest does not list. */
 export async function sweep(directory: string, parts: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(directory)) {
     if (isLeftOver(name) || (isPartName(name) && !parts.has(name)))
@@ -287,7 +290,7 @@ function isLeftOver(name: string): boolean {
 
 const DISK_FAULTS = new Set(['EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'ENOENT']);
 
-/** A fault of the file system in our words; anything else as it is. */
+/** Turns an error of the file system into one with a next step. Returns any other error unchanged. */
 export async function diskFault(error: unknown, directory: string): Promise<unknown> {
   if (error instanceof HooktrailError || !(error instanceof Error)) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;

@@ -10,7 +10,7 @@ import { type IdentifiedItems, readPage } from '../page.ts';
 import type { Manifest, Part } from './export-manifest.ts';
 import type { SliceSink, SliceToRead } from './export-slices.ts';
 
-/** A part while it is written: under a name of its own until it is whole and on the disk. */
+/** A part that is being written. It has a temporary name until it is complete and on the disk. */
 export class PartFile {
   readonly #file: string;
   readonly #handle: FileHandle;
@@ -27,7 +27,7 @@ export class PartFile {
     this.#gzip = createGzip();
     this.#gzip.on('data', (chunk: Buffer) => {
       this.#written = this.#written.then(() => this.#store(chunk));
-      // Seen by whoever waits for it next; until then a full disk must not end the process.
+      // The next caller that awaits it gets the error. Until then, a full disk must not end the process.
       this.#written.catch(() => undefined);
     });
   }
@@ -46,7 +46,7 @@ export class PartFile {
     await this.#written;
   }
 
-  /** Makes it durable and gives it its name. */
+  /** Makes the file durable and gives it its final name. */
   async commit(): Promise<{ events: number; bytes: number; sha256: string }> {
     if (this.#gzip) {
       this.#gzip.end();
@@ -78,7 +78,7 @@ function temporary(file: string): string {
   return `${file}.tmp`;
 }
 
-/** Says what is wrong with the file of a part; undefined if nothing is. */
+/** Describes what is wrong with the file of a part, or returns undefined if it is intact. */
 export async function faultOf(directory: string, part: Part): Promise<string | undefined> {
   const file = path.join(directory, part.file);
   const found = await stat(file).catch(() => undefined);
@@ -101,7 +101,7 @@ export async function faultOf(directory: string, part: Part): Promise<string | u
   return events === part.events ? undefined : `holds ${events} events instead of ${part.events}`;
 }
 
-/** The keys of a part's events, as pages have them. */
+/** The keys of a part's events, as `page.ts` computes them. */
 export async function keysOf(directory: string, part: Part): Promise<Set<number>> {
   const keys = new Set<number>();
   for await (const items of itemsOf(directory, part)) for (const key of items.keys) keys.add(key);
@@ -119,7 +119,7 @@ export async function* itemsOf(directory: string, part: Part): AsyncGenerator<Id
     const end = all.lastIndexOf(10) + 1;
     rest = all.subarray(end);
     if (end === 0) continue;
-    // Strings hold no raw line feed: each one parts two items.
+    // JSON strings contain no raw line feed, so each line feed separates two items.
     const items = all.subarray(0, end - 1);
     for (let at = items.indexOf(10); at !== -1; at = items.indexOf(10, at + 1)) items[at] = 0x2c;
     yield readPage(Buffer.concat([Buffer.from('{"items":['), items, Buffer.from(']}')])).items;
@@ -143,12 +143,12 @@ interface Open {
 
 const NONE: ReadonlySet<number> = new Set();
 
-/** Called when a part lies whole on the disk. */
+/** Called when a part is complete and on the disk. */
 export type OnPart = (index: number, part: Part) => Promise<void>;
 
 /**
- * Writes slices to their files. Slices of one query reach a second into the next older one: what the newer slice's file
- * holds is left out of the older's.
+ * Writes slices to their files. A slice reaches a second into the next older slice of the same query: events that are
+ * in the newer file are left out of the older one.
  */
 export class ExportSink implements SliceSink<PartToRead> {
   readonly #directory: string;
@@ -178,7 +178,7 @@ export class ExportSink implements SliceSink<PartToRead> {
   async begin({ index }: PartToRead): Promise<void> {
     await this.abandon();
     const newer = this.#last.index === index - 1 ? this.#last.keys : await this.#keysOf(index - 1, index);
-    // There already where a part is read once more.
+    // The part is already there if it is being read again.
     const older = await this.#keysOf(index + 1, index);
     const file = await PartFile.create(this.#directory, this.#parts()[index] as Part);
     this.#open = {
@@ -208,7 +208,7 @@ export class ExportSink implements SliceSink<PartToRead> {
     await this.#onPart(index, { ...(this.#parts()[index] as Part), ...written, counted });
   }
 
-  /** Drops the part that is under way. */
+  /** Discards the part that is being written. */
   async abandon(): Promise<void> {
     if (!this.#open) return;
     const { file } = this.#open;
@@ -219,7 +219,7 @@ export class ExportSink implements SliceSink<PartToRead> {
 
   async #keysOf(index: number, neighbour: number): Promise<ReadonlySet<number>> {
     const part = this.#parts()[index];
-    // An update reads again what settled parts hold: there it is taken out afterwards.
+    // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
     const isOwn = part?.settled === this.#parts()[neighbour]?.settled;
     const excludes = part?.sha256 && (isOwn || !part.settled) && this.#isOneQuery(index, neighbour);
     return excludes ? keysOf(this.#directory, part) : NONE;

@@ -41,16 +41,19 @@ export interface Export {
   readonly reporter: Reporter;
 }
 
-/** How often parts that changed while the rest was read are read again. */
+/** The number of times that parts are read again if they changed while the rest was read. */
 const MAX_ROUNDS = 5;
-/** Pages that a part holds: what a crash can cost. */
+/** Pages per part: a crash loses at most this much work. */
 const PAGES_PER_PART = 10;
-/** More parts than this are made larger instead. */
+/** If there were more parts than this, the parts are made larger. */
 const PARTS = 500;
-/** Seconds before its earlier end from which an update reads again: events may appear late, or change. */
+/** An update starts this many seconds before the export's previous end: events may appear late, or change. */
 const OVERLAP = 3600;
 
-/** Downloads what is missing of an export until it is all that the service counts; returns the finished manifest. */
+/**
+ * Downloads the missing parts of an export until it holds every event that the service counts. Returns the finished
+ * manifest.
+ */
 export async function runExport(task: Export): Promise<Manifest> {
   const progress = startProgress(task.context, task.reporter, 'exporting');
   try {
@@ -70,7 +73,10 @@ class ExportRun {
   readonly #options: SliceOptions;
   readonly #startedAt: number;
   #manifest: Manifest;
-  /** Events in files, counting the one that is being written; of them there when the run began; expected in all. */
+  /**
+   * Events in files, including the one being written; of these, events that were there when the run began; events
+   * expected in total.
+   */
   #events = 0;
   readonly #startedWith: number;
   readonly #total: number | undefined;
@@ -172,7 +178,7 @@ class ExportRun {
     }
   }
 
-  /** Reads again the parts whose events are others by now, until the service counts what is here. */
+  /** Reads the parts again whose events have changed, until the service's counts agree with the files. */
   async #readChanged(): Promise<void> {
     for (let round = 1; ; round++) {
       this.#progress.update({ note: 'counting again' });
@@ -181,14 +187,14 @@ class ExportRun {
       if (round > MAX_ROUNDS || changed.length === 0) throw incomplete(held, total);
       const stale = (part: Part, index: number) =>
         changed.includes(index) ? { ...part, sha256: null } : part;
-      // A crash from here on leaves them to the next run.
+      // After a crash the next run removes them.
       await this.#save({ parts: this.#manifest.parts.map(stale) });
       this.#events = eventsIn(this.#manifest);
       await this.#read(changed);
     }
   }
 
-  /** Takes out of earlier files what an update has read again: the later state of an event is the one that stays. */
+  /** Removes events from earlier files that an update has read again, so that the later state of each event remains. */
   async #trim(): Promise<void> {
     const { directory } = this.#task;
     const from = this.#manifest.overlapFrom && parseInstant(this.#manifest.overlapFrom);
@@ -236,7 +242,7 @@ interface Planning extends SliceOptions {
   readonly clock: Clock;
 }
 
-/** The service's time in the full second that is surely behind its answer, as `Date` has no fraction, and the time itself. */
+/** The service's time when it answered, and that time rounded up to a full second, since `Date` has no fraction. */
 async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, signal }: Planning) {
   const any = filters.queries(clock.now())[0] as Query;
   const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
@@ -244,7 +250,7 @@ async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, s
   return { now, pin: instantAt((Math.floor(now / 1000) + 1) * 1000) as Instant };
 }
 
-/** Asks how much there is, holds it to events that exist by now, and plans the parts. */
+/** Counts the events, limits the export to those that exist now, and plans the parts. */
 async function beginExport({ filters, identity }: Export, planning: Planning): Promise<Manifest> {
   const startedAt = new Date(planning.clock.now()).toISOString();
   const { now, pin: latest } = await serviceTime(filters, planning);
@@ -270,8 +276,8 @@ async function beginExport({ filters, identity }: Export, planning: Planning): P
 }
 
 /**
- * A finished export with parts for what is new: from an hour before its end to the service's present time. The service is not
- * asked about the parts it has any more, as it may have forgotten their events.
+ * A finished export with parts for what is new: from an hour before its end to the service's present time. The existing
+ * parts are not compared with the service any more, which may have deleted their events.
  */
 async function updated({ filters }: Export, earlier: Manifest, planning: Planning): Promise<Manifest> {
   const end = parseInstant(earlier.pin) as Instant;
@@ -286,7 +292,7 @@ async function updated({ filters }: Export, earlier: Manifest, planning: Plannin
     const query = heldQuery(earlier, index);
     const after = query.after && compareInstants(query.after, from) > 0 ? query.after : from;
     const added = await partsOf(index, { ...query, after, before: pin }, parts, earlier.gzip, planning);
-    // Newer parts stand before the older ones of their query.
+    // Within a query, newer parts come before older ones.
     parts.splice(
       parts.findIndex((part) => part.query === index),
       0,
@@ -304,7 +310,7 @@ async function updated({ filters }: Export, earlier: Manifest, planning: Plannin
   };
 }
 
-/** The parts of a search that is held to its window, with names that no other part has. */
+/** The parts of a search that is limited to its window, each with a name that no other part has. */
 async function partsOf(
   index: number,
   query: Query,

@@ -10,14 +10,14 @@ import { IncompleteError, readPages } from '../read-pages.ts';
 export interface Slice {
   readonly after: Instant | undefined;
   readonly before: Instant;
-  /** Events it adds to the newer slices; undefined where the service does not count. */
+  /** Events in this slice that are not in newer slices; undefined if the service gives no count. */
   readonly events: number | undefined;
 }
 
 export interface PlanOptions {
-  /** Events a slice should hold at most; one that cannot be cut any finer may hold more. */
+  /** The maximum number of events in a slice. A slice that cannot be divided further may hold more. */
   readonly target: number;
-  /** How many events a query matches; undefined where the service does not tell. */
+  /** Returns the number of events that a query matches, or undefined if the service gives no count. */
   readonly count: (query: Query, signal: AbortSignal) => Promise<number | undefined>;
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
@@ -33,9 +33,9 @@ const FIRST_STEP = 3600;
 const MAX_CUTS = 256;
 
 /**
- * Cuts a query with an end into slices of time, the newest first, that together hold every event it matches. The service
- * compares with "greater than" alone and the fineness of its clock is not known, so each slice reaches a second into the
- * next older one: what both show belongs to the newer.
+ * Cuts a query that has an end into slices of time, newest first, that together hold every event it matches. The
+ * service compares with "greater than" only, and the resolution of its clock is unknown, so each slice reaches a second
+ * into the next older one. An event in both belongs to the newer.
  */
 export async function planSlices(query: Query, total: number | undefined, options: PlanOptions) {
   const end = query.before as Instant;
@@ -49,9 +49,9 @@ export async function planSlices(query: Query, total: number | undefined, option
   }));
 }
 
-/** Marks from the end back to where nothing is older, each twice as far away as the one before; oldest first. */
+/** Marks from the end back to a time with no older events, each twice as far back as the previous one; oldest first. */
 async function outline(query: Query, end: Instant, total: number, options: PlanOptions): Promise<Mark[]> {
-  // An end with a fraction lies in the second behind it.
+  // An end with a fraction of a second is rounded up.
   const top = end.seconds + (end.fraction === '' ? 0 : 1);
   const marks: Mark[] = [{ seconds: top, before: total }];
   const bottom = query.after?.seconds ?? 0;
@@ -62,11 +62,13 @@ async function outline(query: Query, end: Instant, total: number, options: PlanO
     marks.unshift({ seconds, before: before ?? 0 });
     if (!before) return marks;
   }
-  // The oldest slice has no begin of its own but the query's.
+  // The oldest slice begins where the query does.
   return [{ seconds: Math.min(bottom, (marks[0] as Mark).seconds), before: 0 }, ...marks];
 }
 
-/** The same marks with more between those that hold too many events, until none does or a second is left. */
+/**
+ * Adds marks between those with too many events between them, until every interval is small enough or one second long.
+ */
 async function refined(marks: Mark[], query: Query, options: PlanOptions): Promise<Mark[]> {
   for (;;) {
     const cuts = marks.flatMap((mark, index) => {
@@ -80,7 +82,7 @@ async function refined(marks: Mark[], query: Query, options: PlanOptions): Promi
     for await (const { job, result } of readAhead(cuts.values(), run, options.concurrency, options.signal))
       counted.push({ seconds: job, before: result ?? 0 });
     marks = [...marks, ...counted].sort((a, b) => a.seconds - b.seconds);
-    // Events may join or leave while they are counted; the marks must still rise.
+    // Events may appear or disappear during the count, but the numbers must still rise.
     for (let index = 1; index < marks.length; index++) {
       const [earlier, mark] = [marks[index - 1] as Mark, marks[index] as Mark];
       if (mark.before < earlier.before) marks[index] = { ...mark, before: earlier.before };
@@ -99,7 +101,7 @@ function cutsBetween(from: Mark, to: Mark, target: number): number[] {
   );
 }
 
-/** Neighbouring marks as spans, newest first, small ones put together. */
+/** The intervals between marks, newest first, with small neighbours merged. */
 function merged(marks: readonly Mark[], target: number): [from: Mark, to: Mark][] {
   const spans: [Mark, Mark][] = [];
   for (let index = marks.length - 1; index > 0; index--) {
@@ -119,17 +121,20 @@ function later(a: Instant | undefined, b: Instant): Instant {
   return a && compareInstants(a, b) > 0 ? a : b;
 }
 
-/** A search held to its window, and how many events are expected of it where that is known. */
+/** A search limited to its window, and the number of events expected, if known. */
 export interface SliceToRead {
   readonly query: Query;
   readonly expected: number | null;
 }
 
-/** Takes what is read, one slice after the other. `begin` may come again for a slice: what it gave before is void. */
+/**
+ * Receives the items, one slice after the other. If `begin` is called again for a slice, the items received for it so
+ * far are void.
+ */
 export interface SliceSink<Slice> {
   begin(slice: Slice): Promise<void>;
   take(items: IdentifiedItems): Promise<void>;
-  /** `counted` is what the service counts for the slice's own query, where it tells. */
+  /** `counted` is the service's count for the slice's own query, or null if it gives none. */
   end(counted: number | null): Promise<void>;
 }
 
@@ -149,8 +154,8 @@ interface Job<Slice> {
 const TRIES = 3;
 
 /**
- * Reads slices in order. Pages whose places are known beforehand are read ahead across the borders of slices; a slice
- * that turns out not to stand still, or whose pages do not line up, is read again by itself, with more care.
+ * Reads slices in order. Pages at known offsets are read ahead across the borders of slices. A slice that changes while
+ * it is read, or whose pages do not line up, is read again by itself with `readPages`.
  */
 export async function readSlices<Slice extends SliceToRead>(
   fetchPage: FetchPage,
@@ -188,7 +193,7 @@ export async function readSlices<Slice extends SliceToRead>(
         done = slice;
         break;
       }
-      // The second that slices overlap by holds events that the plan did not count here.
+      // The second by which slices overlap holds events that the plan counted elsewhere.
       ({ page } = await fetchPage(at(slice, read + 1), signal));
     }
   }

@@ -7,8 +7,8 @@ import { heldQuery, isFiltered, type Manifest, type Part, partQuery } from './ex
 import { faultOf } from './export-part.ts';
 
 /**
- * Reads every file that the manifest vouches for. Those that are damaged or gone are to be read again, and the export
- * is not finished any more.
+ * Checks every file that the manifest lists. Damaged or missing parts are marked to be read again, and the export
+ * counts as unfinished.
  */
 export async function verifyExport(
   directory: string,
@@ -37,17 +37,17 @@ export interface RecountOptions {
 }
 
 export interface Recount {
-  /** Events that match by now; undefined where the service does not tell, or not all are held. */
+  /** Events that match now; undefined if the service gives no count, or if the files hold only some events. */
   readonly total: number | undefined;
   /** Events in the files. */
   readonly held: number;
-  /** Parts whose number of events is another by now than when they were read. */
+  /** Parts whose number of events has changed since they were read. */
   readonly changed: number[];
 }
 
 /**
- * Holds what was exported against what the service counts by now. Where a filter may let go of events, or take in others
- * (a status changes), each part is counted by itself, as one may have lost what another won.
+ * Compares the export with what the service counts now. If events can enter or leave the filter (when a status
+ * changes), each part is counted by itself, since losses in one part could hide gains in another.
  */
 export async function recount(
   fetchPage: FetchPage,
@@ -79,8 +79,8 @@ export async function recount(
 }
 
 /**
- * Counts parts whatever the status of their events, where their query is for one status: an event that came late is seen
- * there even if another has left the part meanwhile.
+ * For queries with a status, counts the parts' events of any status: this reveals an event that came late, even if
+ * another one has left the part meanwhile.
  */
 export async function countAnyStatus(
   fetchPage: FetchPage,

@@ -16,7 +16,7 @@ import { adaptiveConcurrency, readAhead } from '../read-ahead.ts';
 
 export interface Printing {
   readonly writer: ItemWriter;
-  /** Events printed together: the first batch decides a table's columns, one at a time goes out at once. */
+  /** Events printed together. The first batch decides a table's columns; a batch of one is printed at once. */
   readonly batch: number;
   readonly context: Pick<Context, 'clock' | 'signal'>;
   readonly reporter: Reporter;
@@ -24,11 +24,14 @@ export interface Printing {
 
 export interface GetParts extends Printing {
   readonly service: Service;
-  /** An event that they leave out counts as not found. */
+  /** An event that the filters exclude counts as not found. */
   readonly filters: EventFilters;
 }
 
-/** Prints the events of the ids in their order, names those that are not found, and returns how many these are. */
+/**
+ * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns the number
+ * of these.
+ */
 export async function getAll(ids: Ids, parts: GetParts, concurrency: number): Promise<number> {
   const { service, filters, context, reporter } = parts;
   const { baseUrl } = service;
@@ -45,7 +48,7 @@ export async function getAll(ids: Ids, parts: GetParts, concurrency: number): Pr
   return printAll(found(), parts);
 }
 
-/** The same of events that are read from elsewhere: ids are known before these are read, in one pass. */
+/** The same for events from an export or a file: all ids are known before the events are read, in one pass. */
 export async function getStored(
   ids: Ids,
   pages: AsyncIterable<FoundPage>,
@@ -103,7 +106,7 @@ async function printAll(
 
 export interface Got {
   readonly id: string;
-  /** The items with the id: one as a rule, none if it is not found. */
+  /** The items with the id: usually one, or none if it is not found. */
   readonly items: Items;
 }
 
@@ -128,7 +131,7 @@ export async function getEvent(
   return { id, items: items as Items };
 }
 
-/** Items need not say which event they are; where they do, it has to be the one asked for. */
+/** Items may lack an id. If an item has one, it has to be the one requested. */
 function verify(items: Items, id: string): void {
   const { bytes, count } = items;
   const cursor = createCursor([memberPath('eventId')]);

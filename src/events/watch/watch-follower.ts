@@ -19,13 +19,13 @@ export interface Watch {
   readonly most: number;
 }
 
-/** How far a watch has come, for another run to go on from. */
+/** The progress of a watch, from which another run can continue. */
 export interface FollowerState {
   /** Events created later than this are watched. */
   readonly start: Instant;
   /** All events created before this were printed, except late ones; milliseconds since the epoch. */
   readonly watermark: number;
-  /** The keys of events that a poll may meet again, each with a time that it was created before. */
+  /** The keys of events that a poll may find again, each with an upper bound of its creation time. */
   readonly printed: readonly (readonly [key: number, createdBefore: number])[];
 }
 
@@ -34,19 +34,19 @@ interface Parts {
   readonly baseUrl: URL;
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
-  /** This machine's time, for a service that does not tell its own. */
+  /** This machine's time, for a service that sends no `Date`. */
   readonly now: () => number;
 }
 
-/** The service's `Date` has no fraction: its clock may be this much further. */
+/** The service's `Date` has no fraction: its clock may be ahead by this much. */
 const DATE_GRAIN = 1000;
-/** Instants closer than this are not divided further. */
+/** A span shorter than this is not divided further. */
 const SHORTEST_SLICE = 2000;
 
 /**
- * Follows events by polling. All times are the service's; each poll begins at the one before, less the
- * overlap, so that whatever happened meanwhile (an outage, a laptop asleep) is caught up. Events that were printed are
- * remembered for as long as a poll can meet them again.
+ * Follows events by polling. All times are the service's; each poll begins at the one before, less the overlap, so that
+ * it catches up after an outage or a laptop's sleep. Printed events are remembered for as long as a poll can find them
+ * again.
  */
 export class Follower {
   readonly #watch: Watch;
@@ -67,7 +67,9 @@ export class Follower {
     return { start, watermark: this.#watermark, printed: this.#memory.entries };
   }
 
-  /** From where a run without this one's memory misses nothing; what was printed since then comes again. */
+  /**
+   * The time from which a run without this one's memory misses nothing. It prints events again that were printed since.
+   */
   get resumeAt(): Instant {
     const { start, overlap } = this.#watch;
     return later(start, instantAt(this.#watermark - overlap) ?? start);
@@ -84,9 +86,9 @@ export class Follower {
   }
 
   /**
-   * One poll, in as many slices as it takes: events that were not printed, oldest first. What is printed of them is to be
-   * told to `remember` before the next are asked for. When the service fails halfway, what it answered comes out and the
-   * error after it; the next poll begins at the same time.
+   * One poll, in as many slices as needed: yields events that were not printed, oldest first. The caller has to
+   * `remember` the printed ones before it takes the next. If the service fails halfway, the events read so far come
+   * first and the error after them; the next poll begins at the same time.
    */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     const { overlap } = this.#watch;
@@ -124,7 +126,7 @@ export class Follower {
     }
   }
 
-  /** These were printed: no later poll hands them on. */
+  /** These were printed: no later poll yields them. */
   remember(items: readonly WatchedItem[]): void {
     for (const { key, createdBefore } of items) this.#memory.add(key, createdBefore);
   }
@@ -149,7 +151,7 @@ export class Follower {
       const bounded = { ...query, after, before };
       const options = { baseUrl, query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
       for await (const { items: all, total } of readPages(fetchPage, options)) {
-        // All of the answers have seen the events created before the earliest answer.
+        // Every answer includes the events created before the earliest answer.
         if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;
@@ -164,12 +166,12 @@ export class Follower {
     return { complete: true, serviceTime };
   }
 
-  /** Those that were not printed, each once, oldest first. `latest`: what was read was created before this. */
+  /** The events that were not printed, each once, oldest first. `latest`: all of them were created before this time. */
   #unseen(found: readonly WatchedItem[], latest: number): WatchedItem[] {
     const fresh = new Map<number, WatchedItem>();
     for (const item of found) {
       const createdBefore = item.createdOn ? milliseconds(item.createdOn) + 1 : latest;
-      // Kept for longer where a later poll can meet it again.
+      // Kept longer if a later poll can find it again.
       if (this.#memory.has(item.key)) this.#memory.add(item.key, createdBefore);
       else fresh.set(item.key, { ...item, createdBefore });
     }
@@ -178,9 +180,9 @@ export class Follower {
 }
 
 interface Polled {
-  /** False where there are more than was asked for. */
+  /** False if there are more events than requested. */
   readonly complete: boolean;
-  /** The service's time when it began to answer, in milliseconds; undefined where it tells none. */
+  /** The service's time when it began to answer, in milliseconds; undefined if it sends none. */
   readonly serviceTime: number | undefined;
 }
 
@@ -212,7 +214,7 @@ class WatchMemory {
     if (known === undefined || known < createdBefore) this.#createdBefore.set(key, createdBefore);
   }
 
-  /** Drops what no poll from this time on can meet. */
+  /** Drops the keys that no poll from this time on can find. */
   forget(from: number): void {
     for (const [key, createdBefore] of this.#createdBefore) {
       if (createdBefore <= from) this.#createdBefore.delete(key);
@@ -230,15 +232,15 @@ export interface WatchedItem {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Undefined where the item does not tell it. */
+  /** Undefined if the item has none. */
   readonly createdOn: Instant | undefined;
-  /** A time by the service's clock that it was surely created before, in milliseconds. */
+  /** An upper bound of its creation time by the service's clock, in milliseconds. */
   readonly createdBefore: number;
 }
 
 /**
- * Oldest first, as a follower expects it. Where an item does not tell its time all stay in the service's order, the last
- * first: searches are answered newest first as far as services are known to do.
+ * Oldest first, as a follower expects it. If an item has no time, all stay in the service's order reversed: services
+ * answer newest first.
  */
 export function oldestFirst(items: readonly WatchedItem[]): WatchedItem[] {
   const reversed = items.toReversed();

@@ -26,15 +26,17 @@ export interface WatchRun {
   readonly reporter: Reporter;
 }
 
-/** Waits longer than this are made of several, so that the wall clock is looked at: timers stand still in sleep. */
+/** Longer waits are split, so that the wall clock is checked in between: timers stop while the machine sleeps. */
 const NAP = 5000;
-/** A nap that took this much longer was a sleeping machine. */
+/** If a wait took this much longer, the machine was asleep. */
 const SLEPT = 30_000;
 
-/** Events that are printed, and then remembered, together: a kill may repeat so many. */
+/** Events that are printed and then remembered together. After a kill, at most this many are printed again. */
 const BATCH = 100;
 
-/** Prints new events until `limit` are printed, the watch ends or the signal aborts. Outages are told and outlived. */
+/**
+ * Prints new events until `limit` are printed, the watch ends or the signal aborts. Outages are reported and survived.
+ */
 export async function runWatch(run: WatchRun): Promise<void> {
   const { follower, interval, limit, signal, reporter } = run;
   let printed = 0;
@@ -68,7 +70,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
   }
 }
 
-/** A failure that may be over at the next poll. A refused sign-in is not. */
+/** True for a failure that may be over at the next poll. A refused sign-in is permanent. */
 class Outage extends Error {
   readonly reason: Error;
   constructor(reason: Error) {
@@ -77,7 +79,7 @@ class Outage extends Error {
   }
 }
 
-/** Tells failures of the service from those of printing. */
+/** Distinguishes failures of the service from failures of printing. */
 async function* reading<Items>(polls: AsyncGenerator<Items>): AsyncGenerator<Items> {
   try {
     for (;;) {
@@ -113,15 +115,15 @@ interface Following {
   readonly concurrency: number;
   /** True if a sample of earlier events is wanted. */
   readonly sampled: boolean;
-  /** How far an earlier run came. */
+  /** The progress of an earlier run. */
   readonly state: FollowerState | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Asks the service once, for its time and for whether it answers at all: what is wrong now is an error now. Throws
- * `UsageError` where the flags leave nothing to watch.
+ * Sends one request for the service's time, so that a failure is reported at the start. Throws `UsageError` if the
+ * flags leave nothing to watch.
  */
 export async function startFollowing(
   service: Service,

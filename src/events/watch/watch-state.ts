@@ -6,14 +6,14 @@ import { type Instant, parseInstant } from '../../items/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import type { FollowerState, WatchedItem } from './watch-follower.ts';
 
-/** Identifies the watch that a state belongs to: another watch would miss what this one has printed. */
+/** Identifies the watch that a state belongs to: another watch would skip events that only this one printed. */
 export interface WatchIdentity {
   /** The event service's base URL. */
   readonly service: string;
   readonly filters: Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** The filters decide what a watch prints; where it begins it learns from its state. */
+/** The filters decide which events a watch prints; the state decides where it begins. */
 export function watchIdentity(baseUrl: URL, filters: EventFilters): WatchIdentity {
   const { after: _, ...others } = filters.typed();
   return { service: baseUrl.href, filters: others };
@@ -28,8 +28,8 @@ interface Saved extends WatchIdentity {
 }
 
 /**
- * The state in a file; undefined where there is no file. Throws `UsageError` where the file is none of ours, is damaged, or
- * belongs to another watch.
+ * Reads the state from a file; undefined if there is no file. Throws `UsageError` if the file is not a state, is
+ * damaged, or belongs to another watch.
  */
 export async function readWatchState(
   file: string,
@@ -60,8 +60,8 @@ export async function readWatchState(
 }
 
 /**
- * The file that keeps the state of a watch: the whole on the first line, and below it the events that were printed since.
- * These are appended right after each printing, so that a kill repeats only what was being printed.
+ * The file that keeps the state of a watch: the state on the first line, and below it the events printed since. These
+ * are appended right after each printing, so that only the events being printed at a kill are repeated.
  */
 export class WatchStateFile {
   readonly #file: string;
