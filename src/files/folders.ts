@@ -5,9 +5,9 @@ import path from 'node:path';
 import type { Machine } from '../context.ts';
 
 /**
- * Makes a folder, and those above it that are missing, for the user alone unless `mode` says otherwise; one that is
- * there stays as it is. Throws the system's error. Node's own `recursive` never ends on a file system that refuses new
- * names with ENOENT, as /proc does.
+ * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing folder as
+ * it is. Throws the system's error. Node's own `recursive` never ends on a file system that refuses new names with
+ * ENOENT, as /proc does.
  */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
@@ -16,7 +16,7 @@ export function makeFolder(folder: string, mode = 0o700): void {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && statSync(folder).isDirectory()) return;
     const parent = path.dirname(folder);
-    // A drive that is not there is its own parent.
+    // The parent of a missing drive is the drive itself.
     if (code !== 'ENOENT' || parent === folder || existsSync(parent)) throw error;
     makeFolder(parent, mode);
     makeFolder(folder, mode);
@@ -24,8 +24,8 @@ export function makeFolder(folder: string, mode = 0o700): void {
 }
 
 /**
- * Makes a folder in the common `/tmp` that nobody else can read or write, and those below it in `names`: a place for users without a
- * writable home. Throws the system's error, or an `Error` where another user put something there first.
+ * Creates a folder in the common `/tmp` that nobody else can read or write, and the folders `names` below it: a place
+ * for users without a writable home. Throws the system's error, or an `Error` if another user has put something there.
  */
 export async function ownFolderInTmp(
   { sharedFolder, userId }: Pick<Machine, 'sharedFolder' | 'userId'>,
@@ -44,7 +44,7 @@ export async function ownFolderInTmp(
   return folder;
 }
 
-/** Makes an empty folder that nobody else can read. */
+/** Creates an empty folder that nobody else can read. */
 export async function temporaryFolder(prefix: string): Promise<{ path: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(path.join(tmpdir(), prefix));
   return { path: folder, remove: () => rm(folder, { recursive: true, force: true }) };

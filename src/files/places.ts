@@ -2,8 +2,8 @@ import { isAbsolute, join, resolve } from 'node:path';
 import type { Context } from '../context.ts';
 
 /**
- * The folder that holds the settings, absolute: `HOOKTRAIL_CONFIG_DIR`, or where the platform keeps such files
- * (XDG base directories, Application Support, AppData).
+ * The absolute path of the settings folder: `HOOKTRAIL_CONFIG_DIR`, or the platform's usual place (XDG base
+ * directories, Application Support, AppData).
  */
 export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
@@ -14,13 +14,13 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
   }
   if (machine.platform === 'darwin') return join(home, 'Library', 'Application Support', 'hooktrail');
   const xdg = environment['XDG_CONFIG_HOME'];
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.config'), 'hooktrail');
 }
 
 /**
- * The folder for what can be lost at any time, absolute: beside the settings where `HOOKTRAIL_CONFIG_DIR` names a place
- * for them, else where the platform keeps such files (XDG base directories, Library/Caches, Local AppData).
+ * The absolute path of the folder for caches: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the platform's usual
+ * place (XDG base directories, Library/Caches, Local AppData).
  */
 export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
@@ -32,6 +32,6 @@ export function cacheFolder({ environment, machine }: Pick<Context, 'environment
   const home = environment['HOME'] || machine.userHome;
   if (machine.platform === 'darwin') return join(home, 'Library', 'Caches', 'hooktrail');
   const xdg = environment['XDG_CACHE_HOME'];
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.cache'), 'hooktrail');
 }

@@ -3,14 +3,15 @@ import path from 'node:path';
 import type { Machine } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
-/** As many as Linux follows. */
+/** The maximum number of links to follow, as on Linux. */
 const MOST_LINKS = 40;
 
 /**
- * Refuses a path that leads through what another user put into a folder that everybody can write, such as `/tmp`: a link
- * there makes the program replace a file of that user's choice, a folder or file there shows him what is written. Owners
- * that count as trusted are root and the user. `named` is the option or argument that gave the path, for the message.
- * Throws `UsageError`; what is not there, or cannot be looked at, is left to whoever opens it.
+ * Refuses a path through something that another user has put into a folder that everybody can write, such as `/tmp`: a
+ * link there could make the program replace a file of that user's choice, and a folder or file there would show them
+ * what is written. Root and the user themselves are trusted owners. `named` is the option or argument that gave the
+ * path, for the message. Throws `UsageError`. A path that is missing or cannot be inspected is left to the code that
+ * opens it.
  */
 export function refusePlanted(
   file: string,

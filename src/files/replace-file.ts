@@ -2,18 +2,18 @@ import { promises as files } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-/** Files whose abandoned temporary files this process has looked for. */
+/** Files whose abandoned temporary files this process has already removed. */
 const swept = new Set<string>();
 /** Milliseconds after which a temporary file belongs to a process that was killed. */
 const ABANDONED = 3_600_000;
 
 /**
- * Replaces a file's content so that a crash at any moment leaves the old content or the new one: temporary file
- * in the same folder, fsync, rename, fsync of the folder. The mode is 0600. Throws the system's error; after one of the
- * last fsync the new content is there, and may be lost with the power.
+ * Replaces a file's content so that a crash at any moment leaves the old content or the new one: temporary file in the
+ * same folder, fsync, rename, fsync of the folder. The mode is 0600. Throws the system's error. If the last fsync
+ * fails, the new content is there, but may be lost in a power failure.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
-  // Every command that reads the settings reads this file; cryptography takes 3 ms to load.
+  // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.
   const { randomBytes } = await import('node:crypto');
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
   let now: number;
@@ -37,7 +37,7 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
   await sweepTemporary(file, now).catch(() => undefined);
 }
 
-/** Makes a file that is not there yet, mode 0600, and on the disk when this ends. Throws the system's error. */
+/** Creates a new file with mode 0600 and syncs it to the disk. Throws the system's error. */
 export async function createFile(file: string, content: string): Promise<void> {
   const handle = await files.open(file, 'wx', 0o600);
   try {
@@ -53,8 +53,8 @@ export async function createFile(file: string, content: string): Promise<void> {
 }
 
 /**
- * On Windows a file that another program has open cannot be replaced. A virus scanner, the usual one, is done in less than the
- * second for which this tries.
+ * On Windows a file that another program has open cannot be replaced. This tries for a second, which is longer than a
+ * virus scanner (the usual program) takes.
  */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -72,7 +72,7 @@ async function renameOver(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes what processes left that were killed while they replaced this file. */
+/** Removes temporary files of processes that were killed while they replaced this file. */
 async function sweepTemporary(file: string, now: number): Promise<void> {
   const folder = path.dirname(file);
   const start = `${path.basename(file)}.`;
@@ -87,7 +87,7 @@ async function sweepTemporary(file: string, now: number): Promise<void> {
 const CANNOT_OPEN = new Set(['EISDIR', 'EPERM', 'EACCES']);
 const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR', 'EPERM', 'EBADF']);
 
-/** Makes new and renamed files of a folder durable. Throws where the disk says that they are not. */
+/** Makes new and renamed files of a folder durable. Throws if the disk reports a failure. */
 export async function syncFolder(folder: string): Promise<void> {
   let handle: files.FileHandle;
   try {

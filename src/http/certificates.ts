@@ -16,8 +16,8 @@ export function isUntrusted(error: unknown): boolean {
 }
 
 /**
- * Trust in the operating system's certificate authorities beside Node's own; undefined where this Node cannot read them
- * (before 22.15). It is asked for only when Node's do not suffice, since some systems take long to list theirs.
+ * The operating system's certificate authorities together with Node's own; undefined if this Node cannot read them
+ * (before 22.15). Used only if Node's own are not enough, since some systems take long to list theirs.
  */
 export async function systemTrust(): Promise<SecureContext | undefined> {
   const tls: typeof import('node:tls') & { getCACertificates?: (type: string) => string[] } = await import(
@@ -30,7 +30,7 @@ export async function systemTrust(): Promise<SecureContext | undefined> {
 }
 
 /**
- * The error for a certificate that was refused, which says whose it is and why; undefined for other failures.
+ * The error for a refused certificate, which names its issuer and the reason; undefined for other failures.
  * `openUnchecked` opens a connection that accepts any certificate.
  */
 export async function trustFailure(

@@ -5,9 +5,9 @@ import { isLoopback } from '../settings/setting-values.ts';
 const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
 
 /**
- * The proxy that the environment names for an address; undefined where it is reached directly: hosts of this machine, and
- * those of `NO_PROXY`. Only `HTTPS_PROXY` counts, since `http:` serves loopback hosts only. As with curl, the lower-case
- * variable wins, and a host alone is a proxy that speaks HTTP. Throws `UsageError` that names the variable.
+ * The proxy that the environment names for an address; undefined for hosts of this machine and of `NO_PROXY`, which are
+ * reached directly. Only `HTTPS_PROXY` counts, since `http:` is used for loopback hosts only. As with curl, the
+ * lower-case variable wins, and a host without a scheme is an HTTP proxy. Throws `UsageError` that names the variable.
  */
 export function proxyFor(url: URL, environment: Environment): URL | undefined {
   const name = environment['https_proxy'] ? 'https_proxy' : 'HTTPS_PROXY';
@@ -21,7 +21,10 @@ export function proxyFor(url: URL, environment: Environment): URL | undefined {
   );
 }
 
-/** `NO_PROXY`: names with the names below them, `*`, and each with a port if it has one; split at commas and spaces. */
+/**
+ * `NO_PROXY` is a list of names separated by commas or spaces, each with an optional port. A name includes its
+ * subdomains; `*` matches all.
+ */
 function isExcepted({ hostname, port }: URL, environment: Environment): boolean {
   const list = environment['no_proxy'] || environment['NO_PROXY'] || '';
   return list

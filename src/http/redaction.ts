@@ -8,10 +8,10 @@ const SECRET_HEADERS =
 const SECRET_PARAMETERS =
   /^(code|state|code_verifier|client_secret|refresh_token|access_token|token|password)$/i;
 
-/** What follows `Bearer` (RFC 6750 section 2.1), and whatever looks like a JWT (RFC 7519 section 3). */
+/** Matches a token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
 const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*/gi;
 
-/** Header lines for `--debug`, with every secret's value replaced; `token` is one that is known. */
+/** Header lines for `--debug`, with the value of every secret replaced. `token` is the known token. */
 export function redactedHeaders(
   headers: Readonly<Record<string, string>> | IncomingHttpHeaders,
   token?: string,
@@ -76,7 +76,7 @@ export function traced(transport: Transport, reporter: Reporter, clock: Clock): 
   };
 }
 
-/** Some services send back what they were sent. */
+/** Some services repeat the request in their answer. */
 function bearer(authorization: string | undefined): string | undefined {
   return authorization?.replace(/^Bearer /, '');
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../context.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 import { TransportError } from './transport-error.ts';
 
-/** Told before each wait, so that progress can say what it waits for. */
+/** Called before each wait, so that progress can show the reason. */
 export type OnRetry = (attempt: { reason: string; delay: number; status?: number }) => void;
 
 export interface RetryContext {
@@ -19,9 +19,9 @@ const LONGEST_DELAY = 20_000;
 const LONGEST_RETRY_AFTER = 60_000;
 
 /**
- * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on failures of the
- * connection that may pass. Waits twice as long each time, with jitter, and as long as `Retry-After` says at least (RFC 9110
- * section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is thrown.
+ * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on failures of
+ * the connection that may pass. Waits twice as long each time, with jitter, and at least as long as `Retry-After` says
+ * (RFC 9110 section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is thrown.
  */
 export async function sendWithRetry(
   transport: Transport,
@@ -37,9 +37,9 @@ export async function sendWithRetry(
       if (!RETRIED.has(response.status) || attempt === TRIES) return response;
       status = response.status;
       const { date, 'retry-after': header } = response.headers;
-      // A date is one of the service's clock, whatever ours says.
+      // A date is by the service's clock, which may differ from ours.
       const asked = retryAfter(header, Date.parse(date ?? '') || clock.now());
-      // Told to come back later than we are ready to wait: the answer itself is the more useful result.
+      // `Retry-After` is longer than we are willing to wait: the answer itself is more useful.
       if (asked !== undefined && asked > LONGEST_RETRY_AFTER) return response;
       delay = Math.max(asked ?? 0, delay);
       reason = `status ${response.status}`;
@@ -52,7 +52,7 @@ export async function sendWithRetry(
   }
 }
 
-/** Milliseconds that a `Retry-After` header asks for: seconds, or a date; undefined where it is missing or neither. */
+/** The milliseconds that a `Retry-After` header (seconds or a date) asks for; undefined if it is missing or invalid. */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
@@ -61,7 +61,7 @@ export function retryAfter(header: string | undefined, now: number): number | un
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** What progress says while it waits for the next try; `delay` in milliseconds. */
+/** The text that progress shows during the wait for the next try; `delay` in milliseconds. */
 export function waitText({ reason, delay }: { reason: string; delay: number }): string {
   return `${reason}, trying again in ${Math.ceil(delay / 1000)} s`;
 }

@@ -8,7 +8,7 @@ const SIGN_IN_AGAIN =
   'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
 
 /**
- * The error for an unsuccessful answer, with what its body says: the service's Error object (service description,
+ * The error for an unsuccessful answer, with the text of its body: the service's Error object (service description,
  * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
  */
 export function serviceError(response: HttpResponse, what: string): ServiceError | NotSignedInError {
@@ -21,7 +21,7 @@ export function serviceError(response: HttpResponse, what: string): ServiceError
   return new ServiceError(message, { details, next: nextStep(response) });
 }
 
-/** The body of an error as lines for a person; none where it is empty. */
+/** The body of an error as lines for a person; no lines if it is empty. */
 export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
   const text = body.toString('utf8').trim();
   if (text === '') return [];

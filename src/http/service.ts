@@ -11,10 +11,13 @@ import { type OnRetry, sendWithRetry } from './retry.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 import { TransportError } from './transport-error.ts';
 
-/** The event service, spoken to with the headers it requires (service description, parts 5 and 9). */
+/** The event service; requests carry the headers that it requires (service description, parts 5 and 9). */
 export interface Service {
   readonly baseUrl: URL;
-  /** Sends the request with token and `Accept`; GET and HEAD are repeated on passing faults. Any status is an answer. */
+  /**
+   * Sends the request with token and `Accept`, and repeats GET and HEAD after temporary faults. Returns an answer with
+   * any status.
+   */
   send(request: ServiceRequest): Promise<HttpResponse>;
 }
 
@@ -32,13 +35,13 @@ export interface ServiceParts {
   readonly signal: AbortSignal;
 }
 
-/** Where requests to the event service get their bearer token. */
+/** The source of the bearer token for requests to the event service. */
 export interface TokenSource {
-  /** A token good for at least the next minute, refreshed if need be. Throws `NotSignedInError`. */
+  /** A token that is valid for at least another minute, refreshed if necessary. Throws `NotSignedInError`. */
   accessToken(): Promise<string>;
   /**
-   * A token other than the one the service just rejected (401), or undefined where there is none to be had
-   * (a token from the environment is never refreshed).
+   * Returns another token than the one the service has just rejected (401), or undefined if there is no other (a token
+   * from the environment is never refreshed).
    */
   replace(rejected: string): Promise<string | undefined>;
 }
@@ -66,7 +69,7 @@ export function createService({ baseUrl, vendor, tokens, transport, clock, signa
   return {
     baseUrl,
     async send(request) {
-      // The token belongs to one origin, and this is the last place that can keep it there.
+      // The token belongs to one origin. This is the last check that keeps it there.
       if (request.url.origin !== baseUrl.origin)
         throw new Error(`refusing to send a token to ${request.url.origin}`);
       const token = await tokens.accessToken();
@@ -82,13 +85,13 @@ export function createService({ baseUrl, vendor, tokens, transport, clock, signa
   };
 }
 
-/** Errors are shown to people, in logs and tickets; some quote the token that they refuse. */
+/** Errors end up on screens, in logs and in tickets, and some services quote the rejected token. */
 function without(token: string, body: Buffer): Buffer {
   if (!body.includes(token)) return body;
   return Buffer.from(body.toString('latin1').replaceAll(token, '[redacted]'), 'latin1');
 }
 
-/** Another token after a 401. Where none can be had, the service's own answer says more than the failed refresh. */
+/** Gets another token after a 401. If that fails, the service's own answer says more than the failed refresh. */
 async function replacement(tokens: TokenSource, rejected: string, response: HttpResponse) {
   try {
     return await tokens.replace(rejected);
@@ -113,8 +116,8 @@ function failed(error: TransportError): HooktrailError {
 }
 
 /**
- * The address of a path under the base URL. A whole URL is taken too when it lies on the base URL's own origin; anything else
- * would carry the token away and is a `UsageError`.
+ * The address of a path under the base URL. A whole URL is accepted too if it has the base URL's origin; any other
+ * would leak the token, and throws a `UsageError`.
  */
 export function apiUrl(baseUrl: URL, path: string): URL {
   if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) {

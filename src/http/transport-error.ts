@@ -1,8 +1,9 @@
 /**
  * How a request failed below HTTP.
- * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `untrusted`, `connect-timeout`: it never left; the peer cannot have acted on it.
+ * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `untrusted`, `connect-timeout`: the request was not sent; the
+ *   peer cannot have acted on it.
  * - `stalled`, `too-slow`, `broken`: it may have been acted on; the answer did not arrive whole.
- * - `too-large`: it was acted on; the answer is more than we take.
+ * - `too-large`: the peer acted on it; the answer is larger than we accept.
  */
 export type TransportFailure =
   | 'unknown-host'
@@ -53,7 +54,7 @@ export class TransportError extends Error {
     return AMBIGUOUS.has(this.kind);
   }
 
-  /** What the user can do about it, where it is known. */
+  /** The user's next step, if known. */
   get next(): string | undefined {
     return NEXT[this.kind];
   }
@@ -64,7 +65,7 @@ export class TransportError extends Error {
   }
 }
 
-/** The error for a connection that did not come about; `url` is the peer or the proxy that could not be reached. */
+/** The error for a connection that could not be opened; `url` is the peer or the proxy. */
 export function connectFailure(error: unknown, url: URL): TransportError {
   if (error instanceof TransportError) return error;
   const code = codeOf(error);
@@ -83,7 +84,7 @@ export function connectFailure(error: unknown, url: URL): TransportError {
   return failure('broken', `the connection to ${url.host} broke (${reason})`);
 }
 
-/** The error for an exchange that failed after its connection was there, whatever code the connection's end has. */
+/** The error for an exchange that failed on an open connection, whatever the error code. */
 export function exchangeFailure(error: unknown, url: URL, { bytes, idle }: Limits): TransportError {
   if (error instanceof TransportError) return error;
   switch (codeOf(error)) {
@@ -109,7 +110,7 @@ export function tooLarge(url: URL, bytes: number, cause?: unknown): TransportErr
   return new TransportError('too-large', `the answer of ${url.host} is larger than ${size}`, cause);
 }
 
-/** Several addresses of one name were tried: the first failure speaks for all. */
+/** If several addresses of one name failed, the first failure represents all. */
 function firstOf(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
 }
@@ -124,7 +125,7 @@ function messageOf(error: unknown): string {
   return first instanceof Error ? first.message : String(first);
 }
 
-/** The system's code, or the words of the library, whose own codes tell nothing to a person. */
+/** The system's error code, or the library's message, since the library's own codes mean nothing to a person. */
 function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return code === '' || code.startsWith('UND_ERR_') ? messageOf(error) : code;

@@ -22,13 +22,13 @@ export interface HttpResponse {
 export interface Transport {
   /** Throws `TransportError`, or the signal's reason when it aborts. */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Loads what requests need, while there is something else to wait for. */
+  /** Loads the parts that requests need; called while the program waits for something else. */
   prepare(): void;
   /** Ends every connection at once. */
   close(): Promise<void>;
 }
 
-/** A page of 500 events is a few MiB, and slow networks need minutes for it. */
+/** A page of 500 events is a few MiB, which takes minutes on slow networks. */
 export const PAGE_LIMITS: RequestLimits = {
   connect: 10_000,
   idle: 30_000,

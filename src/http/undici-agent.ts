@@ -9,12 +9,15 @@ import { connectFailure, TransportError } from './transport-error.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
-/** The probes of TCP would begin after a minute without data: a request has ended by then, and Wine refuses them. */
+/**
+ * TCP keep-alive probes would begin after a minute without data. Every request has ended by then, and Wine refuses
+ * them.
+ */
 const NO_PROBES = { keepAlive: false };
 
 /**
- * Kept-alive connections, to the peers themselves or through the proxy that `proxyFor` names.
- * They fail with `TransportError` until they are there.
+ * Kept-alive connections, to the peers themselves or through the proxy that `proxyFor` names. Opening one fails with
+ * `TransportError`.
  */
 export class Connections {
   readonly #limits: RequestLimits;
@@ -44,7 +47,7 @@ export class Connections {
     this.#agent.dispatch(options, handler);
   }
 
-  /** Ends every connection at once, those that are still being opened too. */
+  /** Closes every connection at once, including those that are still being opened. */
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await this.#agent.destroy();
@@ -67,7 +70,7 @@ export class Connections {
     } catch (error) {
       throw (
         (await trustFailure(error, url, async () => {
-          // Nothing is sent over it: it is opened to read the certificate that was refused.
+          // No data is sent over this connection: it is opened to read the refused certificate.
           const unchecked = {
             ...NO_PROBES,
             timeout: this.#limits.connect,
@@ -80,7 +83,7 @@ export class Connections {
     }
   }
 
-  /** Opens one socket; rejects with what the system or undici says. */
+  /** Opens one socket; rejects with the error of the system or of undici. */
   #open(connector: buildConnector.connector, options: buildConnector.Options): Promise<Socket> {
     return new Promise((resolve, reject) => {
       // Its types leave out that it returns the socket that it opens.
@@ -165,7 +168,7 @@ export class Connections {
   }
 }
 
-/** User information is percent-encoded in a URL, but for what people type there by hand. */
+/** User information should be percent-encoded in a URL, but people may type it unencoded. */
 function plain(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -174,7 +177,7 @@ function plain(text: string): string {
   }
 }
 
-/** A host name, or an IPv6 address without the brackets that it has in a URL. */
+/** The host name, or the IPv6 address without its brackets. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

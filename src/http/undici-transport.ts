@@ -27,13 +27,13 @@ export function createTransport(
   return {
     async send(request) {
       request.signal?.throwIfAborted();
-      // A variable that names no proxy is told as what it is.
+      // The error for an invalid proxy variable is passed on unchanged.
       proxyFor(request.url, environment);
       return await exchange(await connected(), request, all);
     },
     prepare() {
-      // A turn of the event loop later, when the question to a keychain has left. What goes wrong here goes wrong again
-      // when something is sent, and is told then.
+      // Starts a turn of the event loop later, when the request to the keychain has been sent. An error here occurs
+      // again when a request is sent, and is reported then.
       preparing = setImmediate(() => connected().catch(() => undefined));
     },
     async close() {
@@ -45,8 +45,8 @@ export function createTransport(
 
 async function load(environment: Environment, limits: RequestLimits): Promise<Connections> {
   if (!('enableCompileCache' in module)) {
-    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser. Later ones do not, and
-    // would refuse what is in the compile cache: V8's flags are part of what it is kept under.
+    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser. Later versions do
+    // not wait, and with these flags they would reject the compile cache, whose key includes V8's flags.
     const v8 = await import('node:v8');
     v8.setFlagsFromString('--no-wasm-tier-up');
     v8.setFlagsFromString('--no-wasm-dynamic-tiering');
@@ -55,7 +55,7 @@ async function load(environment: Environment, limits: RequestLimits): Promise<Co
   return new Connections(limits, (url) => proxyFor(url, environment));
 }
 
-/** Settles on every way that an exchange can end; the promise of a request that was aborted does not wait for its connection. */
+/** Settles however the exchange ends. The promise of an aborted request does not wait for its connection. */
 async function exchange(
   connections: Connections,
   { method, url, headers: asked, body, signal, dropBody = false }: HttpRequest,
@@ -102,7 +102,7 @@ async function exchange(
           if (failure) started.abort(failure);
         },
         onResponseStart(_controller, statusCode, raw) {
-          // An upgrade that nobody asked for: no other answer follows (RFC 9110 section 15.2.2).
+          // An unrequested upgrade: no other answer follows (RFC 9110 section 15.2.2).
           if (statusCode === 101)
             fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
           status = statusCode;
@@ -120,12 +120,16 @@ async function exchange(
       },
     );
   });
-  // undici takes a connection for free a turn of the event loop after the answer: a request before then opens another.
+  // undici considers a connection free only a turn of the event loop after the answer: an earlier request would open
+  // another one.
   await turn();
   return dropBody ? raw : { ...raw, body: await decoded(raw, url, limits.bytes) };
 }
 
-/** A body as it comes. One whose length is declared is written to its own place at once, and never exists twice. */
+/**
+ * Collects a body. If its length is declared, chunks are written directly to their final place, so that it never exists
+ * twice.
+ */
 class ReceivedBody {
   readonly #space: Buffer | undefined;
   readonly #chunks: Buffer[] = [];
@@ -145,7 +149,7 @@ class ReceivedBody {
   }
 }
 
-/** A header that came several times is one with commas (RFC 9110 section 5.3), but for `Set-Cookie`. */
+/** Headers of the same name, except `Set-Cookie`, are joined with commas (RFC 9110 section 5.3). */
 function singleHeaders(received: IncomingHttpHeaders): IncomingHttpHeaders {
   const entries = Object.entries(received).map(([name, value]) => [
     name,
@@ -175,7 +179,10 @@ async function decoded({ body, headers }: HttpResponse, url: URL, limit: number)
   );
 }
 
-/** Some senders leave the zlib wrapper out (RFC 9110 section 8.4.1.2); its first two bytes tell (RFC 1950 section 2.2). */
+/**
+ * Some senders omit the zlib wrapper (RFC 9110 section 8.4.1.2), whose first two bytes identify it (RFC 1950 section
+ * 2.2).
+ */
 function hasZlibHeader(body: Buffer): boolean {
   return body.length > 1 && ((body[0] as number) & 0x0f) === 8 && body.readUInt16BE() % 31 === 0;
 }

@@ -25,7 +25,7 @@ export function isNewestFirst(items: Items): boolean {
   return first !== undefined && last !== undefined && compareInstants(first, last) > 0;
 }
 
-/** True if an event of the page was created at that time or later. */
+/** True if the page has an event that was created at that time or later. */
 export function holdsEventsFrom(items: Items, time: Instant): boolean {
   const createdOn = createdOnReader();
   for (let index = 0; index < items.count; index++) {

@@ -2,9 +2,9 @@ import { type FieldPath, memberPath } from './field-path.ts';
 import type { Members } from './item-members.ts';
 import type { ListKind } from './items.ts';
 
-/** The service does not say which fields items have: these are shown where present, most telling first. */
+/** The service does not say which fields items have: these are shown if present, the most important first. */
 const EVENT_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'];
-/** Likely names, without regard to case and separators; the first one present is taken. */
+/** Likely names, ignoring case and separators. The first one present is used. */
 const NAME_FIELDS = ['name', 'eventtype', 'eventtypename', 'type', 'typename', 'id', 'key', 'code', 'value'];
 const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displayname', 'label'];
 /** Columns of a table whose items have none of the known fields. */
@@ -24,7 +24,7 @@ export function csvColumns(members: Members, kind: ListKind): readonly FieldPath
   return [...bareColumn(members, kind), ...[...names].map(memberPath)];
 }
 
-/** The columns of CSV without an item that tells: a header is promised all the same. */
+/** The columns of CSV if there is no item to take them from: a header is always printed. */
 export function emptyColumns(kind: ListKind): readonly FieldPath[] {
   return (kind === 'events' ? EVENT_FIELDS : ['name', 'description']).map(memberPath);
 }
@@ -34,7 +34,7 @@ export function nothingFound(kind: ListKind): string {
   return kind === 'events' ? 'no events match' : 'no event types match';
 }
 
-/** The column of items that are no objects: the item itself. */
+/** The column for items that are not objects: the item itself. */
 function bareColumn({ bare, names }: Members, kind: ListKind): FieldPath[] {
   if (!bare && names.size > 0) return [];
   return [{ text: kind === 'events' ? 'value' : 'name', steps: [] }];

@@ -2,9 +2,9 @@ import { UsageError } from '../errors.ts';
 
 /** The place of a value inside an item. */
 export interface FieldPath {
-  /** As the user typed it: the name of the column or member that shows it. */
+  /** The path as typed: the name of its column or member in the output. */
   readonly text: string;
-  /** Member names, or indexes where the value is an array. None: the item itself. */
+  /** Member names, or indexes into arrays. Empty for the item itself. */
   readonly steps: readonly string[];
 }
 
@@ -64,7 +64,7 @@ function* separators(text: string, separator: string): Generator<number> {
 function trimmed(path: string): string {
   const text = path.trimStart();
   const end = text.trimEnd();
-  // The white space behind a backslash belongs to the name.
+  // White space after a backslash belongs to the name.
   return /(^|[^\\])(\\\\)*\\$/.test(end) ? text.slice(0, end.length + 1) : end;
 }
 

@@ -23,10 +23,10 @@ export function guidsIn(text: string): string[] {
   return [...distinct.values()];
 }
 
-/** A text that is no GUID may be long; this much of it tells which one it is. */
+/** The maximum length of an invalid GUID in a message. */
 const SHOWN = 60;
 
-/** Why a text cannot be taken for one GUID, with what was read. */
+/** The message for a text that is not one GUID, with the GUIDs that it contains. */
 export function notAGuid(text: string): string {
   const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   const found = guidsIn(text);

@@ -29,15 +29,15 @@ export function compareInstants(a: Instant, b: Instant): number {
   return a.fraction < b.fraction ? -1 : a.fraction > b.fraction ? 1 : 0;
 }
 
-/** Milliseconds since the epoch, what is finer left out. */
+/** Milliseconds since the epoch, finer digits dropped. */
 export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
 /**
- * Reads a date or date-time of ISO 8601; undefined where it is none. A text in UTC is kept as it is, since it is sent so;
- * others are converted to `Z` with their fraction kept. One without a zone is in the given zone: where its clock shows
- * that time twice the first is meant, where never the change that leaves it out.
+ * Reads a date or date-time of ISO 8601; undefined if the text is neither. A text in UTC is sent unchanged; others are
+ * converted to `Z`, with their fraction kept. A text without a zone is in the given zone: of a time that its clock
+ * shows twice the first is meant; for a time that it skips, the moment of the change.
  */
 export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
   const match = ABSOLUTE.exec(text);
@@ -45,7 +45,8 @@ export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match;
   const wall = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   const milliseconds = Date.parse(`${wall}Z`);
-  // Date.parse takes 30 February for 1 March, and 24:00 for the next day's midnight: what comes back tells.
+  // Date.parse reads 30 February as 1 March, and 24:00 as the next day's midnight: comparing the result with the text
+  // reveals that.
   if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 19) !== wall)
     return undefined;
   if (zone === undefined && !defaultZone.isUtc) {

@@ -6,8 +6,8 @@ import { createCursor, MISSING } from './json-cursor.ts';
 export type CellOf = (bytes: Buffer, start: number, end: number) => string;
 
 /**
- * Reads rows of cells from pages; what an item lacks is `missing`. `onStranger` is told once about a value that no
- * column shows, by its member's name.
+ * Reads rows of cells from pages; a missing value becomes `missing`. `onStranger` is called once, with the name of a
+ * member that no column shows.
  */
 export function createRowReader(
   columns: readonly FieldPath[],
@@ -24,7 +24,7 @@ export function createRowReader(
     columns,
     onStranger && ((bytes, start, end) => watching && report(bytes.toString('utf8', start, end))),
   );
-  // Beside columns of members, the item itself is shown only where it has none.
+  // If there are columns of members too, the item itself is shown only if it is not an object.
   const itself = columns.findIndex(({ steps }) => steps.length === 0);
   const mixed = itself >= 0 && columns.length > 1;
   return (items) => {

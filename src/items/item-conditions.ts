@@ -20,7 +20,7 @@ export interface Condition {
   readonly value: string;
   /** True if the value was in quotes: it is a text, whatever it looks like. */
   readonly quoted: boolean;
-  /** The time that the value is, if it is one. */
+  /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
 }
 
@@ -82,7 +82,7 @@ export function itemFilter(
 
 type Test = (bytes: Buffer, start: number, end: number) => boolean;
 
-/** A field that is missing counts as null, which is neither smaller nor larger than anything and holds no text. */
+/** A missing field counts as null, which is neither smaller nor larger than anything and contains no text. */
 function testOf({ operator, value, quoted, instant }: Condition): Test {
   const number = !quoted && isNumber(value) ? value : undefined;
   const wanted = value.toLowerCase();
@@ -125,7 +125,7 @@ function textOf(bytes: Buffer, start: number, end: number): string {
   return bytes[start] === 0x22 ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
 }
 
-/** Characters that part tokens, or may stand for others inside a string. */
+/** Characters that separate tokens, or that begin an escape inside a string. */
 const STRUCTURE = /["\\{}[\],:]/;
 
 /** Finds a text in the values and names of an item, in any case. */
@@ -135,7 +135,7 @@ function finderOf(wanted: string): Test {
   return (bytes, start, end) => {
     const text = bytes.toString('utf8', start, end);
     if (!text.includes('\\')) {
-      // Without escapes the item's own text shows all that its values say.
+      // Without escapes, the item's JSON text contains the text of all its values.
       if (!text.toLowerCase().includes(lower)) return false;
       if (!mayCrossTokens) return true;
     }

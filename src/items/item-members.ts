@@ -1,9 +1,9 @@
 import type { Items } from './items.ts';
 import { stringEnd, stringText, valueEnd } from './json-bytes.ts';
 
-/** The members of a page's items, to choose columns by. */
+/** The members of a page's items, from which columns are chosen. */
 export interface Members {
-  /** Names in the order of first appearance; true where a value that is neither null nor nested was seen. */
+  /** Names in the order of first appearance; true if a value was seen that is neither null nor nested. */
   readonly names: ReadonlyMap<string, boolean>;
   /** True if an item is not an object. */
   readonly bare: boolean;

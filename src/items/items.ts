@@ -8,7 +8,7 @@ export type ListKind = 'events' | 'event-types';
 export class Items {
   readonly bytes: Buffer;
   readonly count: number;
-  /** Two offsets per item: of its first byte, and behind its last. */
+  /** Two offsets per item: of its first byte, and after its last. */
   readonly #spans: ArrayLike<number>;
 
   constructor(bytes: Buffer, spans: ArrayLike<number>) {
@@ -17,7 +17,7 @@ export class Items {
     this.#spans = spans;
   }
 
-  /** Item texts, in memory of their own. */
+  /** Copies item texts into new memory. */
   static of(texts: readonly Buffer[]): Items {
     const spans: number[] = [];
     let at = 0;
@@ -33,12 +33,12 @@ export class Items {
     return this.#spans[2 * index] as number;
   }
 
-  /** The offset behind an item's last byte. */
+  /** The offset after an item's last byte. */
   end(index: number): number {
     return this.#spans[2 * index + 1] as number;
   }
 
-  /** An item's JSON text, in the memory of all. */
+  /** An item's JSON text; shares memory with the page. */
   text(index: number): Buffer {
     return this.bytes.subarray(this.start(index), this.end(index));
   }
@@ -47,28 +47,28 @@ export class Items {
     return Array.from({ length: this.count }, (_, index) => this.text(index));
   }
 
-  /** One item by itself, in the memory of all. */
+  /** One item by itself; shares memory with the page. */
   only(index: number): Items {
     return new Items(this.bytes, [this.start(index), this.end(index)]);
   }
 
-  /** The offsets of some items, for their like. */
+  /** The offsets of some items. */
   protected spansOf(indexes: readonly number[]): number[] {
     return indexes.flatMap((index) => [this.start(index), this.end(index)]);
   }
 
-  /** The items at rising places, in the memory of all. */
+  /** The items at the given ascending indexes; shares memory with the page. */
   pick(indexes: readonly number[]): Items {
     return new Items(this.bytes, this.spansOf(indexes));
   }
 
-  /** At most the first `limit` of them. */
+  /** At most the first `limit` items. */
   first(limit: number): Items {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 
   /**
-   * The items, each followed by a line feed, in their own memory. Where one byte parts the items (the comma of the
+   * The items, each followed by a line feed, in their own memory. If items are one byte apart (the comma of the
    * service's array), no item moves: only that byte is changed.
    */
   toLines(): Buffer {
@@ -86,7 +86,7 @@ export class Items {
     return bytes.subarray(first, to);
   }
 
-  /** The same items without white space between tokens, in memory of their own, one comma between each two. */
+  /** Copies the items without white space between tokens, separated by single commas. */
   compacted(): Items {
     const { bytes, count } = this;
     const target = Buffer.allocUnsafe(this.end(count - 1) - this.start(0));
@@ -113,11 +113,11 @@ export class Items {
 const COMMA = Buffer.from(',');
 const NEWLINE = 0x0a;
 
-/** Prints items in one format, page by page; each call ends when standard output has taken what it printed. */
+/** Prints items in one format, page by page. Each call resolves when standard output has taken the text. */
 export interface ItemWriter {
   write(items: Items): Promise<void>;
-  /** After the last page: closes the array, prints what is left. */
+  /** Called after the last page: closes the array and prints the rest. */
   end(): Promise<void>;
-  /** Instead of `end` when the read failed: what was printed becomes well-formed. Never rejects. */
+  /** Called instead of `end` when the read failed: makes the printed text well-formed. Never rejects. */
   abort(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The offset behind the JSON string that starts at `at`. The text is valid JSON. */
+/** The offset after the JSON string that starts at `at`. The text is valid JSON. */
 export function stringEnd(bytes: Uint8Array, at: number): number {
   let index = at + 1;
   for (;;) {
@@ -11,7 +11,7 @@ export function stringEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The offset behind the JSON value that starts at `at`. The text is valid JSON without white space between tokens. */
+/** The offset after the JSON value that starts at `at`. The text is valid JSON without white space between tokens. */
 export function valueEnd(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   if (first === QUOTE) return stringEnd(bytes, at);
@@ -41,7 +41,10 @@ export function scalarEnd(bytes: Uint8Array, at: number): number {
   return index;
 }
 
-/** The text of the JSON value between two offsets for a cell: a string's characters, any other value's own text, null nothing. */
+/**
+ * The JSON value between two offsets as the text of a cell: a string's characters, nothing for null, the JSON text of
+ * any other value.
+ */
 export function valueText(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] === QUOTE) return stringText(bytes, start, end);
   return bytes[start] === 0x6e ? '' : bytes.toString('utf8', start, end);

@@ -8,18 +8,18 @@ export const MISSING = -1;
 export interface Cursor {
   /** Reads the item at `at`; it is valid JSON without white space between tokens. */
   read(bytes: Buffer, at: number): void;
-  /** Offsets of each field's value in the item read last, in the order of the paths. */
+  /** The offsets of each field's value in the last item read, in the order of the paths. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Bytes of all values found in the item read last. */
+  /** The total bytes of the values found in the last item read. */
   foundLength(): number;
 }
 
-/** A step that paths share, and where they go on. */
+/** A step that paths share, with the steps that follow it. */
 interface Step {
   readonly name: string;
   readonly bytes: Buffer;
-  /** The element it names where the value is an array; -1 where it names none. */
+  /** The element it names if the value is an array; -1 if it names none. */
   readonly index: number;
   /** Paths that end here. */
   readonly found: number[];
@@ -27,8 +27,8 @@ interface Step {
 }
 
 /**
- * A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. `onStranger` is
- * told the text (in quotes) of each member name of the item itself that no path starts with.
+ * A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. `onStranger` gets
+ * the quoted text of each member name of the item itself that no path starts with.
  */
 export function createCursor(
   paths: readonly FieldPath[],
@@ -119,7 +119,7 @@ function stepTree(paths: readonly FieldPath[]): Step {
 
 /** The step that the member name between `start` and `end` (quotes included) takes. */
 function stepNamed(steps: readonly Step[], bytes: Buffer, start: number, end: number): Step | undefined {
-  // A name with escapes is compared as what it means.
+  // A name with escapes is decoded before it is compared.
   let escaped = false;
   for (let index = start + 1; index < end - 1; index++) {
     if (bytes[index] === 0x5c) {

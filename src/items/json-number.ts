@@ -5,20 +5,23 @@ export function isNumber(text: string): boolean {
   return NUMBER.test(text);
 }
 
-/** A number without loss: `0.digits` times ten to the `magnitude`, no zeros at either end of the digits; zero has none. */
+/**
+ * An exact number: `0.digits` times ten to the `magnitude`, without zeros at either end of the digits. Zero has no
+ * digits.
+ */
 interface Decimal {
   readonly sign: number;
   readonly digits: string;
   readonly magnitude: bigint;
 }
 
-/** Negative where JSON number `a` is smaller, positive where it is larger; exact for numbers of any size. */
+/** Negative if JSON number `a` is smaller, positive if it is larger; exact for numbers of any size. */
 export function compareNumbers(a: string, b: string): number {
   const [one, other] = [decimal(a), decimal(b)];
   if (one.sign !== other.sign) return one.sign - other.sign;
   if (one.magnitude !== other.magnitude) return one.magnitude < other.magnitude ? -one.sign : one.sign;
   if (one.digits === other.digits) return 0;
-  // Digits behind the point compare as texts do.
+  // Digits after the point compare as texts do.
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 

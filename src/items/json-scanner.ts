@@ -21,8 +21,8 @@ const ARRAY_CLOSE = 0x5d;
 const EVENT_ID = Buffer.from('"eventId"');
 
 /**
- * Walks JSON text in a buffer and validates every byte it passes, without building values: the texts of items are
- * handed on as they came. The caller has checked that the bytes are UTF-8.
+ * Walks JSON text in a buffer and validates every byte, without building values: items are passed on as the bytes that
+ * arrived. The caller has checked that the bytes are UTF-8.
  */
 export class JsonScanner {
   readonly bytes: Buffer;
@@ -47,7 +47,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** The offset behind the value that starts at `at`. Any depth: nothing here recurses. */
+  /** The offset after the value that starts at `at`. Any depth is allowed: nothing here recurses. */
   value(at: number): number {
     const { bytes } = this;
     let index = at;
@@ -91,7 +91,7 @@ export class JsonScanner {
     }
   }
 
-  /** The offset behind the string whose opening quote is at `at`. */
+  /** The offset after the string whose opening quote is at `at`. */
   string(at: number): number {
     const { bytes } = this;
     if (bytes[at] !== QUOTE) throw this.fault('a string', at);
@@ -107,14 +107,14 @@ export class JsonScanner {
     }
   }
 
-  /** The offset of the value behind the member name at `at`. */
+  /** The offset of the value after the member name at `at`. */
   key(at: number): number {
     const index = this.space(this.string(at));
     if (this.bytes[index] !== COLON) throw this.fault("':'", index);
     return this.space(index + 1);
   }
 
-  /** `key`, with an eye on the one member that identifies an event (service description, part 2). */
+  /** Like `key`, and records the member that identifies an event (service description, part 2). */
   #member(at: number): number {
     const index = this.key(at);
     const { bytes } = this;

@@ -1,13 +1,13 @@
 import { type Instant, instantAt, parseInstant } from './instant.ts';
 import { type TimeZone, UTC } from './time-zone.ts';
 
-/** A point in time as people give it: some are only known once the present time is. */
+/** A point in time as typed. Some forms depend on the present time. */
 export type Time =
   | { readonly kind: 'instant'; readonly instant: Instant }
   | { readonly kind: 'ago'; readonly seconds: number }
   /** A time of day, of today or of the day before. */
   | { readonly kind: 'day'; readonly daysAgo: 0 | 1; readonly clock: string; readonly zone: TimeZone }
-  /** A date without its year, as narrow tables print it: the latest one that has come. */
+  /** A date without its year, as narrow tables print it: the latest such date in the past. */
   | { readonly kind: 'yearless'; readonly rest: string; readonly zone: TimeZone };
 
 /** The forms that `parseTime` takes, for error messages. */
@@ -24,9 +24,9 @@ const UNITS: readonly [RegExp, seconds: number][] = [
 ];
 
 /**
- * Reads a point in time, in any case of letters and with white space around it: a date, a date-time with `T` or a space, a
- * time of day, a span ago, `now`, `today`, `yesterday`, and each form in which times are printed. Times and days without a
- * zone are those of `zone`. Undefined for anything else.
+ * Reads a point in time, in any case of letters and with white space around it: a date, a date-time with `T` or a
+ * space, a time of day, a span ago, `now`, `today`, `yesterday`, and each form in which times are printed. Times and
+ * days without a zone are those of `zone`. Returns undefined for any other text.
  */
 export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined {
   const given = text.trim().replace(/\s+/g, ' ');
@@ -39,7 +39,7 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
   return dayTime(lower, zone) ?? yearless(given, zone);
 }
 
-/** The instant that is meant when it is `now` (milliseconds since the epoch); undefined outside the years 0 to 9999. */
+/** The instant that the text means at `now` (milliseconds since the epoch); undefined outside the years 0 to 9999. */
 export function resolveTime(time: Time, now: number): Instant | undefined {
   switch (time.kind) {
     case 'instant':
@@ -48,12 +48,12 @@ export function resolveTime(time: Time, now: number): Instant | undefined {
       return instantAt(now - time.seconds * 1000);
     case 'day': {
       const { zone, daysAgo, clock } = time;
-      // Days are counted on the calendar: they may last 23 or 25 hours.
+      // Days are counted on the calendar, since they may last 23 or 25 hours.
       const date = instantAt(now + zone.offsetAt(now) - daysAgo * 86_400_000)?.text.slice(0, 10);
       return parseInstant(`${date}T${clock}${zone.isUtc ? 'Z' : ''}`, zone);
     }
     case 'yearless': {
-      // 29 February is found within eight years.
+      // 29 February occurs within any eight years.
       const { rest, zone } = time;
       const year = new Date(now + zone.offsetAt(now)).getUTCFullYear();
       const latest = Array.from({ length: 10 }, (_, back) =>

@@ -3,12 +3,12 @@ import { UsageError } from '../errors.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 const [MINUTE, DAY] = [60_000, 86_400_000];
-/** Offsets that are remembered: finding one takes microseconds, and events come by the million. */
+/** The number of cached offsets: computing one takes microseconds, and there may be millions of events. */
 const REMEMBERED = 10_000;
 
 /**
- * The clock that people read and write times by. Times are milliseconds since the epoch; a wall time is what the clock
- * shows, as if it were UTC. Offsets are whole minutes: those of before 1972 lose their seconds, when read and when printed.
+ * A zone in which times are read and printed. Times are milliseconds since the epoch; a wall time is the time that the
+ * zone's clock shows, as if it were UTC. Offsets are whole minutes: offsets before 1972 lose their seconds.
  */
 export class TimeZone {
   /** `UTC`, or a name of the IANA database. */
@@ -32,7 +32,7 @@ export class TimeZone {
     if (!this.#format) return 0;
     const day = Math.floor(time / DAY) * DAY;
     const offset = this.#offsetAtMinute(day);
-    // No clock is changed twice within a day.
+    // No clock changes twice within a day.
     return offset === this.#offsetAtMinute(day + DAY) ? offset : this.#offsetAtMinute(time);
   }
 
@@ -48,11 +48,11 @@ export class TimeZone {
   }
 
   /**
-   * The times at which the clock shows a wall time, earliest first. There are two where clocks are put back over it. Where
-   * they are put forward over it, the result is the time of that change, at which the clock goes on.
+   * The times at which the clock shows a wall time, earliest first. There are two if clocks are put back over it. If
+   * clocks are put forward over it, the result is the time of that change.
    */
   timesAt(wall: number): readonly number[] {
-    // No clock is more than 14 hours away from UTC, and none is changed twice within two days.
+    // No zone is more than 14 hours away from UTC, and no clock changes twice within two days.
     const [earlier, later] = [wall - DAY, wall + DAY];
     const offsets = new Set([this.offsetAt(earlier), this.offsetAt(later)]);
     const times = [...offsets].map((offset) => wall - offset);
@@ -72,7 +72,7 @@ export class TimeZone {
     return high * MINUTE;
   }
 
-  /** A date-time of ISO 8601 by this clock and with its offset, every digit kept; other texts as they are. */
+  /** A date-time of ISO 8601 in this zone, with its offset and every digit. Other texts are unchanged. */
   shown(text: string): string {
     if (this.isUtc) return text;
     const match = DATE_TIME.exec(text);
@@ -86,12 +86,12 @@ export class TimeZone {
   }
 }
 
-/** False for 30 February, which Date.parse takes for 1 March. */
+/** False for 30 February, which Date.parse reads as 1 March. */
 function isDate(date: string): boolean {
   return date.slice(8) <= '28' || new Date(`${date}T00:00Z`).toISOString().startsWith(date);
 }
 
-/** As the service writes times, and as they are sent to it. */
+/** The form in which the service writes times, and in which they are sent to it. */
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 
 export const UTC = new TimeZone('UTC');
@@ -119,7 +119,7 @@ export async function loadTimeZone(
   return zoneOf(await loadSetting('timezone', flags, context), context);
 }
 
-/** The zone of that name; `local` is the machine's. Throws `UsageError` where the machine's is not known. */
+/** The zone of that name; `local` is the machine's. Throws `UsageError` if the machine's zone is unknown. */
 export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): TimeZone {
   const meant = name === 'local' ? machine.timezone : name;
   if (/^(UTC|Etc\/UTC)$/.test(meant)) return UTC;

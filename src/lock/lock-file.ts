@@ -27,13 +27,13 @@ export class LockFiles {
       try {
         return { number, ...parse(await readFile(this.#file(number), 'utf8')) };
       } catch (error) {
-        // Tidied away since a higher one exists: look again.
+        // Another process removed it because a higher one exists: look again.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
   }
 
-  /** Claims the number after `previous`; undefined where another process was first. */
+  /** Claims the number after `previous`; undefined if another process was first. */
   async claim(previous: number, holder: Holder): Promise<Claim | undefined> {
     const number = previous + 1;
     const handle = await this.#create(number, `${JSON.stringify(holder)}\n`);
@@ -65,7 +65,10 @@ export class LockFiles {
     }
   }
 
-  /** Removes the sibling folders of locks that nobody took for a month. `held`: the number that tells today's date. */
+  /**
+   * Removes the sibling folders of locks that nobody has taken for a month. `held`: the held number, whose file has
+   * today's date.
+   */
   async sweepSiblings(held: number): Promise<void> {
     const parent = path.dirname(this.#folder);
     const now = (await stat(this.#file(held))).mtimeMs;
@@ -80,7 +83,7 @@ export class LockFiles {
     }
   }
 
-  /** Creates a number's file, its content on the disk before the name exists; undefined where the name is taken. */
+  /** Creates a number's file, with its content on the disk before the name exists; undefined if the name is taken. */
   async #create(number: number, content: string): Promise<FileHandle | undefined> {
     const complete = path.join(this.#folder, `${randomUUID()}.new`);
     const handle = await written(complete, content);
@@ -95,7 +98,7 @@ export class LockFiles {
     } finally {
       await rm(complete, { force: true }).catch(() => undefined);
     }
-    // A file system without hard links. A reader may see the file before its content, and takes it for held.
+    // A file system without hard links: a reader may see the file before its content, and then considers it held.
     try {
       return await written(this.#file(number), content);
     } catch (error) {
@@ -112,14 +115,17 @@ export class LockFiles {
 export interface LockState {
   /** 0 before the lock was ever taken. */
   readonly number: number;
-  /** The whole file: it changes with every beat of its holder. */
+  /** The whole file: it changes with every sign of life of its holder. */
   readonly text: string;
   readonly released: boolean;
-  /** Undefined as well where the file cannot be understood. */
+  /** Undefined also if the file cannot be understood. */
   readonly holder?: Holder | undefined;
 }
 
-/** A number that this process claimed. Its file stays open, so that giving a sign of life needs nothing that can run out. */
+/**
+ * A number that this process claimed. Its file stays open, so that a sign of life cannot fail for lack of file
+ * descriptors.
+ */
 export class Claim {
   readonly number: number;
   readonly #files: LockFiles;
@@ -147,7 +153,7 @@ export class Claim {
     await this.#handle.write(String(this.#beats).padStart(9, '0'), this.#end);
   }
 
-  /** Marks the number as released by one byte in place: that works on a full disk as well. */
+  /** Marks the number as released by changing one byte in place, which also works on a full disk. */
   async release(): Promise<void> {
     try {
       await this.#handle.write('R', 0);

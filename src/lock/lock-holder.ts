@@ -5,7 +5,9 @@ import type { Machine } from '../context.ts';
 /** The holder of a lock, in enough detail to tell later whether that very process still runs. */
 export interface Holder {
   readonly pid: number;
-  /** When the process started, in ticks since boot (Linux): a process that was given the same number later differs here. */
+  /**
+   * When the process started, in ticks since boot (Linux): distinguishes it from a later process with the same number.
+   */
   readonly started?: string | undefined;
   readonly hostname: string;
   /** Identifies the running kernel (Linux): equal for every container on it, new after each boot. */
@@ -15,7 +17,7 @@ export interface Holder {
   readonly nonce: string;
 }
 
-/** `unknown`: it cannot be seen from here, which says nothing about whether it lives. */
+/** `unknown`: this process cannot see it, so it may or may not be alive. */
 export type Condition = 'running' | 'suspended' | 'dead' | 'unknown';
 
 type Here = Pick<Machine, 'platform' | 'pid' | 'hostname' | 'hasProcess'>;
@@ -31,16 +33,16 @@ export async function describeSelf(here: Here): Promise<Holder> {
   };
 }
 
-/** The holder's condition as seen from here. `dead` and `running` are certain; everything in doubt is `unknown`. */
+/** The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`. */
 export async function conditionOf(holder: Holder, here: Here): Promise<Condition> {
   const { boot, processes } = await surroundings(here.platform);
   if (holder.boot !== undefined && boot !== undefined && holder.boot !== boot) {
-    // The same name with another boot is this machine before it was started again.
+    // The same host name with another boot id is this machine before a restart.
     return holder.hostname === here.hostname ? 'dead' : 'unknown';
   }
   const isSameKernel = holder.boot !== undefined && holder.boot === boot;
   if (!isSameKernel && holder.hostname !== here.hostname) return 'unknown';
-  // Equal as well where the system has no namespaces; where they could not be read they prove nothing.
+  // They are also equal on a system without namespaces. Namespaces that could not be read prove nothing.
   if (holder.processes !== processes || (here.platform === 'linux' && processes === undefined))
     return 'unknown';
   if (here.platform !== 'linux') return here.hasProcess(holder.pid) === false ? 'dead' : 'unknown';
@@ -60,7 +62,7 @@ async function inspect(pid: number): Promise<{ state: string; started: string } 
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { state: fields[0] ?? '', started: fields[19] ?? '' };
   } catch (error) {
-    // ESRCH: it ended while it was read. Anything else, such as too many open files, is a failure to look.
+    // ESRCH: it ended while it was being read. Any other error, such as too many open files, proves nothing.
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ESRCH' ? 'absent' : 'unreadable';
   }

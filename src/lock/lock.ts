@@ -8,9 +8,9 @@ import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import { type Claim, LockFiles, type LockState } from './lock-file.ts';
 import { type Condition, conditionOf, describeSelf, type Holder } from './lock-holder.ts';
 
-/** Another process kept the lock for longer than was waited. */
+/** Another process kept the lock for longer than this one waited. */
 export class LockedError extends ServiceError {
-  /** Its number and, where that is another, its host; undefined where it cannot be told. */
+  /** The holder's process number and, if it is another machine's, its host; undefined if unknown. */
   readonly holder: string | undefined;
 
   constructor(message: string, parts: ErrorParts, holder?: string) {
@@ -23,15 +23,20 @@ export class LockedError extends ServiceError {
 export class UnusableLockError extends UsageError {}
 
 /**
- * A lock that this process holds. While it does, it changes the lock's file every few seconds, so that others see it
- * live. One that stood still for longer than 20 s where others cannot see it (another container, another machine) may
- * have lost the lock meanwhile: ask `isStillHeld` right before each step that only one process may take, such as
- * spending a token or writing the file that the lock is for.
+ * A lock that this process holds. Its holder changes the lock's file every few seconds as a sign of life. A holder that
+ * was suspended for longer than 20 s and that others cannot see (in another container, on another machine) may have
+ * lost the lock: ask `isStillHeld` right before each step that only one process may take, such as spending a token or
+ * writing the file that the lock is for.
  */
 export interface HeldLock {
-  /** Looks at the disk: false once another process took the lock over. Throws `UnusableLockError` where it cannot look. */
+  /**
+   * Checks the disk: false once another process has taken the lock over. Throws `UnusableLockError` if it cannot check.
+   */
   isStillHeld(): Promise<boolean>;
-  /** Aborts when a sign of life finds that another process took over: for a holder that waits for other things. */
+  /**
+   * Aborts when a sign of life finds that another process has taken over, for a holder that is waiting for something
+   * else.
+   */
   readonly lost: AbortSignal;
 }
 
@@ -41,11 +46,11 @@ export interface TakenLock extends HeldLock {
 }
 
 export interface LockOptions<T = never> {
-  /** Milliseconds to wait for a holder that lives; 60 s when absent. One of which no life is seen is waited out anyway. */
+  /** Milliseconds to wait for a live holder; 60 s when absent. A holder without a sign of life is always waited out. */
   readonly patience?: number;
-  /** Asked each time another process is done with the lock: a result ends the wait without taking the lock. */
+  /** Called each time another process has released the lock. A result ends the wait without taking the lock. */
   readonly meanwhile?: () => Promise<T | undefined>;
-  /** Where the lock lies, a folder that exists; the user's own place for that name when absent. */
+  /** An existing folder that holds the lock; by default the user's own place for that name. */
   readonly folder?: string;
   /** The thing that is locked, for the message when patience ends. */
   readonly subject?: string;
@@ -59,10 +64,10 @@ const SUBJECT = 'the sign-in';
 
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
- * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to have died is replaced at once; one that can be seen
- * keeps the lock however long it is suspended; one that cannot be seen is replaced after 20 s without a sign of life.
- * Throws `LockedError` naming the holder when patience ends, `UnusableLockError` where the lock's folder is at fault,
- * and the reason of the context's signal when that aborts the wait.
+ * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to be dead is replaced at once. A holder that this
+ * process can see keeps the lock however long it is suspended; one that it cannot see is replaced after 20 s without a
+ * sign of life. Throws `LockedError` naming the holder when patience ends, `UnusableLockError` if the lock's folder is
+ * unusable, and the reason of the context's signal when that aborts the wait.
  */
 export async function withLock<T>(
   name: string,
@@ -79,7 +84,7 @@ export async function withLock<T>(
   }
 }
 
-/** The same for a holder that keeps the lock beyond one function: release it in the end. */
+/** The same for a holder that keeps the lock beyond one function, and has to release it. */
 export async function takeLock(
   name: string,
   context: Surroundings,
@@ -107,7 +112,7 @@ async function take<T>(
     const files = new LockFiles(folder);
     const taken = await claimed(files, await describeSelf(context.machine), context, options);
     if ('result' in taken) return taken;
-    // Leftovers are in nobody's way.
+    // Leftover files do no harm.
     await files.tidy(taken.number).catch(() => undefined);
     if (taken.number === 1 && !options.folder) await files.sweepSiblings(1).catch(() => undefined);
     return kept(taken, folder, context.lockRhythm ?? RHYTHM, options.subject ?? SUBJECT);
@@ -120,7 +125,7 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: strin
   const lost = new AbortController();
   let beating = Promise.resolve();
   const look = async () => {
-    // A beat that fails is followed by others; until then the lock is as good as its last one.
+    // A failed sign of life is followed by others; until then the last one counts.
     await claim.beat().catch(() => undefined);
     if (!(await claim.isHeld().catch(() => true))) {
       const message = `another hooktrail process took over ${subject}, since this one gave no sign of life`;
@@ -178,10 +183,12 @@ async function claimed<T>(
   }
 }
 
-/** The most that one look adds to a silence: a waiter that was suspended itself has observed nothing. */
+/** The maximum that one look adds to a silence: a waiter that was itself suspended has observed nothing. */
 const LONGEST_LOOK = 1_000;
 
-/** A holder as one waiter sees it. It is observed with the waiter's own clock: no two clocks are ever compared. */
+/**
+ * A holder as one waiter sees it. Its silence is measured with the waiter's own clock: no two clocks are ever compared.
+ */
 class Watched {
   readonly number: number;
   askedAt = Number.NEGATIVE_INFINITY;
@@ -248,11 +255,11 @@ function outOfPatience(
   );
 }
 
-/** Why a home cannot hold the locks: none, not ours to write, or on a file system that is read only. */
+/** The error codes of a home that cannot hold the locks: missing, not writable, or on a read-only file system. */
 const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
 
 /**
- * The folder of one lock, made where it is missing. The place follows from the user's entry in the user database:
+ * The folder of one lock, created if it is missing. The place follows from the user's entry in the user database:
  * processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
  */
 async function lockFolder(name: string, user: Machine): Promise<string> {
@@ -279,7 +286,7 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
   }
 }
 
-/** Errors of the system in the lock's own words; any other is returned as it is. */
+/** Turns an error of the system into an error of the lock. Returns any other error unchanged. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
   return unusable(folder, error.message, error as NodeJS.ErrnoException);
