@@ -58,12 +58,12 @@ const HELP = [
   'enter                opens the event; esc goes back to the list',
   'n p                  next and previous event, while one is open',
   '/                    filters what was read by words; esc clears the filter',
-  'w                    filters by a condition, as delivery.attempts >= 3, or by a text; esc takes it back',
-  'g                    groups what was read by a field; enter shows the events of a group',
+  'w                    filters by FIELD OP VALUE or a text; esc takes it back',
+  'g                    groups by a field; enter shows the events of a group',
   'f                    failed events only, and all again',
-  'r                    reads the events again; an open one is replayed (--forward-to)',
+  'r                    reads the events again; replays an open one (--forward-to)',
   "y                    copies the event's id",
-  'z                    shows times in UTC, in the local zone, in that of --timezone',
+  'z                    shows times in UTC, the local zone, that of --timezone',
   'o                    shows a report of these events in the browser',
   'q                    quits; so does esc in the list when nothing is filtered',
 ];
@@ -181,14 +181,14 @@ function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Lo
   const more = list.ended || list.total !== undefined ? '' : ' or more';
   const parts = [`${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`];
   const read = list.ended ? '' : ` of the first ${grouped(list.length)}`;
+  // The latest first: a narrow screen cuts the others off.
   const chosen = [
-    ...(filter !== '' || typing ? [`/${filter}`] : []),
-    ...narrowings.map(({ flag, text }) => (flag === 'grep' ? `"${text}"` : text)),
+    ...(filter !== '' || typing ? [`/${terminalSafeLine(filter)}${typing ? cursor : ''}`] : []),
+    ...narrowings
+      .map(({ flag, text }) => terminalSafeLine(flag === 'grep' ? `"${text}"` : text))
+      .toReversed(),
   ];
-  if (chosen.length > 0) {
-    const texts = chosen.map(terminalSafeLine).join(' and ');
-    parts.push(`${grouped(shown.places.length)}${read} with ${texts}${typing ? cursor : ''}`);
-  }
+  if (chosen.length > 0) parts.push(`${grouped(shown.places.length)}${read} with ${chosen.join(' and ')}`);
   if (groups) {
     const what = `${grouped(groups.groups.length)} ${groups.groups.length === 1 ? 'group' : 'groups'}`;
     parts.push(`${what}${chosen.length > 0 ? '' : read} by ${terminalSafeLine(groups.field.text)}`);

@@ -187,6 +187,7 @@ describe('browsing', () => {
     await settled();
     const before = lines();
     await press(...typed('?'));
+    expect(lines().filter((line) => line.includes('…'))).toEqual([]);
     expect(lines().slice(0, 4)).toEqual([
       'Keys',
       '',
@@ -231,8 +232,10 @@ describe('browsing', () => {
       8, 9, 18, 19, 28, 29, 38, 39, 48, 49, 58, 59, 68, 69, 78, 79, 88, 89,
     ]);
     await press(...typed('wID-8'), named('return'), ...typed('w"x=1"'), named('return'));
-    expect(lines()[0]).toBe('95 events, 1 with delivery.attempts >= 8 and "ID-8" and "x=1"');
-    await press(...typed('/id-8'), named('return'));
+    expect(lines()[0]).toBe('95 events, 1 with "x=1" and "ID-8" and delivery.attempts >= 8');
+    await press(...typed('/id-8'));
+    expect(lines()[0]).toBe('95 events, 1 with /id-8▏ and "x=1" and "ID-8" and delivery.attempts >= 8');
+    await press(named('return'));
     expect(state.shown.places).toEqual([89]);
     await press(named('escape'), named('escape'), named('escape'), named('escape'));
     expect(state.shown.places).toHaveLength(95);
