@@ -29,7 +29,7 @@ export async function groupsTable(
   zone: TimeZone,
 ): Promise<string> {
   if (groups.total === 0) return 'no events match\n';
-  const { kept, others, otherEvents } = split(groups, limit);
+  const { kept } = split(groups, limit);
   const header = [...groups.fields.map(({ text }) => text), 'events', 'share', 'first', 'last', 'example'];
   const rows = kept.map((group) => [
     ...group.values.map((value) => zone.shown(groupValue(value))),
@@ -40,10 +40,17 @@ export async function groupsTable(
     group.example ?? '-',
   ]);
   const table = await renderTable(header, rows, output, reporter);
-  if (others === 0) return table;
+  const others = otherGroups(groups, limit);
+  return others === undefined ? table : `${table}${others}\n`;
+}
+
+/** How many groups and events `limit` leaves out, in one line; undefined where there are none. */
+export function otherGroups(groups: EventGroups, limit: number): string | undefined {
+  const { others, otherEvents } = split(groups, limit);
+  if (others === 0) return undefined;
   const share = percent(otherEvents / groups.total);
   const what = others === 1 ? '1 other group' : `${grouped(others)} other groups`;
-  return `${table}${what}: ${grouped(otherEvents)} ${otherEvents === 1 ? 'event' : 'events'} (${share})\n`;
+  return `${what}: ${grouped(otherEvents)} ${otherEvents === 1 ? 'event' : 'events'} (${share})`;
 }
 
 /** The same as a value for JSON; the fields' values are those of the events. */

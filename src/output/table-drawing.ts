@@ -110,10 +110,15 @@ function drawnByOurselves(row: readonly Cell[], columns: readonly Pick<Column, '
 }
 
 /** Rows for a pipe: aligned as far as the columns' widths go, and never cut. */
-export function plainLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
-  const padded = (text: string, { width, kind }: Column) => {
-    const padding = ' '.repeat(Math.max(0, width - cellWidth(text)));
-    return kind === 'number' ? padding + text : text + padding;
+export function plainLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  paint?: (text: string, column: Column) => string,
+): string[] {
+  const padded = (text: string, column: Column) => {
+    const padding = ' '.repeat(Math.max(0, column.width - cellWidth(text)));
+    const shown = paint ? paint(text, column) : text;
+    return column.kind === 'number' ? padding + shown : shown + padding;
   };
   return rows.map((row) =>
     columns
@@ -141,7 +146,7 @@ export async function renderTable(
   const columns = output.isTerminal
     ? fittedColumns(heads, cells, output.columns)
     : wholeColumns(heads, cells);
-  const palette = await paletteOf(output.isTerminal ? reporter.stdoutColor : 0);
+  const palette = await paletteOf(reporter.stdoutColor);
   return ended(
     draw(columns, [titleCells(columns, palette), ...cells.map((row) => valueCells(row, columns, palette))]),
   );

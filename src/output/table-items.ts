@@ -5,7 +5,7 @@ import { membersOf } from '../items/item-members.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
 import { UTC } from '../items/time-zone.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
-import { paletteOf } from '../terminal/palette.ts';
+import { paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions } from './item-writer.ts';
 import {
@@ -33,6 +33,12 @@ export async function createTableWriter(
   const palette = await paletteOf(reporter.stdoutColor);
   // In a pipe nothing is cut or wrapped, and padding a million rows through the library would take minutes.
   const draw = stdout.isTerminal ? await tableDrawing() : undefined;
+  // FORCE_COLOR asks for colour in a pipe too.
+  const paintValue =
+    reporter.stdoutColor === 0
+      ? undefined
+      : (text: string, { kind }: Column) =>
+          (kind === 'status' ? statusPaint(text, palette)?.(text) : undefined) ?? text;
   let table: { read: (page: Items) => string[][]; columns: Column[] } | undefined;
 
   const open = async (page: Items) => {
@@ -64,7 +70,10 @@ export async function createTableWriter(
             ...(isFirst ? [titleCells(columns, palette)] : []),
             ...rows.map((row) => valueCells(row, columns, palette)),
           ])
-        : plainLines(columns, isFirst ? [titles(columns), ...rows] : rows);
+        : [
+            ...(isFirst ? plainLines(columns, [titles(columns)], (text) => palette.bold(text)) : []),
+            ...plainLines(columns, rows, paintValue),
+          ];
       await stdout.write(ended(lines));
     },
     end: async () => {

@@ -12,6 +12,15 @@ describe('a table in a pipe', () => {
     ]);
   });
 
+  test('has colour where FORCE_COLOR asks for it', async () => {
+    const item = '{"eventType":"x","publishStatus":"FAILED"}';
+    const [titles, row] = await lines([[item]], { color: 1 });
+    expect([titles, row]).toEqual([
+      '\u001b[1mpublishStatus\u001b[22m  \u001b[1meventType\u001b[22m',
+      '\u001b[31mFAILED\u001b[39m         x',
+    ]);
+  });
+
   test('prints the titles once, and later pages under the same columns', async () => {
     const pages = [
       ['{"eventId":"a","eventType":"x"}'],

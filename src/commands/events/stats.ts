@@ -174,13 +174,16 @@ async function printGroups(
   { filters, format, jq, limit }: Options,
   { context, reporter }: Call,
 ): Promise<void> {
-  const { groupsCsv, groupsJson, groupsTable } = await import('../../output/groups.ts');
+  const { groupsCsv, groupsJson, groupsTable, otherGroups } = await import('../../output/groups.ts');
   const { stdout } = context;
   for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
   if (format === 'table')
     await stdout.write(await groupsTable(groups, limit, stdout, reporter, filters.zone));
-  else if (format === 'csv') await stdout.write(groupsCsv(groups, limit, stdout));
-  else {
+  else if (format === 'csv') {
+    await stdout.write(groupsCsv(groups, limit, stdout));
+    const others = otherGroups(groups, limit);
+    if (others !== undefined) reporter.notice(`not shown: ${others}`);
+  } else {
     const { printJson } = await import('../../output/print-json.ts');
     await printJson(groupsJson(groups, limit), jq, context, reporter);
   }

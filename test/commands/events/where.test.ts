@@ -169,7 +169,9 @@ describe('events stats --by', () => {
     ]);
     expect(table).toHaveLength(4);
     expect(table[3]).toMatch(/^\d+ other groups: [\d,]+ events \(\d+(\.\d)? %\)$/);
-    const csv = (await events(...(args as [string, ...string[]]), '--csv')).stdout.split('\r\n');
+    const printed = await events(...(args as [string, ...string[]]), '--csv');
+    expect(printed.stderr).toBe(`not shown: ${table[3]}\n`);
+    const csv = printed.stdout.split('\r\n');
     expect(csv[0]).toBe('eventType,publishStatus,count,share,first,last,example');
     expect(csv).toHaveLength(4);
   });
