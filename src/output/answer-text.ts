@@ -10,14 +10,14 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 
 interface AnswerOptions {
-  /** Whether the status line and the headers stand before the body. */
+  /** Whether to print the status line and the headers before the body. */
   readonly include: boolean;
   readonly jq: string | undefined;
 }
 
 /**
- * Prints an answer of the service: as it came, or on a terminal with its JSON indented and coloured and with a line end
- * behind it. With `jq`, prints what the program makes of its JSON; throws `ServiceError` where it is none.
+ * Prints an answer of the service unchanged, or on a terminal with its JSON indented and coloured and a final line end.
+ * With `jq`, prints the program's results; throws `ServiceError` if the answer is not JSON.
  */
 export async function printAnswer(
   response: HttpResponse,
@@ -55,7 +55,7 @@ function headerText({ status, headers }: HttpResponse): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd(), ...lines, '', ''].join('\r\n');
 }
 
-/** The body as one JSON value without white space between tokens; undefined where it is none. */
+/** The body as one JSON value without white space between tokens; undefined if it is not JSON. */
 function jsonIn(body: Buffer): Items | undefined {
   if (!isUtf8(body)) return undefined;
   const scanner = new JsonScanner(body);

@@ -46,7 +46,7 @@ async function writerOf(
   }
 }
 
-/** The same writer, which warns in the end of fields that no item had: their names may be misspelt. */
+/** Returns a writer that also warns at the end of fields that no item had, since their names may be misspelt. */
 export function withFieldWarnings(
   writer: ItemWriter,
   fields: readonly FieldPath[],

@@ -23,7 +23,7 @@ export async function writeCsvFiles(
   reporter: Reporter,
 ): Promise<void> {
   const fields = options.fields ?? (await allColumns(directory, parts));
-  // Each part is a list of its own: an empty one is no news.
+  // An empty part needs no message.
   const quiet = { ...reporter, notice: () => undefined };
   const written = new Set<string>();
   let write: ReturnType<typeof createCsvWriter>['write'];

@@ -22,7 +22,7 @@ export function createCsvWriter(
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const cellOf = (bytes: Buffer, start: number, end: number) =>
     safe(csvCell(bytes, start, end, options.csvRaw === true));
-  // Excel takes a file for UTF-8 when it begins with this.
+  // Excel reads a file as UTF-8 if it begins with this mark.
   const mark = options.csvBom ? '\ufeff' : '';
   let read: ((page: Items) => string[][]) | undefined;
 
@@ -75,7 +75,7 @@ export function csvLines(rows: readonly (readonly (string | number | null)[])[])
     record_delimiter: '\r\n',
     // RFC 4180, section 2.6: a line break of any kind belongs in quotes.
     quoted_match: /[\r\n]/,
-    // Readers skip an empty line: it would be no record.
+    // Readers would skip an empty line instead of reading it as a record.
     quoted_empty: rows[0]?.length === 1,
   });
 }

@@ -9,7 +9,7 @@ import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { csvLines, csvText } from './csv.ts';
 import { renderTable } from './table-drawing.ts';
 
-/** The value of a group's field for people: a string's characters, other values as JSON, nothing where it is missing. */
+/** The value of a group's field for people: a string's characters, other values as JSON, nothing if it is missing. */
 export function groupValue(value: string | null): string {
   if (value === null) return '-';
   return value.startsWith('"') ? (JSON.parse(value) as string) : value;
@@ -20,7 +20,7 @@ export function toSeconds(instant: Instant | undefined): string {
   return instant?.text.replace(/\.\d+/, '') ?? '-';
 }
 
-/** The largest groups as a table, and what the others hold in a last line. */
+/** The largest groups as a table, with a last line for the total of the others. */
 export async function groupsTable(
   groups: EventGroups,
   limit: number,

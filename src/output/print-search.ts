@@ -14,7 +14,7 @@ import { createItemWriter } from './create-item-writer.ts';
 import type { FormatOptions } from './item-writer.ts';
 
 export interface Search {
-  /** Reads the events, from the service or from elsewhere. */
+  /** Reads the events from the service, an export or a file. */
   readonly find: (
     options: Pick<FindOptions, 'onRetry' | 'onDoubt' | 'onQueries'>,
   ) => AsyncIterable<FoundPage>;
@@ -23,7 +23,7 @@ export interface Search {
   readonly format: FormatOptions;
   readonly context: Context;
   readonly reporter: Reporter;
-  /** Whether what does not fit on the terminal goes through the user's pager. */
+  /** Whether output that does not fit on the terminal goes through the user's pager. */
   readonly isPaged: boolean;
   /** Called with the items of each page before they are printed. */
   readonly onItems?: ((items: Items) => void) | undefined;
@@ -48,7 +48,7 @@ export async function searchAll(search: Search) {
       searched = query;
     },
   });
-  // A first request that is ready leaves with the next turn of the event loop: loading the format would hold it up.
+  // The first request is sent in the next turn of the event loop; loading the format first would delay it.
   await setImmediate();
   const writer = await createItemWriter(
     { ...format, constant: filters.constantFields, zone: filters.zone },
@@ -73,7 +73,7 @@ export async function searchAll(search: Search) {
     progress.stop();
     await paged?.end();
   }
-  // The command line does not show which time a span ago meant.
+  // The command line does not show the time that a span ago stood for.
   if (searched && filters.isRelative && stdout.isTerminal)
     reporter.notice(windowText(searched, filters.zone));
   return { printed, total, more: printed >= limit && (total === undefined || total > printed) };

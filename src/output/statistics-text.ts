@@ -11,17 +11,17 @@ import { type Cell, type Draw, ended, oneLine } from './table-drawing.ts';
 import { GAP } from './table-layout.ts';
 
 export interface StatsLook {
-  /** Columns to fit into; undefined where text is never cut. */
+  /** The columns available; undefined if text is never cut. */
   readonly room: number | undefined;
   readonly unicode: boolean;
   readonly palette: Palette;
   readonly draw: Draw;
 }
 
-/** What a type is called that the service does not list. */
+/** The name shown for types that the service does not list. */
 export const UNLISTED = '(not listed)';
 const LONGEST_BAR = 60;
-/** Bars where no terminal gives their room. */
+/** The width of bars without a terminal. */
 const PLAIN_BAR = 30;
 const LONGEST_TIME_BAR = 100;
 const SHORTEST_BAR = 12;
@@ -37,7 +37,7 @@ export function statsText(stats: Stats, look: StatsLook): string {
     '',
     ...timelineLines(stats, look),
     '',
-    // At the end, where a terminal shows it however long the rest is.
+    // At the end, so that it stays visible on a terminal however long the rest is.
     look.palette.bold(countsText(stats)),
     look.palette.dim(span),
   ]);
@@ -55,7 +55,7 @@ function statusWord({ success, failed }: Pick<Stats, 'success' | 'failed'>): str
   return failed === null ? 'successful ' : '';
 }
 
-/** A column of a chart's figures, or of what they belong to. */
+/** A column of a chart: figures, or the labels of the rows. */
 interface Figures {
   readonly title: string;
   readonly kind: 'text' | 'number';
@@ -160,7 +160,7 @@ function nameOf({ eventType }: TypeTally): string {
   return eventType === null ? UNLISTED : oneLine(eventType);
 }
 
-/** A bar for each bucket: of its failures where there are any, else of its events. */
+/** A bar for each bucket: of its failures if any bucket has some, else of its events. */
 function timelineLines(stats: Stats, look: StatsLook): string[] {
   const { buckets, window } = stats;
   const clock = timeLabels(buckets, window.zone);
@@ -192,7 +192,7 @@ function timelineLines(stats: Stats, look: StatsLook): string[] {
   );
 }
 
-/** `in 1 h`, where all buckets but the first and the last, which the window cuts, are as long. */
+/** `in 1 h`, if all buckets have this length except the first and the last, which the window cuts. */
 function lengthTitle(buckets: readonly Bucket[]): string {
   const lengths = new Set((buckets.length > 2 ? buckets.slice(1, -1) : buckets.slice(0, 1)).map(lengthOf));
   const [length = 0] = lengths;
@@ -200,8 +200,8 @@ function lengthTitle(buckets: readonly Bucket[]): string {
 }
 
 /**
- * Labels buckets by their starts on the zone's clock, with as much of date and time as tells each from the others. The
- * title says the clock: where that changes meanwhile, each label has its offset.
+ * Labels buckets by their starts on the zone's clock, with only the parts of date and time that distinguish them. The
+ * title names the zone. If the clock changes within the window, each label has its offset.
  */
 export function timeLabels(
   buckets: readonly Bucket[],
@@ -274,7 +274,7 @@ export function rateScale(highest: number): number {
   return STEPS.find((step) => highest <= step) ?? 1;
 }
 
-/** The statistics as a value for JSON. Times as they were sent to the service; null where a number was not asked for. */
+/** The statistics as a value for JSON. Times are as sent to the service; a number that was not requested is null. */
 export function statsJson({ window, types, buckets, ...whole }: Stats) {
   return {
     after: window.after.text,

@@ -8,9 +8,9 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
 import { type Column, fittedColumns, GAP, NONE, timeForms, wholeColumns } from './table-layout.ts';
 
-/** Line ends beyond those that act on a terminal: a row of a table stays a row. */
+/** Other characters that end a line: a row of a table has to stay one row. */
 const BREAKS = /[\u2028\u2029]/g;
-/** UTF-16 units after which a cell is cut whatever the terminal's width; no line shows as many. */
+/** A cell is cut after this many UTF-16 units, which is more than any terminal shows on a line. */
 const LONGEST = 4000;
 
 /** A value as a cell of a terminal's table. */
@@ -31,7 +31,7 @@ export function cellsIn(zone: TimeZone, cellOf: CellOf): CellOf {
 
 /** Text that keeps to its line and does nothing to a terminal. */
 export function oneLine(text: string): string {
-  // Half a surrogate pair is written as U+FFFD in the end, and measured as that.
+  // Half a surrogate pair is printed as U+FFFD, so it is measured as that.
   return terminalSafeLine(text.toWellFormed()).replace(BREAKS, unicodeEscape);
 }
 
@@ -40,7 +40,7 @@ export interface Cell {
   readonly paint?: ((text: string) => string) | undefined;
 }
 
-/** The cells of a row of values: times in the form that fits, statuses in the colour of what they mean. */
+/** The cells of a row of values: times in the form that fits, statuses in their colour. */
 export function valueCells(row: readonly string[], columns: readonly Column[], palette: Palette): Cell[] {
   return columns.map(({ index, kind, width }) => {
     const text = row[index] as string;
@@ -57,7 +57,10 @@ export function titleCells(columns: readonly Column[], palette: Palette): Cell[]
 /** Draws rows as lines, without line ends, each cell cut or padded to its column; no line ends in spaces. */
 export type Draw = (columns: readonly Pick<Column, 'width' | 'kind'>[], rows: readonly Cell[][]) => string[];
 
-/** Loads cli-table3, and what measures text beyond ASCII. With `wrap`, texts that do not fit go on below instead of being cut. */
+/**
+ * Loads cli-table3 and the library that measures text beyond ASCII. With `wrap`, text that does not fit is wrapped
+ * instead of cut.
+ */
 export async function tableDrawing(wrap = false): Promise<Draw> {
   const [{ default: Table }] = await Promise.all([import('cli-table3'), loadWidths()]);
   return (columns, rows) => {
@@ -92,8 +95,8 @@ const NO_BORDERS = Object.fromEntries(
 );
 
 /**
- * Text that cli-table3 0.6 measures as terminals do, in UTF-16 units that it may cut between. Of other scripts it counts
- * marks and joiners as columns, and cuts between the halves of a character.
+ * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere. In other scripts it counts combining
+ * marks and joiners as columns, and cuts within a character.
  */
 const MEASURED_ALIKE =
   /^[\x20-\x7e\xa1-\xac\xae-\u024f\u0386-\u0481\u2010-\u2015\u2018-\u201f…\u2580-\u259f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]*$/;

@@ -96,7 +96,7 @@ const SHORT_TITLES: ReadonlyMap<string, string> = new Map([
   ['eventType', 'type'],
 ]);
 
-/** Of the known columns the subscription is the one to do without; of unknown ones any but the first. */
+/** The columns to leave out first: the subscription among known columns; any but the first among unknown ones. */
 export function defaultHead(name: string, index: number, constant?: ReadonlySet<string>): ColumnHead {
   const short = SHORT_TITLES.get(name);
   const isKnown = short !== undefined || name === 'eventId';

@@ -1,6 +1,6 @@
 import { cellWidth, widest } from '../terminal/cell-width.ts';
 
-/** Shown in place of a value that is missing or null. */
+/** Shown for a missing or null value. */
 export const NONE = '-';
 /** Columns of the terminal between two columns of a table. */
 export const GAP = 2;
@@ -25,7 +25,7 @@ export interface Column {
   readonly width: number;
 }
 
-/** What the texts of a column are, as far as it matters to how they are shown. */
+/** The kinds of texts that are shown in different ways. */
 export type ColumnKind = 'time' | 'guid' | 'status' | 'number' | 'text';
 
 type Rows = readonly (readonly string[])[];
@@ -43,7 +43,10 @@ function kindOf(title: string, texts: readonly string[]): ColumnKind {
   return present.every((text) => NUMBER.test(text)) ? 'number' : 'text';
 }
 
-/** A time in less and less room: date and time as they came but for the `T`, without the fraction, without the year. */
+/**
+ * The forms of a time from wide to narrow: date and time unchanged except for the `T`; without the fraction; without
+ * the year.
+ */
 export function timeForms(text: string): readonly string[] {
   const match = TIME.exec(text);
   if (!match) return [text];
@@ -63,15 +66,15 @@ export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[]
   });
 }
 
-/** Text is cut to this much before another column is left out for it. */
+/** Text is cut to this width before another column is left out. */
 const READABLE = 12;
-/** As much of a GUID as tells it from others at a glance, and an ellipsis. */
+/** The width of the beginning of a GUID, enough to recognise it, and an ellipsis. */
 const SHORT_GUID = 9;
 
 /**
- * Columns that share `room`, by the rows at hand. Where there is not enough of it, what tells rows apart is kept longest:
- * fractions of seconds go first, then spare and constant columns, the year, the ends of ids, the ends of other texts,
- * and columns from the right.
+ * Divides `room` among the columns, by the given rows. If there is not enough room, the values that distinguish rows
+ * are kept longest: fractions of seconds go first, then spare and constant columns, the year, the ends of ids, the ends
+ * of other texts, and columns from the right.
  */
 export function fittedColumns(heads: readonly ColumnHead[], rows: Rows, room: number): Column[] {
   const drafts = heads.map((head, index) => new Draft(head, index, textsOf(rows, index)));
@@ -106,7 +109,7 @@ function ofKind(drafts: readonly Draft[], kind: ColumnKind, concede: (draft: Dra
   return drafts.filter((draft) => draft.kind === kind).map((draft) => () => concede(draft));
 }
 
-/** Cuts so much off texts, always off the widest, as long as they stay readable. */
+/** Cuts this much off texts, always off the widest, but keeps them readable. */
 function cut(drafts: readonly Draft[], excess: number): void {
   for (let rest = excess; rest > 0; rest--) {
     const widestText = drafts
@@ -117,12 +120,12 @@ function cut(drafts: readonly Draft[], excess: number): void {
   }
 }
 
-/** A column whose width is not settled. */
+/** A column whose width is not decided yet. */
 class Draft {
   readonly head: ColumnHead;
   readonly kind: ColumnKind;
   readonly #index: number;
-  /** Widths of its values in their forms, the whole one first. */
+  /** The widths of its values in each form, the complete form first. */
   readonly #forms: readonly number[];
   #form = 0;
   #title: string;
@@ -158,7 +161,7 @@ class Draft {
     this.#cut = width;
   }
 
-  /** Takes back what was conceded, as far as so many more columns of the terminal allow. */
+  /** Restores what was cut, if this many more columns of the terminal allow it. */
   grow(more: number): void {
     const room = this.width + more;
     this.#cut = room;
@@ -173,7 +176,7 @@ class Draft {
   }
 
   #titleText(): string {
-    // No filter takes an id that is cut short, so it does not stand under the filter's name.
+    // No filter accepts a shortened id, so the column does not have the filter's name.
     if (this.kind !== 'guid' || this.#form === 0) return this.#title;
     return this.head.title === 'eventId' ? 'short id' : `short ${this.head.title}`;
   }

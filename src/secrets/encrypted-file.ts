@@ -47,7 +47,7 @@ export type SealKind = 'passphrase' | 'key';
 
 const GENERATED = /^htk1-([A-Za-z0-9_-]{43})$/;
 
-/** 256 random bits in the form that is taken for a key wherever a passphrase is. */
+/** 256 random bits in a form that is recognised as a key wherever a passphrase is accepted. */
 export function generateKey(): string {
   return `htk1-${randomBytes(32).toString('base64url')}`;
 }
@@ -87,7 +87,7 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
-/** The damage of a file, as far as it can be told without the passphrase; undefined where there is none. */
+/** The damage of a file that is visible without the passphrase; undefined if there is none. */
 export function damageOf(file: Buffer): Damage | undefined {
   const magic = file.subarray(0, MAGIC_BYTES);
   const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));
@@ -97,7 +97,7 @@ export function damageOf(file: Buffer): Damage | undefined {
   if (!checksum(content).equals(file.subarray(-CHECKSUM))) return 'damaged';
   if (sealKindIn(file) === 'key') return undefined;
   const [logN = 0, r, p = 0] = file.subarray(MAGIC_BYTES);
-  // A crafted header must not buy itself all memory or an hour of computing.
+  // A crafted header must not make the program use all memory or compute for an hour.
   return logN >= 13 && logN <= 17 && r === 8 && p >= 1 && p <= 10 ? undefined : 'other-format';
 }
 
@@ -133,7 +133,7 @@ export function seal(key: Buffer, plaintext: Uint8Array, authenticated: Uint8Arr
   return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
 }
 
-/** Undefined where the key is another, or anything was changed. */
+/** Undefined if the key is wrong or anything was changed. */
 export function unseal(key: Buffer, sealed: Buffer, authenticated: Uint8Array): Buffer | undefined {
   if (sealed.length < IV + TAG) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV), { authTagLength: TAG })

@@ -28,8 +28,8 @@ import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault }
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
 
 /**
- * The file was sealed with a passphrase and a key was given, or the other way round. `login` may seal it anew: it needs
- * nothing of what is in it.
+ * The file was sealed with a passphrase and a key was given, or the other way round. `login` may seal the file again,
+ * because it needs nothing that is in it.
  */
 export class OtherSealError extends UsageError {}
 
@@ -48,7 +48,7 @@ export class FileVault implements Vault {
   #passphrase: Promise<string> | undefined;
   #key: FileKey | undefined;
   #written = 0;
-  /** The stored file is sealed in the other way, and will be written over unread. */
+  /** True if the stored file is sealed in the other way, and will be overwritten unread. */
   #isReplaced = false;
 
   constructor(binding: Binding, context: Surroundings) {
@@ -59,7 +59,7 @@ export class FileVault implements Vault {
 
   async probe(anew = false): Promise<void> {
     await probeSecretFolder(this.#context);
-    // A file that does not open must be known before a browser opens or a token is spent; so must a passphrase.
+    // A file that cannot be opened, or a missing passphrase, must be found before a browser opens or a token is spent.
     const stored = await this.read().catch((error) => {
       if (!anew || !(error instanceof OtherSealError)) throw error;
       this.#isReplaced = true;
@@ -101,7 +101,7 @@ export class FileVault implements Vault {
   async write(secrets: Secrets): Promise<void> {
     await writeSecretFile(this.place, await this.#sealed(secrets));
     this.#isReplaced = false;
-    // Older than what was just written, and so in nobody's way.
+    // These files are older than the one just written, so they do no harm.
     await deleteElsewhere(this.place, this.#context).catch(() => undefined);
   }
 
@@ -177,7 +177,7 @@ function otherSeal(place: string, kind: 'passphrase' | 'key'): OtherSealError {
   });
 }
 
-/** By the input it came from: a command that opens several files, or one again, asks its user once. */
+/** The answers by input stream: a command that opens several files, or one file again, asks only once. */
 const answers = new WeakMap<Context['stdin'], Promise<string>>();
 
 /**

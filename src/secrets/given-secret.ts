@@ -99,7 +99,7 @@ async function secretOfCommand(variable: string, command: string, context: Surro
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed = (printed + text).slice(0, 65_536);
   });
-  // Its prompts and its errors are the person's to see.
+  // The user has to see its prompts and errors.
   child.stderr.on('data', (bytes: Buffer) => void stderr.write(bytes).catch(() => undefined));
   const over = new AbortController();
   const ended = new Promise<string | undefined>((resolve) => {
@@ -117,7 +117,7 @@ async function secretOfCommand(variable: string, command: string, context: Surro
   } finally {
     over.abort(new Error('over'));
     late.catch(() => undefined);
-    // Those that it started in turn may hold the pipes open: nobody waits for them.
+    // Programs that it started may hold the pipes open: do not wait for them.
     child.kill();
     for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
   }
@@ -129,7 +129,7 @@ async function secretOfCommand(variable: string, command: string, context: Surro
   return firstLine(printed, variable, 'the command');
 }
 
-/** The environment of a command that gives a secret: no other secret is in it. */
+/** The environment for a command that prints a secret, without our other secrets. */
 function withoutSecrets(environment: Context['environment']): Record<string, string | undefined> {
   const secrets: readonly string[] = SECRET_VARIABLES;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name)));

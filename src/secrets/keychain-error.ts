@@ -22,7 +22,7 @@ const ABSENT: readonly KeychainCondition[] = [
 /** The keychain is not usable; the message and the next step depend on why. */
 export class KeychainError extends UsageError {
   readonly condition: KeychainCondition;
-  /** Nothing of ours is in it: there is no keychain at all, or it said so although it is locked. */
+  /** True if it holds none of our secrets: there is no keychain, or it said so although it is locked. */
   readonly holdsNothing: boolean;
 
   constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.includes(condition)) {

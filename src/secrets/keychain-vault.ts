@@ -27,7 +27,7 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKey
  */
 const ITEM_LIMIT = 2_048;
 
-/** The secrets that cannot be had again; `written` tells which of two is the later: milliseconds, always growing. */
+/** The secrets that cannot be replaced. `written` (milliseconds, always growing) tells which of two copies is later. */
 interface Kept {
   readonly refreshToken?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -73,7 +73,7 @@ export class KeychainVault implements Vault {
     await keychain.delete(account);
     if (read !== text) throw new KeychainError('refused', 'what was stored could not be read back');
     await probeSecretFolder(this.#context);
-    // So that a write has nothing left to read.
+    // Read now, so that `write` does not have to.
     await this.#readItem();
   }
 
@@ -103,13 +103,13 @@ export class KeychainVault implements Vault {
     const key = before?.key ?? randomBytes(32);
     const text = itemText({ ...kept, key, inFile: false });
     const inFile = Buffer.byteLength(text) > ITEM_LIMIT;
-    // The secrets that cannot be had again come first.
+    // The irreplaceable secrets come first.
     if (inFile) {
       await writeSecretFile(this.#file('secrets'), this.#sealed(kept, key));
       if (!before?.inFile) await this.#setItem({ key, inFile, written: 0 });
     } else {
       await this.#setItem({ ...kept, key, inFile });
-      // Older than what was just written, and so in nobody's way.
+      // These files are older than the one just written, so they do no harm.
       await deleteSecretFile(this.#file('secrets')).catch(() => undefined);
     }
     await deleteElsewhere(this.#file('secrets'), this.#context).catch(() => undefined);
@@ -212,7 +212,7 @@ export class KeychainVault implements Vault {
     const keychain = await this.#open();
     for (const name of ['refresh-token', 'client-secret'])
       await keychain.delete(this.#account(name)).then(() => deleteSecretFile(this.#file(name)));
-    // Last: it is what the others are found by.
+    // Deleted last, because the other items are found by it.
     await keychain.delete(this.#account('cache-key'));
     this.#hasEarlierForm = false;
   }

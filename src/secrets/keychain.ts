@@ -6,16 +6,17 @@ import { KeychainError } from './keychain-error.ts';
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Every answer, good or bad, comes within 5 s. A service that falls silent after it was asked still holds the process, though
- * not the answer: Node waits for the native thread at exit, and libsecret gives up after 25 s a call.
+ * Every call ends within 5 s. A service that falls silent during a call still delays the end of the process: Node waits
+ * for the native thread at exit, and libsecret gives up after 25 s per call.
  */
 const LIMIT = 4_500;
-/** macOS asks the person in a dialog of its own whether this program may read the item. */
+/** macOS shows its own dialog that asks the user whether this program may read the item. */
 const DIALOG_LIMIT = 60_000;
 
 /**
- * The OS keychain, found usable; its calls end in time, with a `KeychainError` that says what is wrong with it.
- * On Linux its service is asked first, so that the native library is not called where it would hang.
+ * Opens the OS keychain and checks that it is usable. Its calls end in time; failures are `KeychainError`s that say
+ * what is wrong. On Linux the Secret Service is checked first, so that the native library is not called when it would
+ * hang.
  */
 export async function openKeychain(context: Surroundings): Promise<Keychain> {
   const { clock } = context;
@@ -71,7 +72,7 @@ async function inTime<T>(work: Promise<T>, limit: number): Promise<T> {
   }
 }
 
-/** The native library has words only. */
+/** The native library reports errors as text only. */
 function explained(error: unknown): KeychainError {
   if (error instanceof KeychainError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -11,7 +11,7 @@ import type { Binding } from './vault.ts';
 
 type Place = Pick<Context, 'environment' | 'machine'>;
 
-/** Names what belongs to a binding without telling what it is: eight bytes of a hash. */
+/** Identifies a binding without revealing it: eight bytes of a hash. */
 export function bindingHash(binding: Binding): string {
   return createHash('sha256').update(bindingText(binding)).digest('hex').slice(0, 16);
 }
@@ -65,7 +65,7 @@ export async function deleteSecretFile(file: string): Promise<void> {
   }
 }
 
-/** Proves that a file of that size can be written, and leaves nothing. Throws as `writeSecretFile` does. */
+/** Proves that a file of the size of a secret file can be written, and removes it. Throws as `writeSecretFile` does. */
 export async function probeSecretFolder(context: Place): Promise<void> {
   const file = path.join(secretFolder(context), `probe-${context.machine.pid}`);
   await writeSecretFile(file, new Uint8Array(16_384));
@@ -73,8 +73,8 @@ export async function probeSecretFolder(context: Place): Promise<void> {
 }
 
 /**
- * Writes a secret file's content under the same name to the first other folder of the user's that takes it; returns that
- * file. Throws where none does.
+ * Writes a secret file's content under the same name to the first of the user's other folders that accepts it, and
+ * returns that file. Throws if none does.
  */
 export async function writeElsewhere(file: string, content: Uint8Array, context: Place): Promise<string> {
   for (const folder of otherFolders(context)) {
@@ -89,7 +89,7 @@ export async function writeElsewhere(file: string, content: Uint8Array, context:
   throw new UsageError(`${path.basename(file)} can be written nowhere`);
 }
 
-/** The copies that `writeElsewhere` left of a file, with their places. */
+/** The copies of a file that `writeElsewhere` left, with their paths. */
 export async function readElsewhere(
   file: string,
   context: Place,
@@ -106,7 +106,7 @@ export async function readElsewhere(
   return found;
 }
 
-/** Removes what `writeElsewhere` left for a file. */
+/** Removes the copies of a file that `writeElsewhere` left. */
 export async function deleteElsewhere(file: string, context: Place): Promise<void> {
   for (const folder of otherFolders(context)) await deleteSecretFile(path.join(folder, path.basename(file)));
 }
@@ -143,8 +143,8 @@ function secretFolder(context: Place): string {
 }
 
 /**
- * On other file systems than the configuration, as a rule: the home, the session's memory, the temporary files. Each
- * configuration folder has its own there.
+ * Folders that are usually on other file systems than the configuration: the home, the session's memory, the temporary
+ * files. Each configuration folder has its own folders there.
  */
 function otherFolders(context: Place): string[] {
   const { environment, machine } = context;

@@ -33,8 +33,8 @@ async function signInsOf(kind: Vault['kind'], profile: string, context: Context)
 
 /**
  * Deletes every secret of a profile in both stores, whatever provider or service it belongs to; returns how many
- * sign-ins were removed. A store that is absent, or locked without anything of ours, holds nothing; one that is
- * locked or mute otherwise throws, after the other is empty.
+ * sign-ins were removed. A store that is absent, or locked without any of our secrets, counts as empty. Otherwise a
+ * locked or silent store throws, after the other store has been emptied.
  */
 export async function forgetProfile(profile: string, context: Context): Promise<number> {
   return await forget(profile, context);

@@ -15,7 +15,7 @@ export interface AccessToken {
   readonly scope?: string | undefined;
 }
 
-/** Stored secrets belong to it: they are found again only for the same profile, provider, client and service. */
+/** The key of stored secrets: they are found only for the same profile, provider, client and service. */
 export interface Binding {
   readonly profile: string;
   /** `settings.authUrl.href` */
@@ -28,7 +28,7 @@ export interface Binding {
 /** A store of secrets for one binding. Every method throws a typed error with the next step where the store is unusable. */
 export interface Vault {
   readonly kind: 'keychain' | 'file';
-  /** Human words for where it is, for `status`: the keychain's name or the file's path. */
+  /** The place in words for `status`: the keychain's name or the file's path. */
   readonly place: string;
   /**
    * Proves that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that replaces what
@@ -37,9 +37,12 @@ export interface Vault {
   probe(anew?: boolean): Promise<void>;
   /** Only the cached access token: the cheap path of every command. */
   readAccess(): Promise<AccessToken | undefined>;
-  /** Everything; undefined where nothing is stored for this binding. Looks as well where `rescue` writes. */
+  /**
+   * Reads all secrets; undefined if nothing is stored for this binding. Also looks in the folders that `rescue` writes
+   * to.
+   */
   read(): Promise<Secrets | undefined>;
-  /** Replaces all that is stored. After a `read` or a `probe` nothing is read for it: what was read may be gone. */
+  /** Replaces all that is stored. After a `read` or a `probe`, it reads nothing: the stored secrets may be gone. */
   write(secrets: Secrets): Promise<void>;
   /**
    * The last resort after `write` failed: keeps the secrets in another folder of the user's, where the next `read` finds
@@ -50,13 +53,13 @@ export interface Vault {
   delete(): Promise<void>;
 }
 
-/** Milliseconds between the tries to store what cannot be had again: a disk or a keychain may fail for a moment. */
+/** Milliseconds between the tries to store irreplaceable secrets: a disk or a keychain may fail for a moment. */
 const PAUSES = [100, 400, 1_000, 2_000];
 
 /**
- * Stores secrets that cannot be had again: several tries over some seconds, then another folder. Resolves to that folder's
- * file where only it took them, else to undefined. Throws the first error where nothing took them. It takes no abort
- * signal: an interrupt waits.
+ * Stores irreplaceable secrets: several tries over some seconds, then in another folder. Resolves to the file in that
+ * folder, or to undefined if the store itself took them. Throws the first error if both failed. It has no abort signal:
+ * an interrupt waits.
  */
 export async function storeSurely(
   vault: Pick<Vault, 'write' | 'rescue'>,
@@ -80,7 +83,7 @@ export async function storeSurely(
   }
 }
 
-/** An access token as it was stored; undefined where the text is none. */
+/** Parses a stored access token; undefined if the text is not one. */
 export function parseAccess(text: string): AccessToken | undefined {
   let value: Partial<AccessToken> | null;
   try {

@@ -44,7 +44,7 @@ export type SettingName = keyof typeof settingNames;
 
 export const settingOrder = Object.keys(settingNames) as SettingName[];
 
-/** Values of settings that nothing gives. */
+/** The defaults of settings. */
 export const settingDefaults = {
   scope: 'event_api offline_access',
   redirectUri: 'http://127.0.0.1:8976/callback',
@@ -53,7 +53,10 @@ export const settingDefaults = {
   timezone: 'UTC',
 } as const satisfies { readonly [Name in SettingName]?: string };
 
-/** The setting that a key such as `base-url` names. Throws `UsageError` with the nearest key, or where secrets go. */
+/**
+ * The setting that a key such as `base-url` names. Throws `UsageError` that suggests the nearest key, or says where
+ * secrets belong.
+ */
 export function settingOfKey(key: string): SettingName {
   const name = settingOrder.find((candidate) => settingNames[candidate].key === key);
   if (name) return name;

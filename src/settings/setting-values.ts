@@ -25,7 +25,7 @@ export interface SettingValues {
 
 /** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
 export interface RedirectUri {
-  /** As given: what is sent. */
+  /** The text as given, which is sent. */
   readonly text: string;
   readonly url: URL;
 }

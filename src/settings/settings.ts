@@ -22,8 +22,8 @@ export interface ChosenProfile {
 }
 
 /**
- * Settings in their final form, resolved in the order flag, environment, profile, default. Those that were `Needed` are
- * there; of the others, those that were given or have a default.
+ * Settings in their final form, resolved in the order flag, environment, profile, default. `Needed` settings are always
+ * present; others if they were given or have a default.
  */
 export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   readonly given: { readonly [Name in SettingName]?: GivenSetting };
@@ -31,8 +31,8 @@ export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   Pick<SettingValues, Needed | keyof typeof settingDefaults>;
 
 /**
- * Resolves the settings of one run, with the saved ones of its profile. Throws `UsageError` for a value that is wrong,
- * else one that names every setting of `needed` that is missing.
+ * Resolves the settings of one run, including its profile's saved ones. Throws `UsageError` for an invalid value, or
+ * else one that names every missing setting of `needed`.
  */
 export async function loadSettings<Needed extends SettingName = never>(
   flags: SettingFlags,
@@ -87,7 +87,7 @@ function givenSetting(
   return candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
 }
 
-/** Resolves one setting that has a default, whatever the others are. Throws `UsageError`. */
+/** Resolves one setting that has a default, without checking the others. Throws `UsageError`. */
 export async function loadSetting<Name extends keyof typeof settingDefaults>(
   name: Name,
   flags: SettingFlags,

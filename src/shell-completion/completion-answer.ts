@@ -17,7 +17,7 @@ export async function answer([, ...words]: readonly string[], context: Context):
   try {
     await context.stdout.write(await candidatesFor(words, context));
   } catch {
-    // The command tells when it is run.
+    // The command reports the error when it is run.
   }
 }
 
@@ -45,7 +45,7 @@ function lines(candidates: readonly Candidate[], typed: string): string {
   return ['words', ...texts].map((line) => `${line}\n`).join('');
 }
 
-/** The values of a kind, as far as they are known without asking anybody. */
+/** The values of a kind that are known without a request. */
 export async function valuesOf(
   kind: Kind,
   profile: string | undefined,

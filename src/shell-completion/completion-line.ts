@@ -4,7 +4,7 @@ import type { Program } from '../program.ts';
 
 /** A command line as far as it is typed. */
 export interface Line {
-  /** The command that the words name so far. */
+  /** The command that the words before the cursor name. */
   readonly command: Command;
   /** Its words, as in `events search`. */
   readonly path: string;
@@ -26,10 +26,10 @@ export interface Line {
   readonly profile: string | undefined;
 }
 
-/** Stands in the line for the word that is being typed: where commander puts it tells what that word would be. */
+/** Replaces the word that is being typed: the place where commander puts it shows the kind of the word. */
 const CURSOR = '\0cursor';
 
-/** Has commander read a line, level by level as it dispatches commands, but without judging any value. */
+/** Makes commander parse a line, level by level as it dispatches commands, but without validating values. */
 async function readLine({ root, declare }: Program, words: readonly string[]): Promise<Line> {
   const all = joinedAtEquals(words);
   const typed = all.at(-1) ?? '';

@@ -35,7 +35,7 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
-  // The same to a form decoder, and right for one that knows only URLs.
+  // `%20` means a space to every decoder; `+` only to form decoders.
   url.search = parameters.toString().replaceAll('+', '%20');
   return { url, redirectUri: identity.redirectUri, state, codeVerifier };
 }
@@ -62,13 +62,13 @@ export function expectedOf({
 }
 
 export type AuthorizationResponse =
-  /** A good answer: its parameters, vouched for in the way the token endpoint's client asks for. */
+  /** A valid answer: its parameters, checked by the library, whose token request requires that. */
   | { readonly kind: 'code'; readonly parameters: URLSearchParams }
   /** The provider's own answer that there will be no code. */
   | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
   /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
   | { readonly kind: 'foreign'; readonly issuer: string | undefined }
-  /** Anybody's request: it proves nothing. */
+  /** A request that anybody could have sent. */
   | { readonly kind: 'stray'; readonly reason: string };
 
 /** A response with our `state`: it ends the wait. */
@@ -133,7 +133,7 @@ export function issuerText(issuer: string | undefined): string {
   return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
 }
 
-/** Compares in a time that tells nothing about the secret, not even its length. */
+/** Compares in a time that reveals nothing about the secret, not even its length. */
 export function sameSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));

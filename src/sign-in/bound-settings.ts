@@ -4,7 +4,7 @@ import type { Binding } from '../secrets/vault.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 
-/** The settings that a stored sign-in is bound to: without one of them there is none to be found. */
+/** The settings that a stored sign-in is bound to: without all of them it cannot be found. */
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
 export type BoundSettings = Settings<(typeof BOUND)[number]>;
 
@@ -13,7 +13,7 @@ export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
 
-/** The saved settings of a profile as far as they name a sign-in; undefined where they name none, or are damaged. */
+/** The saved settings of a profile; undefined if they do not identify a sign-in, or are damaged. */
 export async function savedSettings(profile: string, context: Context): Promise<BoundSettings | undefined> {
   try {
     return resolveSettings({ profile }, {}, await readConfig(context), BOUND);

@@ -39,7 +39,7 @@ export async function pastedBeside(
     return await Promise.race([answer, pasted]);
   } finally {
     over.abort(new Error('over'));
-    // The terminal is the person's again before anything else is printed.
+    // The prompt gives the terminal back before anything else is printed.
     await pasted.catch(() => undefined);
   }
 }

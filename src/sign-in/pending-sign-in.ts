@@ -25,7 +25,7 @@ export interface ReadPending extends PendingSignIn {
   consume(): Promise<void>;
 }
 
-/** Ten minutes: longer than a sign-in takes, and than a code may live (RFC 6749 section 4.1.2). */
+/** Ten minutes: a sign-in takes less, and a code should not live longer (RFC 6749 section 4.1.2). */
 const LIFETIME = 600_000;
 
 interface SavedPending {
@@ -65,7 +65,7 @@ export async function readPending(profile: string, context: Context): Promise<Re
   const settings = resolveSettings({ ...saved.settings, profile }, {}, { version: 1, profiles: {} }, BOUND);
   const vault = await pendingVault(settings, context);
   const consume = async () => {
-    // A file is removed once: of two that complete the same start, one exchanges the code.
+    // A file can be removed only once: of two processes that complete the same start, one exchanges the code.
     await unlink(file).catch((error) => {
       throw error.code === 'ENOENT' ? noneWaits(profile) : error;
     });
@@ -100,7 +100,7 @@ export async function forgetPending(profile: string | undefined, context: Contex
     : await forgetProfile(pendingProfile(profile), context);
 }
 
-/** A store apart from the sign-in's own: starting a new one must not touch the one that works. */
+/** A separate store: starting a new sign-in must not touch the one in use. */
 function pendingVault(settings: BoundSettings, context: Context): Promise<Vault> {
   const binding = { ...bindingOf(settings), profile: pendingProfile(settings.profile) };
   return openVault(settings.store, binding, context);

@@ -15,11 +15,11 @@ import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
 /** Sockets on loopback that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
 export interface RedirectPort {
-  /** As given; port 0 became the port that was free. */
+  /** The redirect URI as given, with port 0 replaced by the free port. */
   readonly redirectUri: RedirectUri;
   /**
-   * Takes the browser's redirect; call once, what comes earlier gets no answer. `onStray` is told, as a short reason, of
-   * each request that is turned away. A duplicate of an answer waits for the same page as the answer itself.
+   * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short reason for
+   * each rejected request. A duplicate of an answer waits for the same page as the answer itself.
    */
   receive(expected: Expected, clock: Pick<Clock, 'sleep'>, onStray: (reason: string) => void): Reception;
   /** Frees the port at once, and closes the sockets that a browser keeps open. */
@@ -27,9 +27,9 @@ export interface RedirectPort {
 }
 
 export interface Reception {
-  /** The first redirect that is an answer to the request; anything else is turned away and leaves no mark. */
+  /** The first redirect that answers the request; any other request is rejected and changes nothing. */
   readonly answer: Promise<Answer>;
-  /** Tells the browser how it ended, for `foreign` with the issuer that came; resolves when it was told. */
+  /** Shows the outcome in the browser, for `foreign` with the issuer received. Resolves when the page is sent. */
   conclude(name: PageName, issuer?: string): Promise<void>;
 }
 
@@ -151,7 +151,7 @@ function receive(
 
   for (const server of servers) {
     server.on('request', (request, response) => {
-      // A socket that breaks is the browser's business.
+      // A broken connection is the browser's problem.
       response.on('error', () => undefined);
       void handle(request, response).catch(() => response.destroy());
     });
@@ -167,7 +167,7 @@ function receive(
   };
 }
 
-/** Resolves when the page is sent, or cannot be: one that waits behind another request's answer is never told that. */
+/** Resolves when the page is sent, or after a time-out: a response queued behind another one may never close. */
 async function send(response: ServerResponse, content: string, clock: Pick<Clock, 'sleep'>): Promise<void> {
   if (response.writableEnded || response.destroyed) return;
   const closed = new AbortController();
@@ -196,7 +196,7 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** The parameters of a request that came the way a browser follows the redirect URI, or why it did not. */
+/** The parameters of a request that a browser sends for the redirect URI, or the reason why it is not one. */
 function redirectParameters(
   request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   redirectUri: URL,
@@ -241,7 +241,7 @@ small { display: block; margin-top: 3rem; opacity: .6; letter-spacing: .05em }
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** Kept nowhere, run by nothing, framed by nobody, and silent about the URL it was asked by. */
+/** The page is not cached, runs no script, cannot be framed and sends no referrer. */
 const pageHeaders: OutgoingHttpHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',

@@ -28,9 +28,9 @@ export interface RefreshParts {
   readonly vault: Vault;
   readonly context: Context;
   readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
-  /** True where a stored access token is good enough not to refresh. */
+  /** True if a stored access token need not be refreshed. */
   readonly serves: (access: AccessToken) => boolean;
-  /** True where it has not expired: enough where no other can be had. */
+  /** True if it has not expired, which is enough if there is no way to get another. */
   readonly lasts: (access: AccessToken) => boolean;
 }
 
@@ -41,8 +41,8 @@ const PATIENCE = 150_000;
 const TRIES = 3;
 
 /**
- * A new access token by the stored refresh token, or what another process got meanwhile. Resolves to undefined where
- * nothing is stored.
+ * Gets a new access token with the stored refresh token, or the one that another process got meanwhile. Resolves to
+ * undefined if nothing is stored.
  */
 export async function refreshSignIn(
   parts: RefreshParts & { readonly reporter: Reporter },
@@ -66,12 +66,12 @@ export async function refreshSignIn(
 /**
  * Spends the stored refresh token under the lock, so that it is spent once and its successor is never lost:
  *
- * 1. look: what another process stored is used instead;
- * 2. prove: the store can be written;
- * 3. spend: while the lock is still held, once more after an answer that was lost;
- * 4. store: what comes back, before anything else, surely.
+ * 1. look: if another process has stored a token, use it;
+ * 2. prove: check that the store can be written;
+ * 3. spend: send the refresh token while the lock is held, and once more if the answer is lost;
+ * 4. store: save the new tokens before doing anything else.
  *
- * It takes no abort signal: an interrupt waits, and so does a second one. Nothing stored is ever deleted.
+ * It has no abort signal: even a second interrupt waits. Nothing stored is ever deleted.
  */
 export async function refreshUnderLock(
   parts: RefreshParts,
@@ -87,7 +87,7 @@ export async function refreshUnderLock(
   let lost = false;
   for (let attempt = 1; ; attempt++) {
     const spent = await spendable(stored, parts);
-    // A process that stood still here, or on a machine that slept, may have been given up by one elsewhere.
+    // If this process was suspended, or its machine asleep, another process may have taken over the lock.
     if (!(await lock.isStillHeld()))
       throw new ServiceError('another process took over refreshing the sign-in', {
         next: 'run the command again',
@@ -131,12 +131,12 @@ async function keep(
     expiresAt: granted.expiresAt,
     scope: granted.scope ?? stored.access?.scope,
   };
-  // Where it cannot be told, what was granted here is stored: it may be the only good token there is.
+  // If that is unknown, the new grant is stored: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);
     if (theirs?.refreshToken !== undefined && theirs.refreshToken !== stored.refreshToken) return access;
   }
-  // No new refresh token in the answer (RFC 6749 section 6 lets it be left out): the old one stays.
+  // An answer may leave out the refresh token (RFC 6749 section 6): then the old one stays valid.
   const refreshToken = granted.refreshToken ?? stored.refreshToken;
   const secrets = { refreshToken, clientSecret: stored.clientSecret, access };
   if (refreshToken !== stored.refreshToken) {
@@ -151,7 +151,9 @@ async function keep(
   return access;
 }
 
-/** Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` where nothing takes it. */
+/**
+ * Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` if it cannot be stored anywhere.
+ */
 async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
   const { vault, context, reporter, settings } = parts;
   let elsewhere: string | undefined;
@@ -188,7 +190,7 @@ async function spendable(stored: Secrets, { context, settings }: RefreshParts) {
   return { refreshToken: stored.refreshToken, clientSecret };
 }
 
-/** The request may have been carried out, and a new refresh token be on its way to nobody. */
+/** True if the request may have been carried out, so that a new refresh token was issued but lost. */
 function isAmbiguous(error: unknown): boolean {
   return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.ambiguous;
 }

@@ -49,7 +49,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
   };
 }
 
-/** What a person types is for the program that runs next. */
+/** Typed input is for the program that runs next. */
 const noInput: Input = {
   isTerminal: false,
   stream: () => Readable.from([]),

@@ -21,15 +21,17 @@ const MARGIN = 60_000;
 /** A token that another process has just stored needs only this much: the provider may grant less than the margin. */
 const SHORT_MARGIN = 5_000;
 
-/** Where tokens come from, and what is known of the one that was last given out; undefined of one that the user gave. */
+/**
+ * A source of access tokens. `latest` returns the last one it gave out, or undefined for a token from the environment.
+ */
 export interface Session extends TokenSource {
   latest(): AccessToken | undefined;
 }
 
 /**
- * The settings of this run, and where its requests get their token: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the
- * stored sign-in, refreshed when needed. Throws `UsageError` for settings that are wrong, or missing: those of `needed`,
- * and those that find a stored sign-in.
+ * Returns the settings of this run, and the source of its access tokens: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the
+ * stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for missing ones: those of
+ * `needed`, and those that identify a stored sign-in.
  */
 export async function openSession<Needed extends SettingName = never>(
   flags: SettingFlags,
@@ -88,7 +90,7 @@ function askedEarly(tokens: TokenSource): TokenSource {
   };
 }
 
-/** `HOOKTRAIL_ACCESS_TOKEN`, or what its file or command gives. Throws `UsageError` for what is no token. */
+/** The token in `HOOKTRAIL_ACCESS_TOKEN`, or from its file or command. Throws `UsageError` if it is not a token. */
 export async function givenToken(context: Context): Promise<string> {
   const given = (await givenSecret('HOOKTRAIL_ACCESS_TOKEN', context))?.trim() ?? '';
   if (isHeaderSafe(given)) return given;
@@ -98,12 +100,14 @@ export async function givenToken(context: Context): Promise<string> {
   );
 }
 
-/** The keychain is asked first of all, and what reads it is loaded while it answers; it is open when this ends. */
+/**
+ * Opens the keychain first, and loads the code that reads it in the meantime. The keychain is open when this resolves.
+ */
 async function openForReading(store: Vault['kind'], binding: Binding, context: Context): Promise<Vault> {
   if (store === 'file') return await openVault(store, binding, context);
   const keychain = openKeychain(context);
   keychain.catch(() => undefined);
-  // The question goes out with the next turn of the event loop, and loading would hold it up.
+  // The request is sent in the next turn of the event loop; loading code first would delay it.
   await setImmediate();
   const vault = await openVault(store, binding, context, keychain);
   await keychain;
@@ -160,7 +164,7 @@ class StoredSession implements Session {
   async #refresh(known: string | undefined, rejected: string | undefined): Promise<string> {
     const serves = (access: AccessToken) =>
       access.token !== rejected && this.#hasTime(access, access.token === known ? MARGIN : SHORT_MARGIN);
-    // Most runs find a token that is good: what a refresh takes is read when there is one.
+    // Most runs find a valid token, so the code of a refresh is loaded only when needed.
     const { refreshSignIn } = await import('./refresh.ts');
     const access = await refreshSignIn({
       settings: this.#settings,
@@ -199,7 +203,7 @@ class StoredSession implements Session {
 }
 
 /**
- * Turns a failure to read the store into "not signed in" where nobody ever signed in: a keychain that is not there holds no
+ * Turns a failure to read the store into "not signed in" if nobody has signed in yet: a missing keychain holds no
  * sign-in. Returns any other failure unchanged.
  */
 export function withoutSignIn(error: unknown, { profile, profileExists }: Settings): unknown {
@@ -234,27 +238,27 @@ async function notSignedIn(
   });
 }
 
-/** The sign-in as `status --json` prints it: who, where, until when, and where the secrets are. */
+/** The sign-in as `status --json` prints it. */
 export interface SignInState {
   readonly profile: string;
   readonly signedIn: boolean;
-  /** Where the token comes from; null where there is none. */
+  /** The source of the token; null if there is none. */
   readonly source: 'environment' | 'stored' | null;
   readonly authUrl: string | null;
   readonly baseUrl: string | null;
   readonly clientId: string | null;
   readonly vendor: string | null;
-  /** As granted, or else as it would be asked for. */
+  /** The granted scope, or else the one that would be requested. */
   readonly scope: string | null;
   /** ISO 8601, UTC: the end of the access token. */
   readonly expiresAt: string | null;
-  /** True where a refresh token is there to get another one. */
+  /** True if a refresh token is stored. */
   readonly renewable: boolean;
   readonly store: 'keychain' | 'file' | null;
   readonly place: string | null;
 }
 
-/** Reads what is there without asking any server. Throws where the store is unusable. */
+/** Reads the stored sign-in without any request. Throws if the store is unusable. */
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
   const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
   if (fromEnvironment) await givenToken(context);

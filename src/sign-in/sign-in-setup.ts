@@ -13,15 +13,15 @@ import type { Lines } from './pasted-redirect.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
-  /** The addresses of a profile that has a sign-in may change without a question. */
+  /** True to change the addresses of a signed-in profile without a question. */
   readonly replace?: boolean;
 }
 
-/** All that a sign-in needs before the browser opens. */
+/** Everything that a sign-in needs before the browser opens. */
 export interface SignInSetup {
   readonly settings: Settings<(typeof NEEDED)[number]>;
   readonly clientSecret: string;
-  /** Proven to take secrets. */
+  /** A store that was checked to accept secrets. */
   readonly vault: Vault;
   /** The settings that were typed at questions. */
   readonly typed: SettingFlags;
@@ -56,8 +56,8 @@ export async function prepareSignIn(
 }
 
 /**
- * Asks before a sign-in takes the place of one at other addresses: the old one could not be found any more. Throws
- * `UsageError` without a terminal, and where the answer is no.
+ * Asks before a sign-in replaces one at other addresses, which could not be found any more. Throws `UsageError` without
+ * a terminal, or if the answer is no.
  */
 async function confirmReplacement(
   settings: BoundSettings,

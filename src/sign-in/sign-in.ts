@@ -139,7 +139,7 @@ export async function finishSignIn(
   await finish(answer, request, { ...pending, vault }, context, reporter);
 }
 
-/** Exchanges the code of an answer and keeps what is granted. Throws `NotSignedInError` for an answer that is none. */
+/** Exchanges the code of an answer and stores the tokens. Throws `NotSignedInError` for an answer without a code. */
 async function finish(
   answer: Answer,
   { redirectUri, codeVerifier }: { redirectUri: RedirectUri; codeVerifier: string },
@@ -167,7 +167,7 @@ async function finish(
 
 type Completion = { readonly settings: BoundSettings } & Pick<SignInSetup, 'clientSecret' | 'vault'>;
 
-/** Stores what was granted, saves the profile and tells what the sign-in is good for. An interrupt waits. */
+/** Stores the tokens, saves the profile and prints a summary of the sign-in. An interrupt waits. */
 async function keepGrant(
   grant: TokenGrant,
   setup: Completion,
@@ -184,7 +184,7 @@ async function keepGrant(
   reportSignIn(settings, elsewhere ?? vault.place, grant, context, reporter);
 }
 
-/** Other than a refresh, an exchange that failed leaves nothing to try again with: the code is used up or too old. */
+/** Unlike a refresh, a failed exchange cannot be repeated: the code is used up or too old. */
 function failed(error: unknown): never {
   if (error instanceof UnreachableError) {
     const next = 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login` again';
@@ -232,7 +232,7 @@ function settingTexts({ given }: Settings): SettingFlags {
 async function saveProfile(profile: string, texts: SettingFlags, context: Context): Promise<void> {
   const saved = savedTexts(texts);
   await changeConfig(context, (config) => {
-    // The first profile is the one meant where none is named.
+    // The first profile becomes the default.
     if (Object.keys(config.profiles).length === 0) config.profile = profile;
     config.profiles[profile] = saved;
   });
@@ -252,7 +252,7 @@ async function rememberTyped(
     });
     reporter.notice(`what you typed is saved in the profile '${profile}', but for the client secret`);
   } catch {
-    // The sign-in's own error is the one to be told.
+    // The error of the sign-in itself is reported instead.
   }
 }
 
@@ -262,7 +262,7 @@ function savedTexts(texts: SettingFlags): SavedProfile {
   );
 }
 
-/** Tells on standard error what a finished sign-in is good for. */
+/** Prints a summary of the sign-in on standard error. */
 function reportSignIn(
   { profile, authUrl, baseUrl, scope }: BoundSettings,
   place: string,
@@ -293,8 +293,8 @@ function lengthText(milliseconds: number): string {
 }
 
 /**
- * Waits that long for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is interrupted.
- * Throws `NotSignedInError` when time is up.
+ * Waits `seconds` for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is
+ * interrupted. Throws `NotSignedInError` when time is up.
  */
 async function withinTime<Result>(
   seconds: number,
@@ -321,7 +321,7 @@ function tooLate(seconds: number): NotSignedInError {
   });
 }
 
-/** Always shows the URL, and opens the browser on it where one is wanted and near. */
+/** Always shows the URL, and opens it in a browser if one is wanted and on this machine. */
 function announce(
   { url, redirectUri }: Pick<AuthorizationRequest, 'url' | 'redirectUri'>,
   { browser, paste }: Pick<SignInOptions, 'browser' | 'paste'>,
@@ -330,7 +330,7 @@ function announce(
 ): void {
   const { environment, machine, browser: opener } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
-  // A browser over there is a text browser or none: it would take the terminal, or nothing would happen.
+  // A remote machine without a display has no browser, or a text browser that would take over the terminal.
   const near = command !== undefined || !isRemote(environment) || hasDisplay(environment);
   const opens = browser && near;
   if (!paste) {
@@ -339,7 +339,7 @@ function announce(
   }
   reporter.notice(opens ? 'Sign in in the browser. If it does not open, go to' : 'Sign in in a browser at');
   reporter.say(url.href);
-  // Not waited for: it may take its time to tell.
+  // Not awaited: a failure may take a while to show.
   if (opens) {
     opener.open(url, command).catch((error: Error) => {
       reporter.warning(`the browser could not be started: ${error.message}`);
@@ -348,7 +348,7 @@ function announce(
   }
 }
 
-/** True where the environment says that the browser is on another machine. */
+/** True if the environment says that the browser is on another machine. */
 function isRemote(environment: Environment): boolean {
   return Boolean(environment['SSH_CONNECTION'] || environment['SSH_TTY']);
 }
@@ -357,7 +357,7 @@ function hasDisplay(environment: Environment): boolean {
   return Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
 }
 
-/** Advice for a browser elsewhere, whose redirect does not reach this machine by itself; no lines where it does. */
+/** Advice for a browser on another machine, whose redirect does not reach this one by itself; no lines if it does. */
 export function remoteAdvice(
   environment: Environment,
   { hostname, isContainer }: Pick<Context['machine'], 'hostname' | 'isContainer'>,

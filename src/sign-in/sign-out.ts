@@ -12,16 +12,16 @@ import { forgetPending } from './pending-sign-in.ts';
 import { METADATA_LIMITS, readMetadata, revoke } from './token-endpoint.ts';
 
 export interface SignOut {
-  /** How many sign-ins were removed from this machine, started ones too. */
+  /** The number of sign-ins removed from this machine, including started ones. */
   readonly removed: number;
   /** The outcome at the provider; `failure` says why the tokens could not be revoked. */
   readonly revocation: 'done' | 'not offered' | 'nothing to revoke' | { readonly failure: string };
 }
 
 /**
- * Deletes every secret of a profile, of started sign-ins too, and then revokes the tokens where the provider offers that
- * (RFC 7009). A refresh under way is waited for: what it stores must not outlive this. Throws where a store cannot be
- * emptied, or stays locked; a revocation that fails does not.
+ * Deletes every secret of a profile, including those of started sign-ins, and then revokes the tokens if the provider
+ * offers that (RFC 7009). Waits for a refresh under way, so that its tokens are deleted too. Throws if a store cannot
+ * be emptied, or stays locked; a failed revocation does not throw.
  */
 export async function signOut(profile: string, context: Context, reporter: Reporter): Promise<SignOut> {
   const saved = await savedSettings(profile, context);

@@ -48,7 +48,7 @@ export interface TokenRequestWorld {
 }
 
 const KEPT = 'run the command again later: the sign-in is kept';
-/** The request may have been carried out, and then the stored refresh token is spent. */
+/** The request may have been carried out. In that case the stored refresh token is spent. */
 const UNKNOWN = 'run the command again: only then it shows whether the sign-in is kept';
 
 /**
@@ -167,7 +167,10 @@ function serverOf({ authUrl }: Client): OAuth.AuthorizationServer & { issuer: st
   return { issuer, token_endpoint: `${issuer}/connect/token` };
 }
 
-/** Has the library's requests sent by our transport; `receive` makes of an answer what the library is to see. */
+/**
+ * Options that make the library send its requests through our transport. `receive` turns an answer into the library's
+ * response.
+ */
 function sending(
   oauth: typeof OAuth,
   { authUrl }: Client,
@@ -194,7 +197,7 @@ function unusable(what: string, error: unknown): ServiceError {
 }
 
 interface Grant {
-  /** For messages: what fails when this fails. */
+  /** The name of the step for error messages. */
   readonly what: string;
   send(
     oauth: typeof OAuth,
@@ -275,9 +278,9 @@ async function post(
   }
 }
 
-/** A grant that cannot be used, although the token it was asked with is spent. */
+/** An unusable answer to a grant request, although the token that was sent is spent. */
 export class UnusableGrantError extends ServiceError {
-  /** The spent token's successor, which cannot be asked for again. */
+  /** The spent token's successor, which cannot be requested again. */
   readonly refreshToken: string | undefined;
 
   constructor(message: string, parts: ErrorParts, refreshToken: string | undefined) {
@@ -290,15 +293,18 @@ export class UnusableGrantError extends ServiceError {
 interface Granted {
   readonly refreshToken: string | undefined;
   /**
-   * The answer as the OAuth library wants it, with what the service description shows and nothing else. A member that is
-   * missing or of another type is left out where that makes the grant no worse.
+   * The answer in the form that the OAuth library requires, with only the members in the service description. An
+   * optional member of the wrong type is left out.
    */
   readonly response: Response;
 }
 
-/** Seconds that the service description, part 8, states, for an answer that says none and a token that can be renewed. */
+/**
+ * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token can be
+ * renewed.
+ */
 const STATED_LIFETIME = 1800;
-/** A hundred years in seconds: past it dates end. */
+/** A hundred years in seconds; much later dates cannot be represented. */
 const LONGEST_LIFETIME = 3_155_760_000;
 
 function grantedIn({ body }: Pick<HttpResponse, 'body'>): Granted {
@@ -323,7 +329,7 @@ function lifetimeOf(value: unknown): number | undefined {
 
 function parsed(text: string): Record<string, unknown> {
   try {
-    // RFC 8259 section 8.1 lets a reader pass over a byte order mark.
+    // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
     const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     if (value !== null && typeof value === 'object' && !Array.isArray(value))
       return value as Record<string, unknown>;
@@ -346,10 +352,12 @@ export class RefusedGrantError extends NotSignedInError {
 /** The code or refresh token is spent, expired or revoked (RFC 6749 section 5.2, `invalid_grant`). */
 export class InvalidGrantError extends RefusedGrantError {}
 
-/** Other answers that mean: not with this client, not with this secret, not this user. */
+/** Other error codes that refuse this client, this secret or this user. */
 const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'access_denied']);
 
-/** The error for an answer of the token endpoint that grants nothing; an answer that repeats `secrets` has them cut out. */
+/**
+ * The error for an answer of the token endpoint that grants nothing; `secrets` that the answer repeats are redacted.
+ */
 function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly string[]): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
@@ -371,7 +379,7 @@ function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly stri
       'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret';
     return new RefusedGrantError(`${what} was refused by the identity provider`, { details, next }, error);
   }
-  // The description shows no error answers, so their form proves nothing: these statuses mean no.
+  // The description shows no error answers, so these statuses count as a refusal whatever the body.
   if (status === 400 || status === 403) {
     const parts = { details, next: 'check the client settings, and run `hooktrail login`' };
     return new RefusedGrantError(`${what} was refused by the identity provider (${status})`, parts, error);
@@ -420,13 +428,14 @@ export interface ProviderMetadata {
   readonly revocation?: string;
 }
 
-/** Milliseconds and bytes for an answer that nobody has to have. */
+/** Milliseconds and bytes for an optional answer. */
 export const METADATA_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 
 /**
- * Reads the endpoints that the provider's metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery 1.0
- * section 4). There are none without metadata, or where it names another issuer (RFC 8414 section 3.3). Endpoints elsewhere than on the provider's
- * origin count as not offered: the client secret goes nowhere else. Throws where the provider does not answer.
+ * Reads the endpoints that the provider's metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery
+ * 1.0 section 4). Returns none if there is no metadata, or if it names another issuer (RFC 8414 section 3.3). Endpoints
+ * on another origin than the provider's count as not offered, since the client secret must not leave it. Throws if the
+ * provider does not answer.
  */
 export async function readMetadata(settings: BoundSettings, transport: Transport): Promise<ProviderMetadata> {
   const url = new URL(`${urlText(settings.authUrl)}/.well-known/openid-configuration`);

@@ -56,8 +56,8 @@ export function statusPaint(status: string, palette: Palette): ((text: string) =
 }
 
 /**
- * Whether what was printed may be drawn anew: not on a dumb terminal, nor with `ACCESSIBLE`, by which people say that a
- * screen reader reads the terminal.
+ * Whether printed lines may be redrawn: not on a dumb terminal, and not with `ACCESSIBLE`, which says that a screen
+ * reader reads the terminal.
  */
 export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
   return TERM !== 'dumb' && (!ACCESSIBLE || ACCESSIBLE === '0');

@@ -59,7 +59,7 @@ export function startProgress(
       stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',
-      // Both would have to be undone after a crash.
+      // Both would have to be restored after a crash.
       hideCursor: false,
       discardStdin: false,
     }).start();

@@ -59,7 +59,7 @@ export class Destination {
       this.#way ??= this.#find();
       const current = this.#way;
       const way = await current;
-      // Others may have left this way by now.
+      // Another delivery may have changed the destination meanwhile.
       if (this.#way !== current) continue;
       if ('journal' in way && this.#isWanted(way.journal)) {
         this.#way = this.#yield(way.journal);
@@ -102,7 +102,7 @@ export class Destination {
     const deadline = clock.now() + YIELD;
     while (isJournalWanted(journal.path)) {
       if (clock.now() >= deadline) {
-        // Left by a listener that was killed while it waited: nobody comes.
+        // A listener left it that was killed while it waited.
         this.#lookAgain = Number.POSITIVE_INFINITY;
         break;
       }

@@ -62,7 +62,7 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** In words for a person: `the handler answered 503`. */
+/** The outcome in words: `the handler answered 503`. */
 export function answerText({ status, failure }: HandlerAnswer): string {
   return status === undefined ? `the handler did not answer: ${failure}` : `the handler answered ${status}`;
 }

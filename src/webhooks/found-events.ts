@@ -24,7 +24,7 @@ export interface Finding {
   readonly filters: EventFilters;
   readonly context: Pick<Context, 'clock' | 'signal'>;
   readonly progress: Pick<Progress, 'update'>;
-  /** Told what the result depends on, such as a clock that is wrong. */
+  /** Called with doubts about the result, such as a wrong clock. */
   readonly onDoubt: (doubt: string) => void;
 }
 

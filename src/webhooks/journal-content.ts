@@ -63,14 +63,14 @@ export async function openContent(
       file = JournalFile.open(real, machine.platform);
       loaded = { ...(await load(file, oldest)), damaged: loaded.damaged };
     }
-    // A former holder sees by this that its time is over.
+    // This shows a former holder that it has lost the journal.
     await file.append(journalRecord(Kind.opened, Buffer.alloc(16), now));
     // A crash may have left records that are read from memory and not on the disk yet.
     await file.sync();
     return { file, ids: loaded.ids, damaged: loaded.damaged };
   } catch (error) {
     file.close();
-    // A disk that is full from the start.
+    // The disk was already full.
     throw error instanceof JournalError ? unusableJournal(real, error.cause ?? error) : error;
   }
 }

@@ -39,9 +39,9 @@ export function secondsAt(bytes: Buffer, at: number): number {
 }
 
 /**
- * Visits the `done` records in the bytes, in order, and returns the offset behind the last whole record of any kind, with
- * the number of bytes before it that belong to no record. Bytes that are none are passed one by one until a record fits
- * again: with a checksum on each, a torn record costs itself and nothing behind it.
+ * Visits the `done` records in the bytes, in order. Returns the offset after the last whole record of any kind, and the
+ * number of bytes before it that belong to no record. Such bytes are skipped one by one until a valid record begins:
+ * since each has a checksum, a torn record loses nothing after it.
  */
 export function scanRecords(
   bytes: Buffer,
@@ -63,7 +63,7 @@ export function scanRecords(
   return { end, skipped };
 }
 
-/** Bytes of the record that starts at `at`; 0 where no whole record does. */
+/** The length of the record that starts at `at`; 0 if there is no whole record. */
 function recordLength(bytes: Buffer, at: number): number {
   const kind = bytes[at] as number;
   if (!kinds.has(kind)) return 0;

@@ -40,10 +40,10 @@ interface Waiting {
 }
 
 /**
- * Which events the handler has, on disk. A journal has one writer: who opens it holds the project's lock beside the file
- * until it closes it. An id counts as known only when its record is on the disk, so what was acknowledged survives a crash
- * and a loss of power. A process that lost the lock, because it was suspended and taken for dead, notices that the file
- * grew before it forwards or acknowledges anything more.
+ * Records on disk which events the handler has taken. A journal has one writer, which holds a lock beside the file
+ * while it is open. An id counts as known only when its record is on the disk, so acknowledged events survive a crash
+ * and a power failure. A process that lost the lock because it was suspended notices that the file has grown before it
+ * forwards or acknowledges anything more.
  */
 export class Journal {
   /** Bytes that belonged to no record when the journal was opened. */
@@ -131,7 +131,7 @@ export class Journal {
     await this.#lock.release();
   }
 
-  /** Forgets what is older than asked, if that was not done for half of that time. Deliveries wait meanwhile. */
+  /** Forgets ids that are older than `keep`, at most once per half of that time. Deliveries wait meanwhile. */
   async forget(): Promise<void> {
     const now = this.#context.clock.now();
     if (this.#keep === undefined || now - this.#forgotAt < this.#keep / 2) return;
@@ -198,7 +198,7 @@ export class Journal {
 
   #check(look: () => void): void {
     if (this.#failure) throw this.#failure;
-    // The size is in motion while a record is written; the write looks at it in the end.
+    // The size changes while a record is written; the write checks it at the end.
     if (this.#writing) return;
     try {
       look();
@@ -253,7 +253,7 @@ export async function openJournal(
       throw error;
     }
   } catch (error) {
-    // A folder that may not be written, a disk that is full.
+    // The folder may be read-only, or the disk full.
     if (error instanceof UnusableLockError) throw unusableJournal(real, error.cause ?? error);
     throw isOfSystem(error) ? unusableJournal(real, error) : error;
   }

@@ -52,7 +52,7 @@ export function findListener(
   }
   try {
     const { uid, mode } = fs.fstatSync(fd);
-    // Anybody may write such a file into a folder like /tmp, to be sent the events.
+    // In a folder like /tmp anybody could write such a file to receive the events.
     if (platform !== 'win32' && (uid !== userId || (mode & 0o077) !== 0)) return undefined;
     const found = JSON.parse(fs.readFileSync(fd, 'utf8')) as Partial<ListenerAddress>;
     const { url, forwardTo = null, secret } = found;

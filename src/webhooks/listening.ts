@@ -31,14 +31,14 @@ export interface ListenOptions {
   readonly maxBody: number;
   /** Milliseconds a sender has for a whole delivery. */
   readonly requestTimeout: number;
-  /** The path that tells how it goes. */
+  /** The path of the health report. */
   readonly health: string | undefined;
   readonly recovery: PeriodicRecovery | undefined;
   /** The zone of the times on a terminal. */
   readonly zone: TimeZone;
 }
 
-/** Catching up by search, at the start and then again and again. */
+/** The options of catching up by search, at the start and then at intervals. */
 export interface PeriodicRecovery {
   /** Milliseconds that a search looks back. */
   readonly window: number;
@@ -48,10 +48,10 @@ export interface PeriodicRecovery {
   find(from: number, until: number): AsyncIterable<FoundEvent>;
 }
 
-/** Milliseconds that deliveries under way get when the program is stopped, and then to be answered that it ends. */
+/** Milliseconds that running deliveries get to finish when the program is stopped, and then again to be refused. */
 const GRACE = 10_000;
 const FAREWELL = 1_000;
-/** A stop that takes longer than this says what it waits for. */
+/** If stopping takes longer than this, a message says why. */
 const PATIENCE = 1_000;
 
 /** Receives deliveries until the context's signal aborts; then rejects with its reason. */
@@ -63,7 +63,7 @@ export async function listen(options: ListenOptions, context: Context, reporter:
   const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor), options.zone);
   const problems = new ProblemLog(reporter, clock);
   const accept = acceptance({ journal, handler, log, onProblem: (text) => problems.report(text) });
-  // Before the first delivery of this run adds to it.
+  // Checked before the first delivery of this run adds to it.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
   const startedAt = clock.now();
   const ended = new AbortController();
@@ -143,7 +143,7 @@ async function stop(
   after(PATIENCE, () => {
     if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
   });
-  // A handler that still says nothing then has not taken what it was given.
+  // An event without an answer by then counts as not taken.
   after(GRACE, () => void handler?.close());
   after(GRACE + FAREWELL, () => receiver.destroy());
   await receiver.stop();
@@ -176,7 +176,7 @@ interface AcceptanceParts {
   readonly journal: Pick<Journal, 'once'>;
   readonly handler: { forward(delivery: Delivery): Promise<HandlerAnswer> } | undefined;
   readonly log: DeliveryLog;
-  /** Told of each delivery that was not accepted. */
+  /** Called for each delivery that was not accepted. */
   readonly onProblem: (text: string) => void;
 }
 
@@ -210,7 +210,7 @@ function acceptance({ journal, handler, log, onProblem }: AcceptanceParts): Acce
       const message = 'the handler did not take the delivery';
       return { status: 502, code: 'handler.failed', message, answer };
     } catch (error) {
-      // The end of the program is no problem of the delivery.
+      // The end of the program is not a fault of the delivery.
       const isEnd = error instanceof ClosedPipeError || error instanceof InterruptedError;
       if (!isEnd) onProblem(`${shownId(delivery.eventId)}: ${(error as Error).message}`);
       end('refused');

@@ -18,9 +18,9 @@ export interface ReceiverOptions {
   readonly requestTimeout: number;
   /** Takes a delivery and returns the answer to the sender. Must not throw. */
   readonly accept: (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
-  /** Told of each request at the right path that `accept` did not get to see. */
+  /** Called for each request at the right path that did not reach `accept`. */
   readonly onRejected: (refusal: Refusal) => void;
-  /** Told of each answer. */
+  /** Called for each answer. */
   readonly onAnswer?: (answer: { method: string; path: string; status: number; ms: number }) => void;
   /** GET of this path is answered with the report as JSON. */
   readonly health?: { readonly path: string; report(): object } | undefined;
@@ -278,7 +278,7 @@ class Connections {
     return this.#underWay.size;
   }
 
-  /** Takes note of a request until its answer is out. */
+  /** Tracks a request until its answer is sent. */
   begin(response: ServerResponse): void {
     this.#underWay.add(response);
     response.once('close', () => this.#underWay.delete(response));

@@ -131,7 +131,7 @@ interface Missing {
   readonly missing: readonly FoundEvent[];
   /** How many the journal holds. */
   readonly known: number;
-  /** Why the search broke off; what it found before is worth something. */
+  /** The error that ended the search; the events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;
 }
 
@@ -162,7 +162,7 @@ async function findMissing(
   return { missing: oldestFirst(missing), known, failure };
 }
 
-/** Does the work for each item, so many at a time, begun in order. After a failure nothing more is begun. */
+/** Does the work for each item in order, `concurrency` at a time. After a failure no more work is begun. */
 export async function inParallel<Item>(
   items: Iterable<Item>,
   concurrency: number,
@@ -206,7 +206,7 @@ const PAGE = 200;
 /** Prints events that are added one by one, in pages, in the order they come. */
 export class LeftEvents {
   readonly #writer: ItemWriter;
-  /** Nothing left is good news, which a table would have no words for. */
+  /** If nothing is missing, a message says so instead of an empty table. */
   readonly #saysNothing: boolean;
   #waiting: FoundEvent[] = [];
   #written: Promise<void> = Promise.resolve();
@@ -234,7 +234,7 @@ export class LeftEvents {
     this.#waiting = [];
     if (page.length === 0) return;
     this.#written = this.#written.then(() => this.#writer.write(Items.of(page.map(({ body }) => body))));
-    // Seen when `end` waits for it.
+    // The failure is thrown when `end` awaits it.
     this.#written.catch(() => undefined);
   }
 }

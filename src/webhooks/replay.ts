@@ -53,7 +53,7 @@ export async function chosenBySearch(
   return oldestFirst(chosen);
 }
 
-/** The same of an export, a file of NDJSON or standard input (`-`). */
+/** The same for an export, a file of NDJSON or standard input (`-`). */
 export async function chosenFrom(
   place: string,
   filters: EventFilters,

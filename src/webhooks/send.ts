@@ -52,8 +52,8 @@ const CLOSE = 0x7d;
 const COMMA = 0x2c;
 
 /**
- * A JSON object with other values for some members, all else byte for byte but for white space; members that it lacks come
- * first. Throws `BodyError` if the text is not a JSON object.
+ * Replaces the values of some members of a JSON object and leaves all else unchanged except for white space. Missing
+ * members are added first. Throws `BodyError` if the text is not a JSON object.
  */
 export function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
   const text = objectLine(body);

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Context } from '../../context.ts';
 
 /**
- * Where libsecret will look for the session bus: a path for `net.connect` (a leading NUL is Linux' abstract namespace),
- * `absent` where there is none, `other` where the address is of a kind that only the native library speaks.
+ * The address at which libsecret looks for the session bus: a path for `net.connect` (a leading NUL means Linux'
+ * abstract namespace), `absent` if there is none, `other` for an address that only the native library supports.
  */
 export async function sessionBus({
   environment,
@@ -12,7 +12,7 @@ export async function sessionBus({
 }: Pick<Context, 'environment' | 'machine'>): Promise<{ socket: string } | 'absent' | 'other'> {
   const address = environment['DBUS_SESSION_BUS_ADDRESS'];
   if (address) return parseAddress(address) ?? 'other';
-  // GLib's own rule: the bus of systemd, and only where the user owns it.
+  // GLib's rule: the bus of systemd, only if the user owns it.
   const folder = environment['XDG_RUNTIME_DIR'];
   if (!folder) return 'absent';
   const socket = path.join(folder, 'bus');

@@ -20,9 +20,9 @@ interface Waiting {
 }
 
 /**
- * As much of a D-Bus client as finding out about a service takes: connect, authenticate, call, wait for the answers.
- * The npm libraries for it are unmaintained or bring an XML parser and a binding generator; a probe that every command
- * runs before it touches the keychain has to load in a millisecond.
+ * The part of a D-Bus client that checking a service needs: connect, authenticate, call, wait for the answers. The npm
+ * libraries for it are unmaintained or bring an XML parser and a binding generator; a probe that every command runs
+ * before it touches the keychain has to load in a millisecond.
  */
 export class DBusConnection {
   readonly #socket: Socket;
@@ -100,7 +100,7 @@ export class DBusConnection {
       const decoded = decodeMessage(this.#received);
       if (!decoded) return;
       this.#received = this.#received.subarray(decoded.size);
-      // Signals and answers to nothing of ours pass by.
+      // Signals and answers to other calls are ignored.
       this.#waiting.get(decoded.message.replyTo)?.resolve(decoded.message);
       this.#waiting.delete(decoded.message.replyTo);
     }

@@ -122,7 +122,7 @@ export function decodeMessage(bytes: Buffer): { message: Reply; size: number } |
   return { message, size };
 }
 
-/** The leading types that are known here; what follows an unknown one is left unread. */
+/** Reads the leading values of known types; everything after an unknown type is left unread. */
 function typesIn(signature: string): string[] {
   return /^(?:a[sob]|[sogubv])*/.exec(signature)?.[0].match(/a?[sogubv]/g) ?? [];
 }

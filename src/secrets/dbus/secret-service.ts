@@ -11,8 +11,8 @@ const SERVICE = {
 } as const;
 
 /**
- * Asks the Secret Service (its specification, "Service" and "Collection") whether it can be used, before the native
- * library does: a native call that hangs would hold the process for 25 s and more, since Node joins its threads on exit,
+ * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the native library
+ * calls it: a native call that hangs would hold the process for 25 s and more, since Node joins its threads on exit,
  * and a locked keyring looks empty to it. `limit` in milliseconds. Throws `KeychainError`.
  */
 export async function checkSecretService(
@@ -23,14 +23,14 @@ export async function checkSecretService(
   const address = await sessionBus(context);
   if (address === 'absent') throw new KeychainError('no-bus');
   if (address === 'other') return;
-  // The first question of libsecret, too. It works while locked, and the bus starts the service where it knows how to.
+  // libsecret begins with this call, too. It works while locked, and the bus starts the service if it can.
   const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
   const connection = await connected(address.socket, context.machine.userId, limit, search);
   if (connection === undefined) return;
   const { bus, result } = connection;
   try {
     const [open, locked] = await result.catch((error) => {
-      // Where many ask at once, gnome-keyring tells one of thousands that it has no such method.
+      // Under many calls at once, gnome-keyring answers one in thousands that it has no such method.
       if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
       throw error;
     });
@@ -44,9 +44,9 @@ export async function checkSecretService(
 }
 
 /**
- * Checks that the collection that items are stored in by default is there and open. Not asked where there are items to read, one
- * question at a time, and once more before it counts as missing: gnome-keyring answers at random, and can crash, when
- * it is asked for an alias twice at the same time.
+ * Checks that the default collection exists and is unlocked. Skipped if there are items to read. The calls go one at a
+ * time, and are repeated once before the collection counts as missing: gnome-keyring gives random answers, and can
+ * crash, when it gets two calls for an alias at the same time.
  */
 async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
   const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
