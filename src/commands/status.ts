@@ -66,11 +66,12 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   return ExitCode.notSignedIn;
 }
 
-/** Names the variables that override the profile: one that was exported earlier is easily forgotten. */
+/** Says that there is no such profile, or names the variables that override it: one that was exported earlier is easily forgotten. */
 async function tellOverrides({ profile, given }: Settings, { context, reporter }: Call): Promise<void> {
   const { readConfig } = await import('../settings/config-file.ts');
   const { settingNames } = await import('../settings/setting-names.ts');
-  const saved = (await readConfig(context)).profiles[profile] ?? {};
+  const saved = (await readConfig(context)).profiles[profile];
+  if (!saved) return reporter.warning(`there is no profile '${profile}'`);
   const variables = Object.entries(settingNames).flatMap(([name, { key, variable }]) => {
     const { source, text } = given[name as keyof typeof given] ?? {};
     return source === variable && saved[key] !== undefined && saved[key] !== text ? [variable] : [];

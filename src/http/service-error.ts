@@ -71,17 +71,15 @@ function nextStep({ status, headers }: HttpResponse): string | undefined {
   if (status === 403) return 'check that the sign-in has the scope event_api: `hooktrail status`';
   if (status === 404) return 'check --base-url (HOOKTRAIL_BASE_URL)';
   if (status === 406) return 'check --vendor (HOOKTRAIL_VENDOR): it names the media type that is asked for';
-  if (status === 429) {
-    const wait = headers['retry-after'];
-    const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;
-    return `try again ${time}, or with --concurrency 1`;
-  }
+  const wait = headers['retry-after'];
+  const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;
+  if (status === 429) return `try again ${time}, or with --concurrency 1`;
   if (status >= 300 && status < 400) {
     const target = headers.location;
-    const moved = target ? `; check --base-url: it points on to ${withoutSecrets(target)}` : '';
+    const moved = target ? `; check --base-url: it redirects to ${withoutSecrets(target)}` : '';
     return `redirects are not followed with the token${moved}`;
   }
-  return status >= 500 ? 'try again later' : undefined;
+  return status >= 500 ? `try again ${time}` : undefined;
 }
 
 function reasonOf(status: number): string {

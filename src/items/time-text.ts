@@ -67,7 +67,7 @@ export function resolveTime(time: Time, now: number): Instant | undefined {
 /** `2026-11-01 08:30 Z` as ISO 8601 writes it. */
 function joined(text: string): string {
   return text
-    .replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, '$1T')
+    .replace(/^(\d{4}-\d{2}-\d{2})[ t](?=\d)/, '$1T')
     .replace(/ ?(?:UTC|(?<=\d)[zZ])$/, 'Z')
     .replace(/ (?=[+-]\d)/, '');
 }

@@ -39,10 +39,11 @@ test.each([
     { 'retry-after': 'Sat, 21 Nov 2026 10:30:00 GMT' },
     'try again after Sat, 21 Nov 2026 10:30:00 GMT, or with --concurrency 1',
   ],
+  [503, { 'retry-after': '999' }, 'try again after 999 s'],
   [
     302,
     { location: '/sign-in?access_token=secret&to=x' },
-    'redirects are not followed with the token; check --base-url: it points on to /sign-in?access_token=[redacted]&to=x',
+    'redirects are not followed with the token; check --base-url: it redirects to /sign-in?access_token=[redacted]&to=x',
   ],
   [
     401,

@@ -59,6 +59,9 @@ test('status names the exported variables that override a profile which is asked
     "warning: HOOKTRAIL_BASE_URL overrides what the profile 'production' saves\nnext: run `hooktrail login --profile production`\n",
   );
   expect((await run(['status'], { env })).stderr).toBe('next: run `hooktrail login`\n');
+  expect((await run(['status', '--profile', 'prodction'], { env })).stderr).toBe(
+    "warning: there is no profile 'prodction'\nnext: run `hooktrail login --profile prodction`\n",
+  );
 });
 
 test('what acts on a terminal is inert in saved settings, as people read them', async () => {
