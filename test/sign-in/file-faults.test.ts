@@ -1,53 +1,16 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
-import { type Result, run } from '../support/program.ts';
-import { faultRounds, randomOf } from '../support/seed.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { DISK_ERRORS, eachFault, FULL, isTold, runFailing } from '../support/file-faults.ts';
+import { startSigningIn } from '../support/signing-in.ts';
 
-const CODES = ['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EACCES', 'EROFS'];
-const preload = path.resolve(import.meta.dirname, '../support/file-fault.cjs');
 // No scrypt: this signs in hundreds of times.
 const key = `htk1-${'k'.repeat(43)}`;
-
-/** Runs the program with one failing operation; resolves to how many operations it made, too. */
-async function runFailing(at: SigningIn, args: string[], number: number, code: string) {
-  const counted = path.join(await mkdtemp(path.join(os.tmpdir(), 'fault-')), 'count');
-  const env = {
-    ...at.env,
-    HOOKTRAIL_PASSPHRASE: key,
-    HOOKTRAIL_BROWSER: browserCommand,
-    NODE_OPTIONS: `${at.env['NODE_OPTIONS']} --require="${preload}"`,
-    HOOKTRAIL_FAULT_AT: String(number),
-    HOOKTRAIL_FAULT_CODE: code,
-    HOOKTRAIL_FAULT_COUNT: counted,
-  };
-  const result = await run(args, { env });
-  return { result, operations: Number(await readFile(counted, 'utf8')) };
-}
-
-/** An error in words, or success: a fault of the file system is no defect of the program. */
-function isTold({ code, stderr }: Result): boolean {
-  return !/unexpected|defect/.test(stderr) && (code === 0 || /^error: .+$/m.test(stderr));
-}
-
-/** Numbers of operations to fail: some of them, or with `npm run faults` each. */
-function numbers(count: number, name: string): number[] {
-  const all = Array.from({ length: count }, (_, index) => index + 1);
-  const rounds = faultRounds(12, count);
-  if (rounds >= count) return all;
-  const random = randomOf(name);
-  return Array.from({ length: rounds }, () => all[random.below(count)] as number);
-}
 
 test('one failing operation on a file during a refresh never loses the sign-in', {
   timeout: 600_000,
 }, async () => {
   await using at = await startSigningIn();
   const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key };
-  const random = randomOf('codes of a refresh');
   const { behaviour } = at.sandbox.control;
   const due = async () => {
     behaviour.tokenLifetimeSeconds = 30;
@@ -55,37 +18,65 @@ test('one failing operation on a file during a refresh never loses the sign-in',
     behaviour.tokenLifetimeSeconds = 1800;
   };
   await due();
-  const { operations } = await runFailing(at, ['token'], 0, 'EIO');
+  const { operations } = await runFailing(env, ['token'], 0, 'EIO');
   expect(operations).toBeGreaterThan(20);
-  const broken: unknown[] = [];
-  for (const number of numbers(operations, 'operations of a refresh')) {
+  const refused = () => at.sandbox.log.filter(({ error }) => error === 'invalid_grant').length;
+  const faults = ['refresh, one fault at each file operation', operations as number, DISK_ERRORS] as const;
+  const broken = await eachFault(...faults, async (number, code) => {
     await due();
-    const code = CODES[random.below(CODES.length)] as string;
-    const refused = () => at.sandbox.log.filter(({ error }) => error === 'invalid_grant').length;
     const before = refused();
-    const { result } = await runFailing(at, ['token'], number, code);
+    const { result } = await runFailing(env, ['token'], number, code);
     const after = await at.run(['token'], { env });
-    if (!isTold(result) || after.code !== 0 || refused() > before)
-      broken.push({ number, code, result, after });
-  }
+    return isTold(result) && after.code === 0 && refused() === before ? undefined : { result, after };
+  });
   expect(broken).toEqual([]);
+  const interrupted = await eachFault(
+    'refresh, a signal at each file operation',
+    operations as number,
+    ['SIGINT', 'SIGTERM'],
+    async (number, code) => {
+      await due();
+      const before = refused();
+      const { result } = await runFailing(env, ['token'], number, code);
+      const after = await at.run(['token'], { env });
+      const ended = [0, code === 'SIGINT' ? 130 : 143, code].includes(result.code);
+      return ended && after.code === 0 && refused() === before ? undefined : { result, after };
+    },
+  );
+  expect(interrupted).toEqual([]);
+  const full = await eachFault(
+    'refresh, the disk fills at each file operation',
+    operations as number,
+    FULL,
+    async (number, code) => {
+      await due();
+      const { result } = await runFailing(env, ['token'], number, code);
+      const after = await at.run(['token'], { env });
+      const isNamed = after.code === 0 || /sign-in is lost|`hooktrail login`/.test(result.stderr);
+      return isTold(result) && isNamed ? undefined : { result, after };
+    },
+    4,
+  );
+  expect(full).toEqual([]);
 });
 
 test('one failing operation on a file during a sign-in is told, and a sign-in that succeeds is there', {
   timeout: 600_000,
 }, async () => {
   await using at = await startSigningIn();
-  const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key };
-  const random = randomOf('codes of a sign-in');
-  const { operations } = await runFailing(at, ['login'], 0, 'EIO');
+  const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key, HOOKTRAIL_BROWSER: browserCommand };
+  const { operations } = await runFailing(env, ['login'], 0, 'EIO');
   expect(operations).toBeGreaterThan(20);
-  const broken: unknown[] = [];
-  for (const number of numbers(operations, 'operations of a sign-in')) {
-    const code = CODES[random.below(CODES.length)] as string;
-    const { result } = await runFailing(at, ['login'], number, code);
-    const after = await at.run(['token'], { env });
-    // The sign-in of before is there as well, where this one failed.
-    if (!isTold(result) || after.code !== 0) broken.push({ number, code, result, after });
+  for (const [kind, codes] of [
+    ['login, one fault at each file operation', DISK_ERRORS],
+    ['login, the disk fills at each file operation', FULL],
+  ] as const) {
+    const broken = await eachFault(kind, operations as number, codes, async (number, code) => {
+      const { result } = await runFailing(env, ['login'], number, code);
+      const after = await at.run(['token'], { env });
+      // The sign-in of before is there as well, where this one failed.
+      return isTold(result) && after.code === 0 ? undefined : { result, after };
+    });
+    expect(broken).toEqual([]);
   }
-  expect(broken).toEqual([]);
 });

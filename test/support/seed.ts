@@ -18,8 +18,10 @@ export function randomOf(name: string): Random {
   return new Random(hash >>> 0);
 }
 
+/** npm tells the name of its script to all that it starts. */
+export const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
+
 /** How often a test of faults does its work: `many` times under `npm run faults`, `few` times otherwise. */
 export function faultRounds(few: number, many: number): number {
-  // npm tells the name of its script to all that it starts.
-  return process.env['npm_lifecycle_event'] === 'faults' ? many : few;
+  return isFaultRun ? many : few;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { noteFaults } from '../../support/file-faults.ts';
 import { startHandler } from '../../support/handler.ts';
 import { type Answer, startListeningProcess } from '../../support/listening.ts';
 import { faultRounds, randomOf } from '../../support/seed.ts';
@@ -61,4 +62,5 @@ test(`SIGKILL at ${ROUNDS} random moments in mid-load loses and doubles nothing 
   const doubled = [...handler.taken].filter(([, times]) => times > 1);
   expect(handler.taken.size).toBe(open.size);
   expect(doubled.length).toBeLessThanOrEqual(ROUNDS * SENDERS);
+  noteFaults(`listen, SIGKILL in mid-load, ${acknowledged.size} acknowledged`, ROUNDS, ROUNDS);
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { Random } from '../../../src/sandbox/random.ts';
 import { eventKey } from '../../../src/webhooks/event-key.ts';
 import { readIds } from '../../../src/webhooks/journal-content.ts';
+import { noteFaults } from '../../support/file-faults.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, portOf, post } from '../../support/listening.ts';
@@ -111,5 +112,6 @@ test.skipIf(process.platform !== 'linux')(
       const lost = before.filter((step) => step.op === 'ack' && !ids?.has(eventKey(step.id)));
       expect(lost, `a loss of power behind step ${moment}`).toEqual([]);
     }
+    noteFaults(`listen, a loss of power, ${acks} acknowledged`, LOSSES, LOSSES);
   },
 );
