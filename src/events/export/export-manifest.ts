@@ -288,14 +288,12 @@ function isLeftOver(name: string): boolean {
   return name.startsWith(`${MANIFEST}.`) || isPartName(name.slice(0, -4));
 }
 
-const DISK_FAULTS = new Set(['EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'ENOENT']);
-
 /** Turns an error of the file system into one with a next step. Returns any other error unchanged. */
 export async function diskFault(error: unknown, directory: string): Promise<unknown> {
   if (error instanceof HooktrailError || !(error instanceof Error)) return error;
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
   const full = isDiskFull(error);
-  if (!(full || DISK_FAULTS.has(code)) || syscall === 'connect') return error;
+  // Errors of the network are typed ones by now.
+  if (!full && !('syscall' in error)) return error;
   const gone = !(await stat(directory).catch(() => undefined));
   return new ServiceError(
     gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error)}`,
