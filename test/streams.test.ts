@@ -136,3 +136,16 @@ test('a descriptor of which the system tells nothing is written as a pipe', () =
   closeSync(closed);
   expect(outputKind(closed)).toBe('pipe');
 });
+
+test('a terminal that tells no size has 80 columns and 24 rows', () => {
+  const terminal = Object.assign(failing('EIO'), { isTTY: true, columns: 0, rows: 0 });
+  const output = outputOf(
+    1,
+    'terminal',
+    () => terminal as unknown as NodeJS.WriteStream,
+    () => undefined,
+  );
+  expect([output.columns, output.rows]).toEqual([80, 24]);
+  // Libraries ask the stream itself.
+  expect([terminal.columns, terminal.rows]).toEqual([80, 24]);
+});

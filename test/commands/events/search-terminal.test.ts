@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Pager } from '../../../src/context.ts';
 import { ClosedPipeError } from '../../../src/errors.ts';
@@ -67,6 +68,27 @@ describe('a search on a terminal', () => {
     await using searching = await startSearching({ events: 100 });
     const { code, stdout, pager } = await search(searching, args, more);
     expect([code, rows(stdout) > 19, pager.commands]).toEqual([0, true, []]);
+  });
+
+  test('progress leaves nothing between the rows', async () => {
+    await using searching = await startSearching({ events: 20 });
+    const { control } = searching.sandbox;
+    const args = ['events', 'search', '--page-size', '10', '--concurrency', '1', '--hints', 'off'];
+    const env = { ...searching.env, NO_COLOR: '1' };
+    const running = start(args, { env, terminal: 100 });
+    // The second page comes when the progress has been seen.
+    const seen = async () =>
+      await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
+    control.fault('events', { kind: 'pass' }, { kind: 'run', run: seen });
+    expect((await running.finished).code).toBe(0);
+    // A carriage return or an erased line draws over what a spinner wrote: none of its frames holds a line feed.
+    const lines = running.screen
+      .split('\n')
+      .map((line) => stripVTControlCharacters(line.slice(line.lastIndexOf('\u001b[0K') + 1)));
+    expect(lines.slice(0, 21).map((line) => line.split(/ {2,}/)[3])).toEqual([
+      'eventId',
+      ...control.store.newestIds(20),
+    ]);
   });
 
   test('ends well, reading no further, when the user leaves the pager', async () => {

@@ -51,6 +51,16 @@ describe('events watch', () => {
     expect(resumed.code).toBe(0);
   });
 
+  test('the command to resume keeps filters and format, and quotes what a shell would read', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const flags = ['--type', 'a b', '--type', "it's", '--failed', '--ndjson', '--count', '5'];
+    const program = watch(searching, ...flags, '--since', '2h', '--overlap', '3h');
+    await started(program);
+    expect((await stopped(program)).stderr).toContain(
+      `\nto resume: hooktrail events watch --since 2026-11-20T10:00:00Z --status FAILED --type 'a b' --type 'it'\\''s' --interval 1s --overlap 3h --ndjson\n`,
+    );
+  });
+
   test('--state prints each event once over restarts, and what came while nobody watched', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
