@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import { canPrompt, promptText } from '../terminal/prompt.ts';
+import { canPrompt, NoAnswerError, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
@@ -34,7 +34,11 @@ export async function pastedBeside(
 ): Promise<Answer> {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, context.signal]);
-  const pasted = promptRedirect(BESIDE, redirectUri, expected, { ...context, signal });
+  const pasted = promptRedirect(BESIDE, redirectUri, expected, { ...context, signal }).catch((error) => {
+    // Terminals without a person, of `script` or a container, end at once: the browser may still come.
+    if (error instanceof NoAnswerError) return answer;
+    throw error;
+  });
   try {
     return await Promise.race([answer, pasted]);
   } finally {

@@ -14,9 +14,12 @@ export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>):
   return stderr.isTerminal && stdin.isTerminal;
 }
 
+/** Ctrl+D, or a terminal whose input ended: there will be no answer. */
+export class NoAnswerError extends InterruptedError {}
+
 /**
  * Asks until the answer, without white space around it, passes the check. Only where `canPrompt`.
- * Throws `InterruptedError` on Ctrl+C.
+ * Throws `InterruptedError` on Ctrl+C, and the `NoAnswerError` among them on Ctrl+D.
  */
 export async function promptText(message: string, context: Surroundings, check?: Check): Promise<string> {
   return await ask(message, context, false, check);
@@ -64,7 +67,12 @@ async function answerTo(
   const over = new AbortController();
   const leave = () => over.abort();
   // In raw mode Ctrl+C is a key; it has to end the program as the signal would. Ctrl+D closes the interface.
-  lines.once('SIGINT', leave).once('close', leave);
+  let isClosed = false;
+  const end = () => {
+    isClosed = true;
+    leave();
+  };
+  lines.once('SIGINT', leave).once('close', end);
   try {
     const either = { signal: AbortSignal.any([over.signal, signal]) };
     if (!isSecret) return await lines.question(question, either);
@@ -75,9 +83,13 @@ async function answerTo(
     return await answer;
   } catch (error) {
     signal.throwIfAborted();
-    throw over.signal.aborted ? new InterruptedError('SIGINT') : error;
+    throw isClosed
+      ? new NoAnswerError('SIGINT')
+      : over.signal.aborted
+        ? new InterruptedError('SIGINT')
+        : error;
   } finally {
-    lines.off('SIGINT', leave).off('close', leave);
+    lines.off('SIGINT', leave).off('close', end);
     // The key that ended the line was not echoed either.
     if (isSecret || over.signal.aborted || signal.aborted) await stderr.write('\n');
   }

@@ -13,6 +13,17 @@ const enter = '\r';
 const shownUrl = /^(http\S+\/connect\/authorize\?\S+)\r$/m;
 
 describe.skipIf(!hasTerminal)('on a terminal', () => {
+  test('Ctrl+D at the question for an address leaves the wait for the browser', async () => {
+    const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
+    const [, url] = await terminal.shows(shownUrl);
+    await terminal.shows(/paste its address here: /);
+    terminal.type('\x04');
+    await terminal.shows(/\n/);
+    await visit(url as string);
+    expect(await terminal.finished).toBe(0);
+    expect(terminal.screen).toContain('Signed in at');
+  });
+
   test('login asks for what is missing, again where an answer is invalid, and hides the secret', async () => {
     const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
     const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };
