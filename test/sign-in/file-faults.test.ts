@@ -44,20 +44,6 @@ test('one failing operation on a file during a refresh never loses the sign-in',
     },
   );
   expect(interrupted).toEqual([]);
-  const full = await eachFault(
-    'refresh, the disk fills at each file operation',
-    operations as number,
-    FULL,
-    async (number, code) => {
-      await due();
-      const { result } = await runFailing(env, ['token'], number, code);
-      const after = await at.run(['token'], { env });
-      const isNamed = after.code === 0 || /sign-in is lost|`hooktrail login`/.test(result.stderr);
-      return isTold(result) && isNamed ? undefined : { result, after };
-    },
-    4,
-  );
-  expect(full).toEqual([]);
 });
 
 test('one failing operation on a file during a sign-in is told, and a sign-in that succeeds is there', {

@@ -1,5 +1,5 @@
 'use strict';
-// Loaded into a program by NODE_OPTIONS: of its operations on files of its home and of /proc, the one with the number
+// Loaded into a program by NODE_OPTIONS: of its operations on files of its home, of the last resort and of /proc, the one with the number
 // HOOKTRAIL_FAULT_AT fails once with HOOKTRAIL_FAULT_CODE. Two codes mean something else: `FULL` is a disk on which from
 // that operation on nothing is written any more, and the name of a signal sends it there. How many operations there were
 // is written to HOOKTRAIL_FAULT_COUNT.
@@ -12,6 +12,8 @@ const { writeFileSync } = fs;
 let count = 0;
 process.on('exit', () => writeFileSync(process.env.HOOKTRAIL_FAULT_COUNT, String(count)));
 
+// It lies outside the folders of a test: a full disk leaves no room there either.
+const lastResort = `/tmp/hooktrail-${process.getuid?.()}/`;
 const WRITES = new Set(['write', 'writeFile', 'mkdir', 'link', 'sync', 'fdatasync']);
 
 function strike(syscall, file) {
@@ -30,7 +32,7 @@ function fail(code, syscall, file) {
 
 const isOurs = (file) =>
   typeof file === 'string' &&
-  (file.startsWith(home) || file.startsWith('/proc/')) &&
+  (file.startsWith(home) || file.startsWith('/proc/') || file.startsWith(lastResort)) &&
   !file.includes('/compile-cache');
 
 for (const name of [
