@@ -111,7 +111,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'report',
-        summary: 'write a page about failed deliveries, to look at and to send on',
+        summary: 'write an HTML report about failed deliveries',
         load: () => import('./commands/events/report.ts'),
       },
       {
@@ -135,7 +135,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'recover',
-        summary: 'fetch by search what the journal misses, and forward it to the handler',
+        summary: 'find by search the events that the journal lacks, and forward them',
         load: () => import('./commands/webhooks/recover.ts'),
       },
       {

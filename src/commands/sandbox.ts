@@ -66,7 +66,7 @@ export function declare(command: Command, action: Action): void {
     )
     .option('--rate <number>', 'new events per second, 1 to 1000', wholeNumber('--rate', 1, 1_000))
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
-    .option('--api-token <token>', 'what deliveries carry as Api-Token [HOOKTRAIL_API_TOKEN]')
+    .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')
     .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
     .option(
       '--delivery-rate <number>',
@@ -193,7 +193,7 @@ async function deliveryOptions(flags: Flags, context: Context): Promise<Delivery
   const apiToken = flags.apiToken ?? (await givenSecret('HOOKTRAIL_API_TOKEN', context))?.trim();
   if (!apiToken)
     throw new UsageError(
-      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
+      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): the Api-Token of deliveries',
     );
   if (!/^[\x21-\x7e]+$/.test(apiToken))
     throw new UsageError('--api-token: invalid token: must be printable ASCII characters without spaces');

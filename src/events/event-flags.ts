@@ -166,7 +166,7 @@ export function addPageFlags(command: Command): Command {
     )
     .option(
       '--concurrency <number>',
-      `pages asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
+      `pages requested at once, 1 to 16 (default: ${CONCURRENCY})`,
       wholeNumber('--concurrency', 1, 16),
     );
 }
@@ -212,7 +212,7 @@ export function addStatsFlags(command: Command): Command {
   return command
     .option(
       '--buckets <number>',
-      'so many equal parts of the time line, 1 to 500 (default: parts that begin on the clock, such as full hours)',
+      'number of equal parts of the time line, 1 to 500 (default: parts that begin on the clock, such as full hours)',
       wholeNumber('--buckets', 1, 500),
     )
     .option(

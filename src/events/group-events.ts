@@ -86,7 +86,7 @@ export class EventGroups {
   #tooMany(): ServiceError {
     const names = this.fields.map(({ text }) => text).join(',');
     return new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
-      next: 'group by fields that fewer values repeat in, or narrow the search',
+      next: 'group by fields with fewer different values, or narrow the search',
     });
   }
 }

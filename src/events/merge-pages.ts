@@ -155,8 +155,8 @@ class Order {
     this.#doubted = true;
     this.#onDoubt?.(
       before && next
-        ? 'the service gives its events in no order of time: those of several filters are not in order either'
-        : 'events do not tell when they were created: those of several filters are not in order',
+        ? 'the service does not return events in order of time: the events of several filters are not in order either'
+        : 'some events have no creation time: the events of several filters are not in order',
     );
   }
 }

@@ -78,7 +78,7 @@ async function* readWindow(
   const aligned = page.items.count === size && reading.lastTotal !== undefined;
   if (reading.full) return;
   if (hold && first.serviceTime === undefined && !query.before && (aligned || page.next)) {
-    options.onDoubt?.('the service does not tell its time: events that arrive meanwhile may shift the pages');
+    options.onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
   }
   let end = yield* aligned && leadsTo(size + 1, page.next, at)
     ? byOffsets(plan, size + 1)
@@ -233,6 +233,6 @@ function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteErro
     firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
   return new IncompleteError(
     `the result is not complete: ${emitted} events were read, the service counts ${counts}`,
-    { next: 'run it again; with --until in the past the result stands still' },
+    { next: 'run it again; with --until in the past the result does not change' },
   );
 }

@@ -188,17 +188,17 @@ function proxyRefusal(proxy: URL, target: URL, status: number, hasCredentials: b
   if (status === 407) {
     const what = hasCredentials
       ? 'does not accept the user name and password'
-      : 'wants a user name and a password';
+      : 'requires a user name and a password';
     return new TransportError('proxy', `the proxy ${proxy.host} ${what} (407)`);
   }
   const kind = PASSING.has(status) ? 'refused' : 'proxy';
-  return new TransportError(kind, `the proxy ${proxy.host} opened no way to ${target.host} (${status})`);
+  return new TransportError(kind, `the proxy ${proxy.host} did not connect to ${target.host} (${status})`);
 }
 
 function socksRefusal(proxy: URL, target: URL, error: unknown): TransportError {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (code === 'UND_ERR_SOCKS5_AUTH_REJECTED' || code === 'UND_ERR_INVALID_ARG')
-    return new TransportError('proxy', `the proxy ${proxy.host} wants a user name and a password`, error);
+    return new TransportError('proxy', `the proxy ${proxy.host} requires a user name and a password`, error);
   if (code === 'UND_ERR_SOCKS5_AUTH_FAILED')
     return new TransportError(
       'proxy',
@@ -208,7 +208,7 @@ function socksRefusal(proxy: URL, target: URL, error: unknown): TransportError {
   const reason = error instanceof Error ? error.message : String(error);
   return new TransportError(
     'refused',
-    `the proxy ${proxy.host} opened no way to ${target.host} (${reason})`,
+    `the proxy ${proxy.host} did not connect to ${target.host} (${reason})`,
     error,
   );
 }

@@ -36,9 +36,9 @@ export function addFormatFlags(command: Command): Command {
     )
     .option(
       '--csv-bom',
-      'with --csv: begin with a byte order mark, as Excel wants for text that is not English',
+      'with --csv: begin with a byte order mark, which Excel needs for text that is not English',
     )
-    .option('--csv-raw', 'with --csv: leave text as it is that a spreadsheet would run as a formula')
+    .option('--csv-raw', 'with --csv: do not guard text that a spreadsheet would run as a formula')
     .optionsGroup('Options:')
     .hook('preAction', checkJq);
 }

@@ -76,7 +76,7 @@ async function deviceEndpoint(
     details: [
       'its metadata (.well-known/openid-configuration) names no device_authorization_endpoint of its own',
     ],
-    next: 'run `hooktrail login --paste`: it needs no way back to this machine either',
+    next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
   });
 }
 

@@ -59,7 +59,7 @@ async function promptRedirect(
     const text = await promptText(problem ? `${problem}. ${QUESTION}` : question, context);
     const checked = await readPasted(text, redirectUri, expected);
     if (typeof checked !== 'string') return checked;
-    problem = `That URL is not taken: ${checked}`;
+    problem = `That URL is not accepted: ${checked}`;
   }
 }
 
@@ -70,10 +70,10 @@ async function receiveLine(redirectUri: URL, expected: Expected, lines: Lines, r
     const checked = await readPasted(line, redirectUri, expected);
     if (typeof checked !== 'string') return checked;
     problem = checked;
-    reporter.warning(`the pasted URL is not taken: ${problem}`);
+    reporter.warning(`the pasted URL is not accepted: ${problem}`);
   }
-  throw new NotSignedInError(`the pasted URL is not taken: ${problem ?? 'there was none'}`, {
-    next: 'sign in again, and paste the whole URL of that very sign-in',
+  throw new NotSignedInError(`the pasted URL is not accepted: ${problem ?? 'there was none'}`, {
+    next: 'sign in again, and paste the whole URL of the new sign-in',
   });
 }
 

@@ -198,7 +198,7 @@ function isAmbiguous(error: unknown): boolean {
 function ended(error: unknown, lost: boolean, { settings }: RefreshParts): unknown {
   if (!(error instanceof InvalidGrantError)) return error;
   const details = lost
-    ? [...error.details, 'the answer to the request before was lost, and the new refresh token with it']
+    ? [...error.details, 'the answer to the previous request was lost, and with it the new refresh token']
     : error.details;
   return new NotSignedInError(
     'the sign-in has ended: the identity provider does not accept the refresh token',

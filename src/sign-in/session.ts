@@ -233,8 +233,8 @@ async function notSignedIn(
     return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.given[name]?.source})`;
   });
   return new NotSignedInError(`not signed in${named} to these:`, {
-    details: [...details, 'the stored sign-in belongs to others, and its tokens are sent nowhere else'],
-    next: `take back what overrides the settings, or ${next}`,
+    details: [...details, 'the stored sign-in is for other addresses, and its tokens are not sent to these'],
+    next: `remove what overrides the settings, or ${next}`,
   });
 }
 

@@ -201,7 +201,7 @@ function failed(error: unknown): never {
 function refusal({ error, description }: Extract<Answer, { kind: 'refused' }>): NotSignedInError {
   const next: Readonly<Record<string, string>> = {
     access_denied: 'sign in again and allow the access',
-    invalid_scope: 'ask with --scope for the scopes issued to the client',
+    invalid_scope: 'request with --scope the scopes issued to the client',
     unauthorized_client: 'check --client-id with whoever issued it',
   };
   return new NotSignedInError(`the sign-in was refused: ${terminalSafeLine(error)}`, {
@@ -317,7 +317,7 @@ async function withinTime<Result>(
 
 function tooLate(seconds: number): NotSignedInError {
   return new NotSignedInError(`nobody signed in within ${seconds} s`, {
-    next: 'run `hooktrail login` again (--timeout SECONDS waits longer; --paste needs no way back to this machine)',
+    next: 'run `hooktrail login` again (--timeout SECONDS waits longer; --paste needs no redirect to this machine)',
   });
 }
 

@@ -49,7 +49,7 @@ export interface TokenRequestWorld {
 
 const KEPT = 'run the command again later: the sign-in is kept';
 /** The request may have been carried out. In that case the stored refresh token is spent. */
-const UNKNOWN = 'run the command again: only then it shows whether the sign-in is kept';
+const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).

@@ -76,7 +76,7 @@ describe('the pages of several searches', () => {
     const { texts, doubts } = await merged(searches, 2);
     expect([...texts].sort()).toEqual(searches.flat().sort());
     expect(doubts).toEqual([
-      'the service gives its events in no order of time: those of several filters are not in order either',
+      'the service does not return events in order of time: the events of several filters are not in order either',
     ]);
   });
 
@@ -84,7 +84,7 @@ describe('the pages of several searches', () => {
     const { texts, doubts } = await merged([['{"a":1}', '{"a":2}'], ['{"b":1}']]);
     expect([...texts].sort()).toEqual(['{"a":1}', '{"a":2}', '{"b":1}']);
     expect(doubts).toEqual([
-      'events do not tell when they were created: those of several filters are not in order',
+      'some events have no creation time: the events of several filters are not in order',
     ]);
   });
 

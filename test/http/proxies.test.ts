@@ -24,10 +24,10 @@ const UNRESOLVED = 'the name events.invalid could not be resolved (ENOTFOUND)';
 test('HTTPS_PROXY is asked for a tunnel, HTTP_PROXY for nothing', async () => {
   await using proxy = await startProxy();
   expect(await ask(HTTPS, { HTTPS_PROXY: proxy.url })).toBe(
-    `the proxy ${new URL(proxy.url).host} opened no way to events.invalid (502)`,
+    `the proxy ${new URL(proxy.url).host} did not connect to events.invalid (502)`,
   );
   expect(await ask(HTTPS, { https_proxy: proxy.url.replace('http://', '') })).toBe(
-    `the proxy ${new URL(proxy.url).host} opened no way to events.invalid (502)`,
+    `the proxy ${new URL(proxy.url).host} did not connect to events.invalid (502)`,
   );
   expect(await ask(HTTPS, { HTTP_PROXY: proxy.url })).toBe(UNRESOLVED);
   expect(proxy.asked).toEqual(['CONNECT events.invalid:443', 'CONNECT events.invalid:443']);
@@ -94,7 +94,7 @@ test('a proxy that wants a user says so, and gets the one of its address', async
   await once(proxy, 'listening');
   const { port } = proxy.address() as AddressInfo;
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://127.0.0.1:${port}` })).toBe(
-    `the proxy 127.0.0.1:${port} wants a user name and a password (407)`,
+    `the proxy 127.0.0.1:${port} requires a user name and a password (407)`,
   );
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${port}` })).toBe(
     `the proxy 127.0.0.1:${port} does not accept the user name and password (407)`,
@@ -163,13 +163,13 @@ test('a SOCKS proxy opens the way, without a warning', async () => {
 test('a SOCKS proxy that refuses says why', async () => {
   await using proxy = await startSocks(5);
   expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://${proxy.host}` })).toBe(
-    `the proxy ${proxy.host} wants a user name and a password`,
+    `the proxy ${proxy.host} requires a user name and a password`,
   );
   expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://me:wrong@${proxy.host}` })).toBe(
     `the proxy ${proxy.host} does not accept the user name and password`,
   );
   expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://me:secret@${proxy.host}` })).toBe(
-    `the proxy ${proxy.host} opened no way to events.invalid (SOCKS5 connection failed: Connection refused)`,
+    `the proxy ${proxy.host} did not connect to events.invalid (SOCKS5 connection failed: Connection refused)`,
   );
 });
 

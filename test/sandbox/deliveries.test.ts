@@ -151,7 +151,7 @@ describe('hooktrail sandbox --deliver-to', () => {
     [
       'a missing --api-token',
       ['--deliver-to', 'http://127.0.0.1:1'],
-      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): what deliveries carry as Api-Token',
+      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): the Api-Token of deliveries',
     ],
     [
       '--api-token',

@@ -98,7 +98,7 @@ test.each<[string, Partial<Behaviour>]>([
     stderr:
       'error: the identity provider offers no sign-in by a code on another device\n' +
       '  its metadata (.well-known/openid-configuration) names no device_authorization_endpoint of its own\n' +
-      'next: run `hooktrail login --paste`: it needs no way back to this machine either\n',
+      'next: run `hooktrail login --paste`: it needs no redirect to this machine either\n',
   });
 });
 

@@ -66,7 +66,7 @@ test.each<[string, (redirect: URL) => string, string]>([
   login.program.stdin.end(`${change(redirect)}\n`);
   const { code, stdout, stderr } = await login.program.finished;
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-  expect(stderr).toContain(`error: the pasted URL is not taken: ${reason}`);
+  expect(stderr).toContain(`error: the pasted URL is not accepted: ${reason}`);
   expect(stderr).not.toContain(redirect.searchParams.get('code'));
   expect(at.exchanges()).toBe(0);
 });
@@ -81,8 +81,8 @@ test('lines that are no answer do not end the wait for the one that is', async (
   const { code, stdout, stderr } = await login.program.finished;
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr.match(/^warning: .*$/gm)).toEqual([
-    'warning: the pasted URL is not taken: it is not a whole URL',
-    'warning: the pasted URL is not taken: its state is not the one of this sign-in',
+    'warning: the pasted URL is not accepted: it is not a whole URL',
+    'warning: the pasted URL is not accepted: its state is not the one of this sign-in',
   ]);
   expect(stderr).not.toContain(redirect.searchParams.get('code'));
 });

@@ -69,7 +69,7 @@ test('the URL may come after lines that are no answer', async () => {
   const { code, stderr } = await complete(`\n${changed(redirect, { state: 'x' })}\n${redirect}`);
   expect(code).toBe(0);
   expect(stderr).toContain(
-    'warning: the pasted URL is not taken: its state is not the one of this sign-in\n',
+    'warning: the pasted URL is not accepted: its state is not the one of this sign-in\n',
   );
 });
 

@@ -56,7 +56,7 @@ test('an answer that was lost ends the sign-in, says so, and deletes nothing', a
   expect({ code, stderr }).toMatchObject({
     code: 4,
     stderr: expect.stringMatching(
-      /^error: the sign-in has ended: the identity provider does not accept the refresh token\n(?:.|\n)*the answer to the request before was lost(?:.|\n)*\nnext: run `hooktrail login`\n$/,
+      /^error: the sign-in has ended: the identity provider does not accept the refresh token\n(?:.|\n)*the answer to the previous request was lost(?:.|\n)*\nnext: run `hooktrail login`\n$/,
     ),
   });
   expect(at.refreshes()).toEqual(['ok', 'invalid_grant']);

@@ -10,7 +10,7 @@ test('a handler elsewhere is reached through a tunnel of the proxy', async () =>
     environment: { HTTPS_PROXY: proxy.url },
   });
   expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({
-    failure: `the proxy ${new URL(proxy.url).host} opened no way to hooks.invalid (502)`,
+    failure: `the proxy ${new URL(proxy.url).host} did not connect to hooks.invalid (502)`,
   });
   await handler.close();
   expect(proxy.asked).toEqual(['CONNECT hooks.invalid:443']);

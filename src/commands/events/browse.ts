@@ -58,7 +58,7 @@ async function run(call: Call<Flags>): Promise<void> {
     });
   }
   if (flags.from === '-')
-    throw new UsageError('--from - cannot be browsed: standard input is where the keys come from');
+    throw new UsageError('--from - cannot be browsed: the keys are read from standard input');
   const { browse } = await import('../../browse/browse.ts');
   // A line printed meanwhile would appear in the middle of the list.
   const unseen = () => {};

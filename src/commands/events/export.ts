@@ -32,9 +32,9 @@ export function declare(command: Command, action: Action): void {
     .option('--fields <a,b.c>', 'with --csv: only these columns, in this order')
     .option(
       '--csv-bom',
-      'with --csv: begin with a byte order mark, as Excel wants for text that is not English',
+      'with --csv: begin with a byte order mark, which Excel needs for text that is not English',
     )
-    .option('--csv-raw', 'with --csv: leave text as it is that a spreadsheet would run as a formula');
+    .option('--csv-raw', 'with --csv: do not guard text that a spreadsheet would run as a formula');
   addPageFlags(command);
   addConnectionFlags(command)
     .addHelpText(

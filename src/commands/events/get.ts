@@ -30,7 +30,7 @@ export function declare(command: Command, action: Action): void {
   );
   addFilterFlags(command).option(
     '--concurrency <number>',
-    `events asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
+    `events requested at once, 1 to 16 (default: ${CONCURRENCY})`,
     wholeNumber('--concurrency', 1, 16),
   );
   addFromFlag(command);

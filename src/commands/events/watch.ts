@@ -57,7 +57,7 @@ export function declare(command: Command, action: Action): void {
     .option('--state <file>', 'keep the place in this file: each event is printed once across restarts')
     .option(
       '--concurrency <number>',
-      `pages asked for at once, 1 to 16 (default: ${CONCURRENCY})`,
+      `pages requested at once, 1 to 16 (default: ${CONCURRENCY})`,
       wholeNumber('--concurrency', 1, 16),
     );
   addFormatFlags(command);

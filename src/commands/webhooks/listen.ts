@@ -64,7 +64,7 @@ export function declare(command: Command, action: Action): void {
     )
     .option(
       '--recover [window]',
-      'also fetch by search what was not delivered, at the start and again and again (default window: 1h)',
+      'also find undelivered events by search, at the start and at intervals (default window: 1h)',
       duration('--recover', MINUTE, Number.POSITIVE_INFINITY),
     )
     .option(

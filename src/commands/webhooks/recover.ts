@@ -36,7 +36,7 @@ export function declare(command: Command, action: Action): void {
       'the journal of webhooks listen (default: the one of the profile)',
       journalFlag,
     )
-    .option('--new-journal', 'take a journal that is not there for empty: every event counts as missed')
+    .option('--new-journal', 'treat a missing journal as empty: every event counts as missed')
     .option(
       '--concurrency <number>',
       `events forwarded at once, 1 to 64 (default: ${CONCURRENCY})`,

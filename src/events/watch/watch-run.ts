@@ -61,7 +61,7 @@ export async function runWatch(run: WatchRun): Promise<void> {
       signal.throwIfAborted();
       if (!trouble) {
         const { message } = error.reason;
-        reporter.warning(`${message}; watching on, trying again every ${durationText(interval)}`);
+        reporter.warning(`${message}; trying again every ${durationText(interval)}`);
       }
       trouble = true;
     }

@@ -43,7 +43,7 @@ describe('a result that moves while it is read', () => {
       const [all, read, last] = [ids.length, ids.length - 1, ids.length - 2];
       expect(stderr).toBe(
         `error: the result is not complete: ${read} events were read, the service counts ${all} at first and ${last} at last\n` +
-          'next: run it again; with --until in the past the result stands still\n',
+          'next: run it again; with --until in the past the result does not change\n',
       );
       expect(code).toBe(1);
     },

@@ -192,7 +192,7 @@ describe('events watch', () => {
     await started(program);
     const down: Fault = { kind: 'status', status: 404 };
     control.fault('events', down, down, down);
-    await program.printed('stderr', /warning: .*404.*; watching on, trying again every 1s\n/);
+    await program.printed('stderr', /warning: .*404.*; trying again every 1s\n/);
     const ids = [control.addEvent().eventId, control.addEvent().eventId];
     await program.printed('stderr', /the service answers again; everything since was caught up\n/);
     const { stdout, stderr } = await stopped(program);
@@ -206,7 +206,7 @@ describe('events watch', () => {
     const program = watch(searching, '--ndjson');
     await started(program);
     control.fault('events', ...Array.from({ length: 5 }, (): Fault => ({ kind: 'reset' })));
-    await program.printed('stderr', /warning: the service could not be reached: .*; watching on/);
+    await program.printed('stderr', /warning: the service could not be reached: .*; trying again every/);
     const { eventId } = control.addEvent();
     await program.printed('stdout', new RegExp(eventId));
     await stopped(program);
