@@ -97,9 +97,9 @@ test.skipIf(!isPosix)(
     expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\ncreatedOn .*\n.* FAILED .*\n$/);
     expect(failed.mail).toContain(eventId);
 
-    await sandbox.close();
+    sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
     const blind = await asCron(home);
     expect(blind.mail).toBe('');
-    expect(blind.printed).toMatch(/^the check itself failed\nerror: the service could not be reached/);
+    expect(blind.printed).toMatch(/^the check itself failed\nerror: the search failed: the service answered 403 Forbidden\n/);
   },
 );

@@ -5,7 +5,13 @@ const service = useEventService();
 
 describe('events at run time', () => {
   it('are found at once, each at its place', async () => {
-    const added = service.sandbox.control.addEvent({ publishStatus: 'FAILED', eventType: 'document.signed' });
+    // Later than those of the other tests, which share the sandbox.
+    const createdOn = '2026-11-20T12:30:00.0000001Z';
+    const added = service.sandbox.control.addEvent({
+      publishStatus: 'FAILED',
+      eventType: 'document.signed',
+      createdOn,
+    });
     const page = await service.json('/integrator-events?limit(1,1)');
     expect(page.items[0]).toEqual(JSON.parse(added.json));
     const late = service.sandbox.control.addEvent({ createdOn: '2026-11-10T10:00:00.0000001Z' });
