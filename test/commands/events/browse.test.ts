@@ -99,7 +99,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     terminal.type('z');
     await terminal.shows(/07:30:00(\.1234567)?-03:30[\s\S]*times in America\/St_Johns/);
     terminal.type('?');
-    await terminal.shows(/z +shows times in UTC, in the local zone, in that of --timezone/);
+    await terminal.shows(/z +shows times in UTC, the local zone, that of --timezone/);
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
   });
