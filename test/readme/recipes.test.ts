@@ -100,6 +100,8 @@ test.skipIf(!isPosix)(
     sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
     const blind = await asCron(home);
     expect(blind.mail).toBe('');
-    expect(blind.printed).toMatch(/^the check itself failed\nerror: the search failed: the service answered 403 Forbidden\n/);
+    expect(blind.printed).toMatch(
+      /^the check itself failed\nerror: the search failed: the service answered 403 Forbidden\n/,
+    );
   },
 );
