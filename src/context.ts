@@ -44,7 +44,7 @@ export interface LockRhythm {
   readonly silence: number;
 }
 
-/** How long a request may take and how large its answer may be. */
+/** Limits of a request's time and of its answer's size. */
 export interface RequestLimits {
   /** Milliseconds for each step on the way to the peer: name and TCP, a proxy's tunnel, TLS. */
   readonly connect: number;
@@ -99,7 +99,7 @@ export interface Machine {
   readonly userId: number;
   /** From the user database, not from `$HOME`. */
   readonly userHome: string;
-  /** Where every user may make folders; not `$TMPDIR`, which differs between processes. */
+  /** The folder in which every user may create folders; not `$TMPDIR`, which differs between processes. */
   readonly sharedFolder: string;
   /** True if the marks of Docker or Podman are there. */
   readonly isContainer: boolean;

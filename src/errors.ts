@@ -17,7 +17,7 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 export interface ErrorParts {
   /** Lines printed indented under the message. */
   readonly details?: readonly string[];
-  /** What the user can do about it, printed as `next: …`. */
+  /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
   readonly cause?: unknown;
 }

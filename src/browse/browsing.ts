@@ -42,11 +42,11 @@ export class Browsing {
   readonly #lists = new Map<boolean, FilteredList>();
   failedOnly: boolean;
   filter = '';
-  /** Whether keys go to the filter. */
+  /** True while keys are typed into the filter. */
   typing = false;
   /** Conditions that the shown events meet, beside the filter. */
   narrowings: readonly Narrowing[] = [];
-  /** What is being asked for, and the answer typed so far. */
+  /** The question on the bottom line, and the answer typed so far. */
   asked: { readonly question: Question; text: string } | undefined;
   groups: GroupList | undefined;
   selected = 0;
@@ -55,7 +55,7 @@ export class Browsing {
   /** The first line on the screen of the event that is open. */
   opened: { readonly item: Items; line: number } | undefined;
   message = '';
-  /** Whether the page of keys is on the screen. */
+  /** True while the page of keys is on the screen. */
   isHelpShown = false;
   #patience = PATIENCE;
 

@@ -36,9 +36,9 @@ export interface Stats extends Tally {
 export type CountQueries = (queries: readonly Query[]) => Promise<readonly number[]>;
 
 /**
- * Events by type and status and over time, by counts alone. A bucket is the difference of two counts from the window's start:
- * whatever the service does at a boundary, an event is in exactly one bucket and all buckets add up to the total.
- * `types` is null where the window's queries name the types themselves.
+ * Counts events by type, status and time, without reading them. A bucket is the difference of two counts from the
+ * window's start: whatever the service does at a boundary, an event is in exactly one bucket and all buckets add up to
+ * the total. `types` is null where the window's queries name the types themselves.
  */
 export async function gatherStats(
   window: StatsWindow,

@@ -83,7 +83,10 @@ async function sweepTemporary(file: string, now: number): Promise<void> {
   }
 }
 
-/** Where folders cannot be opened (Windows, where a rename itself is journalled) or synced (some network file systems). */
+/**
+ * Error codes of platforms on which folders cannot be opened (Windows, where a rename itself is journalled) or synced
+ * (some network file systems).
+ */
 const CANNOT_OPEN = new Set(['EISDIR', 'EPERM', 'EACCES']);
 const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR', 'EPERM', 'EBADF']);
 

@@ -56,7 +56,7 @@ export async function sendWithRetry(
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  // An HTTP-date starts with a day's name; Date.parse alone would take '-1' for a year.
+  // An HTTP-date starts with a day's name; Date.parse would read '-1' as a year.
   const date = /^\s*[A-Za-z]/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

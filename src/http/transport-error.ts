@@ -1,5 +1,5 @@
 /**
- * How a request failed below HTTP.
+ * The kind of a request's failure below HTTP.
  * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `untrusted`, `connect-timeout`: the request was not sent; the
  *   peer cannot have acted on it.
  * - `stalled`, `too-slow`, `broken`: it may have been acted on; the answer did not arrive whole.

@@ -44,7 +44,7 @@ export async function groupsTable(
   return others === undefined ? table : `${table}${others}\n`;
 }
 
-/** How many groups and events `limit` leaves out, in one line; undefined where there are none. */
+/** The number of groups and events that `limit` leaves out, in one line; undefined if it leaves out none. */
 export function otherGroups(groups: EventGroups, limit: number): string | undefined {
   const { others, otherEvents } = split(groups, limit);
   if (others === 0) return undefined;

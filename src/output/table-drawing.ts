@@ -112,7 +112,7 @@ function drawnByOurselves(row: readonly Cell[], columns: readonly Pick<Column, '
   return cells.join(' '.repeat(GAP));
 }
 
-/** Rows for a pipe: aligned as far as the columns' widths go, and never cut. */
+/** Rows for a pipe: aligned unless a value is wider than its column, and never cut. */
 export function plainLines(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

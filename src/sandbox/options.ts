@@ -79,7 +79,10 @@ export interface Behaviour {
   links: LinkStyle;
   /** Answers of the event service are indented over several lines. */
   pretty: boolean;
-  /** How far the service's clock is ahead: added to the `Date` header and to the creation time of new events. */
+  /**
+   * The milliseconds by which the service's clock is ahead: added to the `Date` header and to the creation time of new
+   * events.
+   */
   clockOffsetMs: number;
   autoApprove: boolean;
   tokenLifetimeSeconds: number;

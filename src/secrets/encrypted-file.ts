@@ -42,7 +42,7 @@ export interface FileKey {
 
 export type Damage = 'truncated' | 'damaged' | 'other-format';
 
-/** How a file is sealed: with what a person types, or with a random key that `keygen` made. */
+/** The way a file is sealed: with a typed passphrase, or with a random key from `keygen`. */
 export type SealKind = 'passphrase' | 'key';
 
 const GENERATED = /^htk1-([A-Za-z0-9_-]{43})$/;
@@ -56,7 +56,7 @@ export function sealKindOf(passphrase: string): SealKind {
   return GENERATED.test(passphrase) ? 'key' : 'passphrase';
 }
 
-/** How a file without damage was sealed. */
+/** The way an intact file was sealed. */
 export function sealKindIn(file: Buffer): SealKind {
   return file.subarray(0, MAGIC_BYTES).equals(KEY_MAGIC) ? 'key' : 'passphrase';
 }

@@ -26,7 +26,7 @@ export function secretFile(context: Place, binding: Binding, kind: string): stri
   return path.join(secretFolder(context), `${binding.profile}~${bindingHash(binding)}.${kind}`);
 }
 
-/** The content of the file; undefined where there is none. */
+/** The content of the file; undefined if it does not exist. */
 export async function readSecretFile(file: string): Promise<Buffer | undefined> {
   try {
     return readFileSync(file);

@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from 'commander';
 import { type Kind, kindOfArgument, kindOfOption } from '../help/value-kinds.ts';
 import type { Program } from '../program.ts';
 
-/** A command line as far as it is typed. */
+/** The part of a command line that is typed. */
 export interface Line {
   /** The command that the words before the cursor name. */
   readonly command: Command;
@@ -20,7 +20,7 @@ export interface Line {
   readonly position: number;
   /** True after `--`. */
   readonly onlyArguments: boolean;
-  /** The last word, as far as it is typed. */
+  /** The typed part of the last word. */
   readonly typed: string;
   /** The profile that the line names. */
   readonly profile: string | undefined;

@@ -57,7 +57,7 @@ export async function savePending(
   await replaceFile(file, `${JSON.stringify(saved, null, 2)}\n`);
 }
 
-/** The request of the profile's latest start. Throws `NotSignedInError` where there is none in time. */
+/** The request of the profile's latest start. Throws `NotSignedInError` if there is none, or if it has expired. */
 export async function readPending(profile: string, context: Context): Promise<ReadPending> {
   const file = pendingFile(profile, context);
   const saved = await readSaved(file);

@@ -101,9 +101,9 @@ function explained(error: unknown, { host, hostname, port }: URL): unknown {
   });
 }
 
-/** How long a browser is kept waiting for the outcome; then it is sent back to the terminal. */
+/** Milliseconds that a browser waits for the outcome; then the page points to the terminal. */
 const PATIENCE = 10_000;
-/** How long a browser may take to fetch the page. */
+/** Milliseconds that a browser may take to fetch the page. */
 const FAREWELL = 2_000;
 
 function receive(

@@ -13,7 +13,7 @@ export interface Progress {
 
 /** Milliseconds before a spinner appears, so that it does not flash for a short read. */
 const PATIENCE = 300;
-/** Where lines are not redrawn, one about a long read is printed this often. */
+/** The interval between progress lines on a terminal where lines are not redrawn. */
 const LINE_INTERVAL = 10_000;
 
 /**

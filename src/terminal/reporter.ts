@@ -11,7 +11,7 @@ export interface ReporterFlags {
   readonly quiet?: boolean;
 }
 
-/** How a command talks to a person, on standard error. */
+/** A command's messages to a person, on standard error. */
 export interface Reporter {
   readonly quiet: boolean;
   readonly verbose: boolean;

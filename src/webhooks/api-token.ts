@@ -59,7 +59,7 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
   });
 }
 
-/** The token for a handler, which may do without: a warning says when there is none. */
+/** The token for a handler, which is optional: a warning says if there is none. */
 export async function apiTokenOrWarning(
   place: TokenPlace,
   context: Context,

@@ -6,7 +6,7 @@ import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { Delivery } from './delivery.ts';
 import type { HandlerAnswer } from './forward.ts';
 
-/** How a delivery, or an event that was recovered, ended. */
+/** The outcome of a delivery or of a recovered event. */
 export interface Ended {
   readonly delivery: Delivery;
   readonly outcome: 'accepted' | 'duplicate' | 'refused';

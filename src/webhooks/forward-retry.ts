@@ -17,7 +17,7 @@ export type Reason = string | undefined;
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
-/** How often an event may fail while others are taken before it is given up. */
+/** The number of times that an event may fail, while others are taken, before it is given up. */
 const OWN_FAILURES = 8;
 
 /**

@@ -30,7 +30,7 @@ export class JournalFile {
   /** True when a write is on the disk by the time it ends. */
   readonly #syncs: boolean;
   readonly #identity: string;
-  /** The size as far as this process wrote and read it. */
+  /** The size up to which this process has written or read the file. */
   #size: number;
   #closed = false;
 
@@ -96,7 +96,7 @@ export class JournalFile {
     await fdatasync(this.#fd);
   }
 
-  /** Throws `JournalError` when the path leads to another file by now, or somebody else wrote to this one. */
+  /** Throws `JournalError` if the path now leads to another file, or another program wrote to this one. */
   check(): void {
     const found = fs.statSync(this.path, { throwIfNoEntry: false });
     const next = 'leave the file alone while hooktrail runs; --keep removes what is old';

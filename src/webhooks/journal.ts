@@ -30,7 +30,7 @@ export interface JournalOptions {
 }
 
 const PATIENCE = 60_000;
-/** How often the file and the age of ids are looked at while nothing is delivered. */
+/** The interval at which the file and the age of ids are checked while nothing is delivered. */
 const WATCH = 500;
 
 interface Waiting {

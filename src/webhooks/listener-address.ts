@@ -7,9 +7,9 @@ import type { Handler, HandlerAnswer, OutgoingEvent } from './forward.ts';
 import type { Outcome } from './journal.ts';
 
 /**
- * How `recover` finds the listener that has a journal, and how the two know each other: a file beside the journal that only
- * its user can read holds the address and a secret. Each request of `recover` proves that it knows the secret, and each
- * answer proves that it comes from that listener, not from a program that took the port after it.
+ * Lets `recover` find the listener that has a journal, and lets the two authenticate each other: a file beside the
+ * journal, readable by its user only, holds the address and a secret. Each request of `recover` proves that it knows the
+ * secret, and each answer proves that it comes from that listener, not from a program that took the port after it.
  */
 export interface ListenerAddress {
   readonly url: string;

@@ -129,7 +129,7 @@ export async function recoverMissing(
 interface Missing {
   /** In order of creation. */
   readonly missing: readonly FoundEvent[];
-  /** How many the journal holds. */
+  /** The number of ids in the journal. */
   readonly known: number;
   /** The error that ended the search; the events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;

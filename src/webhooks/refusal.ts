@@ -26,7 +26,10 @@ export const refusals = {
   stopping: { status: 503, code: 'receiver.stopping', message: 'the receiver is being stopped' },
 } satisfies Record<string, Refusal>;
 
-/** How long and how much of a refused body is read: a sender that is still writing would miss an answer cut off by a reset. */
+/**
+ * Limits of reading a refused body, in milliseconds and bytes: a sender that is still writing would lose the answer if
+ * the connection were reset.
+ */
 const LINGER = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
 

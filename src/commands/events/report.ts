@@ -122,7 +122,7 @@ async function makePage(options: Options, call: Call<Flags>): Promise<{ text: st
   };
 }
 
-/** What the report shows, and where it comes from. */
+/** The contents of the report and its source. */
 async function gather(
   { from, filters, by, limit, buckets, concurrency }: Options,
   call: Call<Flags>,

@@ -63,7 +63,7 @@ export interface Manifest {
 export const MANIFEST = 'manifest.json';
 const PART = /^part-\d{6,}\.ndjson(\.gz)?$/;
 
-/** The manifest of a directory; undefined where there is none. Throws `UsageError` where it is not one of ours. */
+/** The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest. */
 export async function readManifest(directory: string): Promise<Manifest | undefined> {
   const file = path.join(directory, MANIFEST);
   let text: string;
@@ -292,7 +292,7 @@ function isLeftOver(name: string): boolean {
 export async function diskFault(error: unknown, directory: string): Promise<unknown> {
   if (error instanceof HooktrailError || !(error instanceof Error)) return error;
   const full = isDiskFull(error);
-  // Errors of the network are typed ones by now.
+  // Network errors are typed errors at this point.
   if (!full && !('syscall' in error)) return error;
   const gone = !(await stat(directory).catch(() => undefined));
   return new ServiceError(

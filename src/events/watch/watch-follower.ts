@@ -13,7 +13,7 @@ export interface Watch {
   readonly before: Instant | undefined;
   /** Keeps the events to print of those that the service found. */
   readonly keep: KeepItems | undefined;
-  /** How far each poll reaches back behind the one before, in milliseconds, for events that appear late. */
+  /** The time that each poll overlaps with the previous one, in milliseconds, for events that appear late. */
   readonly overlap: number;
   /** Events held in memory at once; a longer gap is caught up in slices of time. */
   readonly most: number;

@@ -4,7 +4,7 @@ import { Html, html, shortened, visible } from './html.ts';
 
 export interface Rank {
   readonly name: string;
-  /** What the bar shows. */
+  /** The name of the bar. */
   readonly value: number;
   /** The value as text. */
   readonly figure: string;

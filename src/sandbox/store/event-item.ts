@@ -18,7 +18,7 @@ export interface StoredEvent {
 
 interface ItemParts {
   readonly endpoint: string;
-  /** How many events came before. */
+  /** The number of events before this one. */
   readonly ordinal: number;
   readonly details: string;
   readonly attempts: number;
