@@ -89,8 +89,9 @@ test('listen, stop, miss events, see them FAILED, recover: each event reaches th
     ]);
     for (const id of missed) expect(handler.taken.get(id)).toBe(1);
 
-    // Late tries of the service meet a journal that knows what was recovered.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // With new events come late tries of the service, which meet a journal that knows what was recovered.
+    const taken = handler.taken.size;
+    await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBeGreaterThan(taken + 20);
     sandbox.kill('SIGTERM');
     await sandbox.finished;
     listener.kill('SIGTERM');
