@@ -1,8 +1,8 @@
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type Result, run } from './command.ts';
-import { createHome } from './home.ts';
 import { accessTokenOf } from './sandbox-client.ts';
+import { startSigningIn } from './signing-in.ts';
 
 /** A sandbox and a way to run commands against it, signed in by an access token in the environment. */
 export interface Searching extends AsyncDisposable {
@@ -14,10 +14,10 @@ export interface Searching extends AsyncDisposable {
 }
 
 export async function startSearching(options: SandboxOptions = {}): Promise<Searching> {
-  const sandbox = await startSandbox({ events: 1000, autoApprove: true, ...options });
-  const home = await createHome();
+  const at = await startSigningIn({ events: 1000, ...options });
+  const { sandbox } = at;
   const env = {
-    ...home.env,
+    ...at.home.env,
     HOOKTRAIL_BASE_URL: sandbox.settings.baseUrl,
     HOOKTRAIL_VENDOR: sandbox.settings.vendor,
     HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(sandbox),
@@ -30,10 +30,7 @@ export async function startSearching(options: SandboxOptions = {}): Promise<Sear
       sandbox.log.flatMap(({ url: path }) =>
         path.includes('/integrator-events') ? [path.split('?')[1] ?? ''] : [],
       ),
-    async [Symbol.asyncDispose]() {
-      await sandbox.close();
-      await home[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => at[Symbol.asyncDispose](),
   };
 }
 
