@@ -10,6 +10,7 @@ import { askCount } from '../event-count.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { type FetchPage, pageFetcher } from '../fetch-page.ts';
+import { totalOf } from '../read-account.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import {
   heldQuery,
@@ -93,6 +94,7 @@ class ExportRun {
     const planning = { ...options, fetchPage, clock };
     let manifest = earlier ?? (await beginExport(task, planning));
     if (earlier?.finishedAt && task.update) manifest = await updated(task, earlier, planning);
+    if (!earlier || task.update) await warnOfLaterDated(task, manifest, planning);
     await sweep(task.directory, new Set(manifest.parts.map(({ file }) => file)));
     if (manifest !== earlier) await writeManifest(task.directory, manifest);
     return new ExportRun(task, progress, fetchPage, options, manifest);
@@ -248,6 +250,41 @@ async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, s
   const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
   const now = answer.serviceTime ?? clock.now();
   return { now, pin: instantAt((Math.floor(now / 1000) + 1) * 1000) as Instant };
+}
+
+/**
+ * Warns of events that the service dates later than its own clock: the export ends at that clock and leaves them out.
+ * Events that were created since the export began are not among them: they are counted from the time of the answer.
+ */
+async function warnOfLaterDated(
+  { filters, reporter }: Export,
+  { pin }: Manifest,
+  { fetchPage, baseUrl, signal, clock }: Planning,
+): Promise<void> {
+  let after = parseInstant(pin) as Instant;
+  let events = 0;
+  for (const query of filters.queries(clock.now())) {
+    for (let tries = 3; tries > 0; tries--) {
+      if (query.before && compareInstants(query.before, after) <= 0) break;
+      const from = query.after && compareInstants(query.after, after) > 0 ? query.after : after;
+      const url = searchUrl(baseUrl, { ...query, after: from }, { start: 1, count: 1 });
+      const { page, serviceTime = clock.now() } = await fetchPage(url, signal);
+      const now = instantAt((Math.floor(serviceTime / 1000) + 1) * 1000) as Instant;
+      const counted = totalOf(page) ?? 0;
+      if (counted === 0) break;
+      if (compareInstants(now, after) <= 0) {
+        events += counted;
+        break;
+      }
+      after = now;
+    }
+  }
+  if (events > 0) {
+    const subject = events === 1 ? '1 event is' : `${events} events are`;
+    reporter.warning(
+      `${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
+    );
+  }
 }
 
 /** Counts the events, limits the export to those that exist now, and plans the parts. */

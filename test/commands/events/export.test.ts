@@ -33,6 +33,18 @@ describe('an export', () => {
     expect(Date.parse(manifest['finishedAt'] as string)).not.toBeNaN();
   });
 
+  test('warns of events dated later than the clock of the service, which it leaves out', async () => {
+    await using exporting = await startExporting({ events: 100 });
+    for (const createdOn of ['2026-11-21T00:00:00.0000001Z', '2027-01-01T00:00:00.0000000Z'])
+      exporting.sandbox.control.addEvent({ createdOn, eventType: 'document.signed' });
+    const warning =
+      "warning: 2 events are dated later than the service's clock and not in this export; --update adds them when their time has come\n";
+    const { code, stderr } = await exporting.export();
+    expect([code, stderr.startsWith(`${warning}exported: 100 events in `)]).toEqual([0, true]);
+    expect((await exporting.export('--update')).stderr).toContain(warning);
+    expect((await exporting.export()).stderr).toMatch(/^verified: 100 events/);
+  });
+
   test('--gzip writes files that gunzip reads', async () => {
     await using exporting = await startExporting({ events: 700 });
     expect((await exporting.export('--page-size', '10', '--gzip')).code).toBe(0);
