@@ -40,6 +40,11 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
   if (name.trim() === '') throw wrong('it names no field');
   const field = parseFieldPath(name, flag);
   const value = rest.trim();
+  // `a == b` and `a =~ b` are other languages' operators; a value that begins so is written in quotes.
+  if (/^[=!<>~]/.test(value))
+    throw wrong(
+      `'${operator}${value[0]}' is no operator; put a value that begins with ${value[0]} in quotes`,
+    );
   const quoted = /^"(?:[^"\\]|\\.)*"$/s.test(value);
   const time = quoted ? undefined : parseTime(value, zone);
   try {

@@ -81,6 +81,8 @@ describe('--where', () => {
   test.each([
     ['attempts', 'it has no operator'],
     ['= 3', 'it names no field'],
+    ['a == 3', "'==' is no operator; put a value that begins with = in quotes"],
+    ['a =~ b', "'=~' is no operator; put a value that begins with ~ in quotes"],
     ['a..b = 3', "a part of 'a..b' is empty"],
     ['a = "\\x"', 'the text in quotes is not a JSON string'],
   ])("'%s' is a usage error", (text, why) => {

@@ -73,6 +73,8 @@ Examples:
 function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   if (flags.limit !== undefined && !flags.by)
     throw new UsageError('--limit needs --by: the fields to group by');
+  if (flags.buckets !== undefined && flags.by)
+    throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
   return {
     ...summaryFormat(flags, true),
     ...statsOptions(flags),

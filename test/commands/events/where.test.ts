@@ -211,6 +211,10 @@ describe('events stats --by', () => {
 
   test.each([
     [['--limit', '3'], 'error: --limit needs --by: the fields to group by\n'],
+    [
+      ['--by', 'eventType', '--buckets', '3'],
+      'error: --buckets divides time and --by groups by fields: give one of them\n',
+    ],
     [['--by', 'a..b'], "error: --by: invalid value 'a..b': a part of 'a..b' is empty\n"],
   ])('%j is a usage error', async (args, message) => {
     const { code, stderr } = await events('stats', ...args);
