@@ -281,8 +281,9 @@ async function warnOfLaterDated(
   }
   if (events > 0) {
     const subject = events === 1 ? '1 event is' : `${events} events are`;
+    // What `--where` and `--grep` keep of them is not known before they are read.
     reporter.warning(
-      `${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
+      `${filters.keep ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
     );
   }
 }

@@ -88,16 +88,18 @@ describe('--where and --grep', () => {
   });
 
   test('choose what a watch prints', async () => {
+    // Its own service: the clock is put back afterwards, and these events would be dated later than it.
+    await using watched = await startSearching({ events: 10 });
     const program = start(
       ['events', 'watch', '--ndjson', '--count', '1', '--interval', '1s', '--where', 'eventType = a.b'],
       {
-        env: at.env,
+        env: watched.env,
       },
     );
     await program.printed('stderr', /watching/);
     clock.advance(1000);
-    at.sandbox.control.addEvent({ eventType: 'b.c' });
-    const { eventId } = at.sandbox.control.addEvent({ eventType: 'a.b' });
+    watched.sandbox.control.addEvent({ eventType: 'b.c' });
+    const { eventId } = watched.sandbox.control.addEvent({ eventType: 'a.b' });
     expect(idsOf((await program.finished).stdout)).toEqual([eventId]);
   });
 
