@@ -161,6 +161,12 @@ async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
     elsewhere = await storeSurely(vault, secrets, context.clock);
   } catch (error) {
     const { message, next } = error as HooktrailError;
+    // The error may have come after the write: when the folder could not be synced.
+    const found = await vault.read().catch(() => undefined);
+    if (found?.refreshToken === secrets.refreshToken) {
+      reporter.warning(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
+      return;
+    }
     const login = `run \`${loginCommand(settings.profile)}\``;
     throw new NotSignedInError(
       'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',

@@ -31,9 +31,9 @@ async function asCron({ folder, env: whole }: Home): Promise<{ printed: string; 
   await writeFile(file, own, { mode: 0o755 });
   const HOOKTRAIL_CONFIG_DIR = path.join(folder, 'config');
   // The clock and the home of the test are this machine's.
-  const { NODE_OPTIONS, HOOKTRAIL_TEST_HOME } = whole;
+  const { NODE_OPTIONS, HOOKTRAIL_TEST_HOME, HOOKTRAIL_TEST_SHARED } = whole;
   clock.run();
-  const machine = { NODE_OPTIONS, HOOKTRAIL_TEST_HOME, ...clock.environment };
+  const machine = { NODE_OPTIONS, HOOKTRAIL_TEST_HOME, HOOKTRAIL_TEST_SHARED, ...clock.environment };
   const env = { HOME: folder, PATH: '/usr/bin:/bin', SHELL: '/bin/sh', HOOKTRAIL_CONFIG_DIR, ...machine };
   const printed = await new Promise<string>((resolve) => {
     execFile(file, { env, cwd: folder }, (_, stdout, stderr) => resolve(stdout + stderr));

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { DISK_ERRORS, eachFault, FULL, isTold, runFailing } from '../support/file-faults.ts';
+import type { Result } from '../support/program.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 // No scrypt: this signs in hundreds of times.
@@ -44,6 +45,45 @@ test('one failing operation on a file during a refresh never loses the sign-in',
     },
   );
   expect(interrupted).toEqual([]);
+});
+
+test('a disk that fills during a refresh: the token is not spent, or the new one is stored, or the error says that the sign-in is lost', {
+  timeout: 600_000,
+}, async () => {
+  await using at = await startSigningIn();
+  const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key };
+  const { behaviour } = at.sandbox.control;
+  const due = async () => {
+    behaviour.tokenLifetimeSeconds = 30;
+    expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
+    behaviour.tokenLifetimeSeconds = 1800;
+  };
+  /** Runs `token` and tells how the provider answered its refreshes. */
+  const token = async (run: () => Promise<Result>) => {
+    const before = at.sandbox.log.length;
+    const result = await run();
+    const requests = at.sandbox.log.slice(before).filter(({ grantType }) => grantType === 'refresh_token');
+    return { ...result, refreshes: requests.map(({ error }) => error ?? 'ok') };
+  };
+  await due();
+  const { operations } = await runFailing(env, ['token'], 0, 'FULL');
+  expect(operations).toBeGreaterThan(20);
+  const kind = 'refresh, the disk fills at each file operation';
+  const broken = await eachFault(kind, operations as number, FULL, async (number, code) => {
+    await due();
+    const full = await token(async () => (await runFailing(env, ['token'], number, code)).result);
+    // The disk has room again.
+    const after = await token(() => at.run(['token'], { env }));
+    const isRefused = full.code === 2 && full.refreshes.length === 0;
+    const isStored = full.code === 0 && full.refreshes.join() === 'ok';
+    const isLost = full.code === 4 && /^error: the sign-in is lost: /.test(full.stderr);
+    const held =
+      (isRefused && after.code === 0 && after.refreshes.join() === 'ok') ||
+      (isStored && after.stdout === full.stdout && after.refreshes.length === 0) ||
+      (isLost && after.code === 4 && after.refreshes.join() === 'invalid_grant');
+    return isTold(full) && held ? undefined : { full, after };
+  });
+  expect(broken).toEqual([]);
 });
 
 test('one failing operation on a file during a sign-in is told, and a sign-in that succeeds is there', {

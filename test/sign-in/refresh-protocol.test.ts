@@ -195,6 +195,20 @@ test('where nothing takes the new tokens, the error says that the sign-in is los
   });
 });
 
+test('tokens that are stored although the store reported an error are not called lost', async () => {
+  const { vault, run, warnings } = scene([granted]);
+  const { write } = vault;
+  vault.write = async (secrets) => {
+    await write(secrets);
+    throw noRoom();
+  };
+  vault.rescue = () => Promise.reject(noRoom());
+  expect((await run())?.token).toBe('new-access');
+  expect(warnings).toEqual([
+    'the new tokens are stored, but a loss of power could still lose them: secrets cannot be written to here: ENOSPC',
+  ]);
+});
+
 test('without a new refresh token nothing is lost where the access token cannot be stored', async () => {
   const { vault, run, warnings } = scene([{ ...granted, refresh_token: undefined }]);
   failing(vault, 100);

@@ -97,7 +97,11 @@ export function start(
     ),
     environment: terminal === undefined ? env : { TERM: 'xterm-256color', ...env },
     clock,
-    machine: { ...thisMachine(), userHome: env['HOOKTRAIL_TEST_HOME'] ?? thisMachine().userHome },
+    machine: {
+      ...thisMachine(),
+      userHome: env['HOOKTRAIL_TEST_HOME'] ?? thisMachine().userHome,
+      sharedFolder: env['HOOKTRAIL_TEST_SHARED'] ?? thisMachine().sharedFolder,
+    },
     browser: {
       open: async (url, command) => {
         if (command) return await (await import('../../src/child-programs.ts')).openBrowser(url, command);

@@ -18,6 +18,10 @@ export async function createHome(): Promise<Home> {
   const [folder, temporary] = [path.join(place, 'home'), path.join(place, 'tmp')];
   await chmod(place, 0o711);
   for (const one of [folder, temporary]) await mkdir(one, { mode: 0o700 });
+  const shared = path.join(place, 'shared');
+  await mkdir(shared);
+  // Like `/tmp`: some tests run the program as another user.
+  await chmod(shared, 0o1777);
   return {
     folder,
     env: {
@@ -33,6 +37,7 @@ export async function createHome(): Promise<Home> {
       NODE_OPTIONS: `--require="${givenMachine}"`,
       ...clock.environment,
       HOOKTRAIL_TEST_HOME: folder,
+      HOOKTRAIL_TEST_SHARED: shared,
     },
     [Symbol.asyncDispose]: () => rm(place, { recursive: true, force: true, maxRetries: 3 }),
   };
