@@ -9,10 +9,10 @@ import { createContext, memoryKeychain } from '../support/context.ts';
 
 let folder: string;
 let context: Context;
-const keychain = memoryKeychain();
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-token-'));
+  const keychain = memoryKeychain();
   const { machine, ...rest } = createContext({ loadKeychain: async () => keychain });
   const environment = { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: 'a passphrase' };
   // Elsewhere than on Linux nothing stands between the program and its keychain.
