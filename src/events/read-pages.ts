@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { holdsEventsFrom, isNewestFirst } from '../items/created-on.ts';
-import { compareInstants, type Instant, instantAt, milliseconds } from '../items/instant.ts';
+import { compareInstants, type Instant, instantAt, milliseconds, nextFullSecond } from '../items/instant.ts';
 import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
 import type { IdentifiedItems, Page } from './page.ts';
@@ -222,7 +222,7 @@ function handOn(reading: Reading, { page }: Answer): ReadPage {
 
 /** The service's time of an answer, rounded up to a full second, since `Date` has no fraction. */
 function pinOf(answer: Answer): Instant | undefined {
-  return answer.serviceTime === undefined ? undefined : instantAt(answer.serviceTime + 1000);
+  return answer.serviceTime === undefined ? undefined : nextFullSecond(answer.serviceTime);
 }
 
 /** The number of events read is not the service's count. */

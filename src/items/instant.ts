@@ -23,6 +23,11 @@ export function instantAt(milliseconds: number): Instant | undefined {
   return { text, seconds, fraction: trimmed(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
 }
 
+/** The first full second after a moment: `Date` headers have no fraction, so a bound that holds it has to lie beyond it. */
+export function nextFullSecond(milliseconds: number): Instant {
+  return instantAt((Math.floor(milliseconds / 1000) + 1) * 1000) as Instant;
+}
+
 /** Negative where `a` is earlier, positive where it is later, exact to the last digit of the fraction. */
 export function compareInstants(a: Instant, b: Instant): number {
   if (a.seconds !== b.seconds) return a.seconds - b.seconds;

@@ -2,22 +2,25 @@ import { expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { DISK_ERRORS, eachFault, FULL, isTold, runFailing } from '../support/file-faults.ts';
 import type { Result } from '../support/program.ts';
-import { startSigningIn } from '../support/signing-in.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 // No scrypt: this signs in hundreds of times.
 const key = `htk1-${'k'.repeat(43)}`;
+
+/** Signs in so that the next command has to refresh the token. */
+async function signInWithTokenDue(at: SigningIn, env: Readonly<Record<string, string>>): Promise<void> {
+  const { behaviour } = at.sandbox.control;
+  behaviour.tokenLifetimeSeconds = 30;
+  expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
+  behaviour.tokenLifetimeSeconds = 1800;
+}
 
 test('one failing operation on a file during a refresh never loses the sign-in', {
   timeout: 600_000,
 }, async () => {
   await using at = await startSigningIn();
   const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key };
-  const { behaviour } = at.sandbox.control;
-  const due = async () => {
-    behaviour.tokenLifetimeSeconds = 30;
-    expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
-    behaviour.tokenLifetimeSeconds = 1800;
-  };
+  const due = () => signInWithTokenDue(at, env);
   await due();
   const { operations } = await runFailing(env, ['token'], 0, 'EIO');
   expect(operations).toBeGreaterThan(20);
@@ -52,12 +55,7 @@ test('a disk that fills during a refresh: the token is not spent, or the new one
 }, async () => {
   await using at = await startSigningIn();
   const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key };
-  const { behaviour } = at.sandbox.control;
-  const due = async () => {
-    behaviour.tokenLifetimeSeconds = 30;
-    expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
-    behaviour.tokenLifetimeSeconds = 1800;
-  };
+  const due = () => signInWithTokenDue(at, env);
   /** Runs `token` and tells how the provider answered its refreshes. */
   const token = async (run: () => Promise<Result>) => {
     const before = at.sandbox.log.length;

@@ -2,7 +2,13 @@ import type { Clock, Context } from '../../context.ts';
 import { ServiceError } from '../../errors.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
-import { compareInstants, type Instant, instantAt, parseInstant } from '../../items/instant.ts';
+import {
+  compareInstants,
+  type Instant,
+  instantAt,
+  nextFullSecond,
+  parseInstant,
+} from '../../items/instant.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { version } from '../../version.ts';
@@ -249,7 +255,7 @@ async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, s
   const any = filters.queries(clock.now())[0] as Query;
   const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
   const now = answer.serviceTime ?? clock.now();
-  return { now, pin: instantAt((Math.floor(now / 1000) + 1) * 1000) as Instant };
+  return { now, pin: nextFullSecond(now) };
 }
 
 /**
@@ -269,7 +275,7 @@ async function warnOfLaterDated(
       const from = query.after && compareInstants(query.after, after) > 0 ? query.after : after;
       const url = searchUrl(baseUrl, { ...query, after: from }, { start: 1, count: 1 });
       const { page, serviceTime = clock.now() } = await fetchPage(url, signal);
-      const now = instantAt((Math.floor(serviceTime / 1000) + 1) * 1000) as Instant;
+      const now = nextFullSecond(serviceTime);
       const counted = totalOf(page) ?? 0;
       if (counted === 0) break;
       if (compareInstants(now, after) <= 0) {
@@ -281,7 +287,7 @@ async function warnOfLaterDated(
   }
   if (events > 0) {
     const subject = events === 1 ? '1 event is' : `${events} events are`;
-    // What `--where` and `--grep` keep of them is not known before they are read.
+    // They are not read, so `--where` and `--grep` may keep fewer of them.
     reporter.warning(
       `${filters.keep ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
     );
