@@ -8,7 +8,7 @@ import { topics } from '../../src/help/topics.ts';
 import { run } from '../support/command.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
-import { available } from '../support/requirement.ts';
+import { available, toolEnv } from '../support/requirement.ts';
 
 describe('hooktrail help', () => {
   test('explains each topic, and the root help names them', async () => {
@@ -104,7 +104,7 @@ test.skipIf(!available('man') || !available('groff'))(
     const { stderr } = await execute('groff', ['-man', '-ww', '-Tutf8', '-z', page]);
     expect(stderr).toBe('');
     const { stdout } = await execute('man', ['-l', page], {
-      env: { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8' },
+      env: { ...toolEnv, MANWIDTH: '80', LC_ALL: 'C.UTF-8' },
     });
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     for (const text of [

@@ -1,5 +1,5 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { available, chromiumPath } from './requirement.ts';
+import { available, chromiumPath, toolEnv } from './requirement.ts';
 
 export const hasChromium = available('Chromium');
 
@@ -7,6 +7,7 @@ export function launchChromium(): Promise<Browser> {
   const offline = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
   return chromium.launch({
     executablePath: chromiumPath,
+    env: toolEnv,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', ...offline],
   });
 }

@@ -19,6 +19,12 @@ const tools = {
 
 export type Tool = keyof typeof tools;
 
+/**
+ * The environment for Chromium and `man`, without the library by which `faketime` moves the clock: Chromium hangs with
+ * it, and the sandbox in which `man` runs its pipeline forbids what it does.
+ */
+export const toolEnv = { ...process.env, LD_PRELOAD: undefined };
+
 /** Tests that need a tool are skipped where this is false. The test run says what is left out. */
 export function available(tool: Tool): boolean {
   return process.platform !== 'win32' && tools[tool].some(isExecutable);
