@@ -3,7 +3,7 @@ import { type RedirectUri, type SettingValues, urlText } from '../settings/setti
 import type { Settings } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
-/** An authorization request on its way, with what proves that an answer belongs to it. */
+/** An authorization request, with the values that prove that an answer belongs to it. */
 export interface AuthorizationRequest {
   /** The URL that the browser opens. */
   readonly url: URL;
@@ -26,7 +26,7 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
   const url = new URL(`${urlText(identity.authUrl)}/connect/authorize`);
   const parameters = new URLSearchParams({
     client_id: identity.clientId,
-    // Not of RFC 6749: this provider requires it.
+    // Not part of RFC 6749, but this provider requires it.
     grant_type: 'authorization_code',
     response_type: 'code',
     redirect_uri: identity.redirectUri.text,
@@ -43,9 +43,11 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
 /** The values that make a redirect an answer to our request. */
 export interface Expected {
   readonly state: string;
-  /** RFC 9207; `none`: not checked. */
+  /** The expected `iss` (RFC 9207); `none` turns the check off. */
   readonly issuer: string;
-  /** The auth URL as it was typed, where that is what the issuer defaults to: a slash may belong to the provider's own name. */
+  /**
+   * The auth URL as it was typed, if the issuer defaults to it: a trailing slash may be part of the provider's name.
+   */
   readonly issuerAsTyped?: string | undefined;
   readonly clientId: string;
 }
@@ -62,13 +64,13 @@ export function expectedOf({
 }
 
 export type AuthorizationResponse =
-  /** A valid answer: its parameters, checked by the library, whose token request requires that. */
+  /** A valid answer. The library checked its parameters, which its token request requires. */
   | { readonly kind: 'code'; readonly parameters: URLSearchParams }
-  /** The provider's own answer that there will be no code. */
+  /** The provider refused to issue a code. */
   | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
   /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
   | { readonly kind: 'foreign'; readonly issuer: string | undefined }
-  /** A request that anybody could have sent. */
+  /** A request that anyone could have sent. */
   | { readonly kind: 'stray'; readonly reason: string };
 
 /** A response with our `state`: it ends the wait. */
@@ -85,9 +87,9 @@ export async function checkResponse(
   const names = [...parameters.keys()];
   // RFC 6749 section 3.1: parameters must not be included more than once.
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) return { kind: 'stray', reason: 'a parameter is there more than once' };
+  if (repeated !== undefined) return { kind: 'stray', reason: 'a parameter appears more than once' };
   if (!sameSecret(parameters.get('state') ?? '', expected.state)) {
-    return { kind: 'stray', reason: 'its state is not the one of this sign-in' };
+    return { kind: 'stray', reason: 'its state does not match this sign-in' };
   }
   const issuer = parameters.get('iss') ?? undefined;
   if (expected.issuer !== 'none' && (issuer === undefined || !isExpected(issuer, expected))) {
@@ -101,12 +103,12 @@ export async function checkResponse(
   return await validated(parameters, expected, issuer);
 }
 
-/** RFC 9207 section 2.4: compared as texts. */
+/** RFC 9207 section 2.4: compared as strings, without normalizing them. */
 function isExpected(named: string, { issuer, issuerAsTyped }: Expected): boolean {
   return named === issuer || named === issuerAsTyped;
 }
 
-/** The library's own check: its token request takes only parameters that passed it. */
+/** The library's own check: its token request accepts only parameters that passed it. */
 async function validated(
   parameters: URLSearchParams,
   { state, clientId, issuer: wanted }: Expected,
@@ -133,7 +135,7 @@ export function issuerText(issuer: string | undefined): string {
   return issuer === undefined ? 'no issuer' : `the issuer ${terminalSafeLine(issuer.slice(0, 300))}`;
 }
 
-/** Compares in a time that reveals nothing about the secret, not even its length. */
+/** Compares in constant time, which reveals nothing about the secret, not even its length. */
 export function sameSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));

@@ -4,7 +4,7 @@ import type { Binding } from '../secrets/vault.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 
-/** The settings that a stored sign-in is bound to: without all of them it cannot be found. */
+/** The settings that a stored sign-in is bound to. All of them are needed to find it. */
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
 export type BoundSettings = Settings<(typeof BOUND)[number]>;
 

@@ -15,12 +15,12 @@ import {
   type TokenGrant,
 } from './token-endpoint.ts';
 
-/** Seconds between two polls where the provider says none, and what `slow_down` adds (RFC 8628 section 3.5). */
+/** Seconds between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
 const INTERVAL = 5;
 
 /**
- * Signs in by a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` where the
- * provider does not offer it, or the person refuses; the context's signal ends the wait.
+ * Signs in with a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
+ * provider does not offer this, or if the person refuses. The context's signal ends the wait.
  */
 export async function deviceGrant(
   { settings, clientSecret }: Pick<SignInSetup, 'settings' | 'clientSecret'>,
@@ -44,7 +44,7 @@ export async function deviceGrant(
         return await exchangeDeviceCode(settings, clientSecret, device.device_code, world);
       } catch (error) {
         if (!isPending(error)) throw explained(error);
-        // A provider that does not answer in time is asked less often, too.
+        // RFC 8628 section 3.5: poll less often after a time-out, too.
         const isSlowDown = !(error instanceof RefusedGrantError) || error.error === 'slow_down';
         if (isSlowDown) interval += INTERVAL;
       }

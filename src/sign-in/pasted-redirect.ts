@@ -4,12 +4,12 @@ import { canPrompt, NoAnswerError, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
-const QUESTION = 'Paste the URL the browser ended up at';
+const QUESTION = 'Paste the URL that the browser ended up at';
 const BESIDE = "If the browser's last page does not load, paste its address here";
 
 /**
- * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal: what is forged, foreign or
- * mistyped does not end the wait. Throws `NotSignedInError` when the input ends first.
+ * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal. A forged, foreign or
+ * mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
  */
 export async function receivePasted(
   redirectUri: URL,
@@ -23,8 +23,8 @@ export async function receivePasted(
 }
 
 /**
- * The answer that comes first: the browser's at the listener, or one that is pasted on the terminal because the browser
- * could not reach the listener. The same checks hold for both.
+ * Returns the first answer: the browser's at the listener, or one pasted on the terminal because the browser could not
+ * reach the listener. Both pass the same checks.
  */
 export async function pastedBeside(
   answer: Promise<Answer>,
@@ -43,7 +43,7 @@ export async function pastedBeside(
     return await Promise.race([answer, pasted]);
   } finally {
     over.abort(new Error('over'));
-    // The prompt gives the terminal back before anything else is printed.
+    // Wait until the prompt has restored the terminal before anything else is printed.
     await pasted.catch(() => undefined);
   }
 }
@@ -72,15 +72,15 @@ async function receiveLine(redirectUri: URL, expected: Expected, lines: Lines, r
     problem = checked;
     reporter.warning(`the pasted URL is not accepted: ${problem}`);
   }
-  throw new NotSignedInError(`the pasted URL is not accepted: ${problem ?? 'there was none'}`, {
+  throw new NotSignedInError(`the pasted URL is not accepted: ${problem ?? 'it is empty'}`, {
     next: 'sign in again, and paste the whole URL of the new sign-in',
   });
 }
 
-/** The answer in a pasted URL, or what is wrong with it; the text itself holds the code and is never shown. */
+/** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
 async function readPasted(text: string, redirectUri: URL, expected: Expected): Promise<Answer | string> {
   const bare = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
-  if (bare === '') return 'there was none';
+  if (bare === '') return 'it is empty';
   if (!URL.canParse(bare)) return 'it is not a whole URL';
   const url = new URL(bare);
   if (url.origin !== redirectUri.origin || url.pathname !== redirectUri.pathname) {
@@ -90,13 +90,16 @@ async function readPasted(text: string, redirectUri: URL, expected: Expected): P
   return result.kind === 'stray' ? result.reason : result;
 }
 
-/** Standard input a line at a time: the client secret and the pasted URL may come on the same pipe. */
+/** Standard input, one line at a time: the client secret and the pasted URL may come on the same pipe. */
 export interface Lines {
-  /** The next line without its end; undefined after the last. */
+  /** Resolves to the next line without its line end; undefined after the last. */
   next(): Promise<string | undefined>;
 }
 
-/** Lets `work` read lines until a signal comes; after it, a pipe that stays open no longer holds the process. */
+/**
+ * Runs `work`, which may read lines until the program is interrupted. Afterwards a pipe that stays open no longer keeps
+ * the process alive.
+ */
 export async function withLines<Result>(
   { stdin, signal }: Pick<Context, 'stdin' | 'signal'>,
   work: (lines: Lines) => Promise<Result>,

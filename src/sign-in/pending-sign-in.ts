@@ -21,7 +21,7 @@ export interface PendingSignIn {
 }
 
 export interface ReadPending extends PendingSignIn {
-  /** Forgets the request, so that it is completed once; a wrong answer before that changes nothing. */
+  /** Forgets the request, so that it is completed only once. A wrong answer before that changes nothing. */
   consume(): Promise<void>;
 }
 
@@ -32,13 +32,13 @@ interface SavedPending {
   readonly version: 1;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Tells whether the secrets are of this start. */
+  /** Shows whether the stored secrets belong to this start. */
   readonly stateHash: string;
-  /** Every setting as text, so that completing needs neither the flags nor the variables of the start. */
+  /** Every setting as text, so that `login --complete` needs neither the flags nor the variables of `login --start`. */
   readonly settings: SettingFlags;
 }
 
-/** Keeps the request: what is secret in the vault, the rest in a file of the profile. A later start replaces it. */
+/** Saves the request: its secrets in the vault, the rest in a file of the profile. A later start replaces it. */
 export async function savePending(
   texts: SettingFlags,
   { settings, state, codeVerifier, clientSecret }: PendingSignIn,
@@ -57,7 +57,9 @@ export async function savePending(
   await replaceFile(file, `${JSON.stringify(saved, null, 2)}\n`);
 }
 
-/** The request of the profile's latest start. Throws `NotSignedInError` if there is none, or if it has expired. */
+/**
+ * Reads the request of the profile's latest start. Throws `NotSignedInError` if there is none, or if it has expired.
+ */
 export async function readPending(profile: string, context: Context): Promise<ReadPending> {
   const file = pendingFile(profile, context);
   const saved = await readSaved(file);
@@ -84,14 +86,14 @@ export async function readPending(profile: string, context: Context): Promise<Re
 }
 
 function noneWaits(profile: string): NotSignedInError {
-  return new NotSignedInError(`no sign-in of the profile '${profile}' waits to be completed`, {
-    next: 'run `hooktrail login --start` first; each start is completed once',
+  return new NotSignedInError(`no sign-in of the profile '${profile}' is waiting to be completed`, {
+    next: 'run `hooktrail login --start` first; each start can be completed only once',
   });
 }
 
 const hashOf = (state: string) => createHash('sha256').update(state).digest('base64url');
 
-/** Forgets started sign-ins with their secrets, of one profile or of all; returns how many there were. */
+/** Forgets the started sign-ins of one profile or of all, with their secrets. Returns their number. */
 export async function forgetPending(profile: string | undefined, context: Context): Promise<number> {
   const place = profile === undefined ? pendingFolder(context) : pendingFile(profile, context);
   await rm(place, { recursive: true, force: true });
@@ -106,7 +108,7 @@ function pendingVault(settings: BoundSettings, context: Context): Promise<Vault>
   return openVault(settings.store, binding, context);
 }
 
-/** No profile of the user's can have this name. */
+/** No user's profile can have this name. */
 const pendingProfile = (profile: string) => `${profile}+pending`;
 
 async function readSaved(file: string): Promise<SavedPending | undefined> {
@@ -114,7 +116,7 @@ async function readSaved(file: string): Promise<SavedPending | undefined> {
     const saved = JSON.parse(await readFile(file, 'utf8')) as SavedPending;
     return saved.version === 1 ? saved : undefined;
   } catch {
-    // None, or one that was cut short: both are started anew.
+    // The file is missing or was cut short. Either way, the user has to start again.
     return undefined;
   }
 }

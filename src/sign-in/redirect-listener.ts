@@ -13,13 +13,13 @@ import { UsageError } from '../errors.ts';
 import { isLoopback, type RedirectUri } from '../settings/setting-values.ts';
 import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
-/** Sockets on loopback that take the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
+/** Sockets on loopback that receive the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
 export interface RedirectPort {
-  /** The redirect URI as given, with port 0 replaced by the free port. */
+  /** The redirect URI as given, with port 0 replaced by the port that was bound. */
   readonly redirectUri: RedirectUri;
   /**
    * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short reason for
-   * each rejected request. A duplicate of an answer waits for the same page as the answer itself.
+   * each rejected request. A repeated answer gets the same page as the first one.
    */
   receive(expected: Expected, clock: Pick<Clock, 'sleep'>, onStray: (reason: string) => void): Reception;
   /** Frees the port at once, and closes the sockets that a browser keeps open. */
@@ -29,7 +29,7 @@ export interface RedirectPort {
 export interface Reception {
   /** The first redirect that answers the request; any other request is rejected and changes nothing. */
   readonly answer: Promise<Answer>;
-  /** Shows the outcome in the browser, for `foreign` with the issuer received. Resolves when the page is sent. */
+  /** Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is sent. */
   conclude(name: PageName, issuer?: string): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
   const { text, url } = redirectUri;
   if (url.protocol !== 'http:' || !isLoopback(url)) {
     throw new UsageError(`--redirect-uri: ${text} does not lead back to this machine`, {
-      next: 'run it with --paste and paste the URL the browser ends up at',
+      next: 'use --paste, and paste the URL that the browser ends up at',
     });
   }
   const bound = new URL(url);
@@ -52,7 +52,7 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
   try {
     for (const host of addressesOf(url)) {
       const server = await listen(host, Number(bound.port || 80)).catch((error) => {
-        // `localhost` on a machine without IPv6: nobody else can listen there either.
+        // `localhost` on a machine without IPv6: no other program can listen there either.
         if (servers.length > 0 && isAbsent(error)) return undefined;
         throw explained(error, bound);
       });
@@ -72,7 +72,10 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
   };
 }
 
-/** `localhost` may resolve to either family, and a neighbour that holds the other one would get the code. */
+/**
+ * `localhost` may resolve to either address family, and a program that holds the port on the other one would get the
+ * code.
+ */
 function addressesOf({ hostname }: URL): string[] {
   if (hostname === '[::1]') return ['::1'];
   return hostname.endsWith('localhost') ? ['127.0.0.1', '::1'] : [hostname];
@@ -144,14 +147,14 @@ function receive(
       onStray(result.reason);
       return turnAway(response, 400);
     }
-    // The promise takes the first; what comes after it is a reload, a prefetch or a replay.
+    // Only the first call resolves the promise; a later one is a reload, a prefetch or a replay.
     accept(result);
     keepWaiting(response);
   };
 
   for (const server of servers) {
     server.on('request', (request, response) => {
-      // A broken connection is the browser's problem.
+      // If the connection breaks, the browser shows that.
       response.on('error', () => undefined);
       void handle(request, response).catch(() => response.destroy());
     });
@@ -177,7 +180,7 @@ async function send(response: ServerResponse, content: string, clock: Pick<Clock
   await clock.sleep(FAREWELL, closed.signal).catch(() => undefined);
 }
 
-const TURNED_AWAY = Buffer.from('Only the answer to a sign-in is taken here.\n');
+const TURNED_AWAY = Buffer.from('Only the answer to a sign-in is accepted here.\n');
 
 function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
   response.writeHead(status, {
@@ -190,19 +193,19 @@ function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
   response.end(TURNED_AWAY);
 }
 
-/** The reason why a request cannot be the redirect, and the status it is answered with. */
+/** The reason why a request cannot be the redirect, and the status of the response. */
 interface Refusal {
   readonly status: 400 | 404 | 405;
   readonly reason: string;
 }
 
-/** The parameters of a request that a browser sends for the redirect URI, or the reason why it is not one. */
+/** Returns the parameters of a request that a browser sends for the redirect URI, or the reason why it is not one. */
 function redirectParameters(
   request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   redirectUri: URL,
 ): URLSearchParams | Refusal {
   const { method, url = '', headers } = request;
-  // A browser sends the host it was told; another name that resolves to us is DNS rebinding.
+  // A browser sends the host of the redirect URI. Another name that resolves to this machine is DNS rebinding.
   if (!hostsOf(redirectUri).includes((headers.host ?? '').toLowerCase())) {
     return { status: 400, reason: 'another Host' };
   }

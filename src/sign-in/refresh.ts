@@ -34,10 +34,12 @@ export interface RefreshParts {
   readonly lasts: (access: AccessToken) => boolean;
 }
 
-/** Milliseconds to wait for another process's refresh: twice as long as a token request may take, and some. */
+/** Milliseconds to wait for another process's refresh: a little more than two token requests may take. */
 const PATIENCE = 150_000;
 
-/** One token and one more try with it after an answer that was lost; a third where another process stored a new token. */
+/**
+ * The first try, one more with the same token after a lost answer, and a third if another process stored a new token.
+ */
 const TRIES = 3;
 
 /**
@@ -48,8 +50,8 @@ export async function refreshSignIn(
   parts: RefreshParts & { readonly reporter: Reporter },
 ): Promise<AccessToken | undefined> {
   const { context, reporter, settings, vault, serves } = parts;
-  // A transport of its own: that of a command ends with the command's requests, and an interrupt must not cut off
-  // the answer that carries the new refresh token.
+  // This needs a transport of its own: the command's transport closes with the command's requests, and an interrupt
+  // must not cut off the answer that carries the new refresh token.
   const transport = traced(createTransport(context, TOKEN_LIMITS), reporter, context.clock);
   const meanwhile = async () => {
     const stored = await vault.readAccess();
@@ -111,7 +113,7 @@ export async function refreshUnderLock(
       lost = ambiguous && !superseded;
       stored = superseded ? again : stored;
       reporter.trace(
-        superseded ? 'another process stored a new refresh token' : 'the answer was lost: once more',
+        superseded ? 'another process stored a new refresh token' : 'the answer was lost: trying once more',
       );
     } finally {
       proceed?.();
@@ -131,7 +133,7 @@ async function keep(
     expiresAt: granted.expiresAt,
     scope: granted.scope ?? stored.access?.scope,
   };
-  // If that is unknown, the new grant is stored: it may hold the only valid token.
+  // If that cannot be checked, the new grant is stored: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);
     if (theirs?.refreshToken !== undefined && theirs.refreshToken !== stored.refreshToken) return access;

@@ -7,7 +7,7 @@ import { createTransport } from '../http/undici-transport.ts';
 import type { SandboxSettings } from '../sandbox/options.ts';
 import { quotedWord } from '../settings/command-words.ts';
 
-/** A user of the sandbox only: no setting, secret or folder of the real user is read or written. */
+/** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
   readonly context: Context;
   /** For programs that run as this user. */
@@ -16,7 +16,10 @@ export interface SandboxUser {
   remove(): Promise<void>;
 }
 
-/** A user in a temporary folder, whose browser approves every sign-in and whose commands end when it cannot. */
+/**
+ * Creates a user in a temporary folder, whose browser approves every sign-in. If the browser fails, the user's commands
+ * end.
+ */
 export async function createSandboxUser(context: Context, settings: SandboxSettings): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-');
   const own = {
@@ -35,7 +38,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
       machine: { ...context.machine, userHome: folder.path, isContainer: false },
       signal: AbortSignal.any([context.signal, browserFailed.signal]),
       browser: {
-        // Not awaited: the last page comes after the sign-in has ended.
+        // Not awaited: the last page is sent after the sign-in has ended.
         open: async (url) => {
           visit(url, context.signal).catch((cause: Error) => {
             browserFailed.abort(
@@ -49,7 +52,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
   };
 }
 
-/** Typed input is for the program that runs next. */
+/** Typed input is meant for the program that runs next. */
 const noInput: Input = {
   isTerminal: false,
   stream: () => Readable.from([]),
@@ -57,7 +60,10 @@ const noInput: Input = {
   bytes: async () => Buffer.alloc(0),
 };
 
-/** Variables of the terminal; others say that the browser is on another machine, where that of the sandbox is not. */
+/**
+ * Only the variables of the terminal: others would say that the browser is on another machine, but the sandbox's
+ * browser is on this one.
+ */
 function ofTheTerminal(environment: Environment): Environment {
   const kept = ['TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'PATH'];
   return Object.fromEntries(kept.map((name) => [name, environment[name]]));

@@ -18,11 +18,14 @@ import { BOUND, type BoundSettings, bindingOf, loginCommand } from './bound-sett
 
 /** A token is refreshed this long before its end, in milliseconds. */
 const MARGIN = 60_000;
-/** A token that another process has just stored needs only this much: the provider may grant less than the margin. */
+/**
+ * The margin for a token that another process has just stored: the provider may grant tokens that live less than
+ * `MARGIN`.
+ */
 const SHORT_MARGIN = 5_000;
 
 /**
- * A source of access tokens. `latest` returns the last one it gave out, or undefined for a token from the environment.
+ * A source of access tokens. `latest` returns the last one it supplied, or undefined for a token from the environment.
  */
 export interface Session extends TokenSource {
   latest(): AccessToken | undefined;
@@ -30,7 +33,7 @@ export interface Session extends TokenSource {
 
 /**
  * Returns the settings of this run, and the source of its access tokens: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the
- * stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for missing ones: those of
+ * stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for missing ones: those in
  * `needed`, and those that identify a stored sign-in.
  */
 export async function openSession<Needed extends SettingName = never>(
@@ -53,8 +56,8 @@ export async function openSession<Needed extends SettingName = never>(
 }
 
 /**
- * Runs `work` with the event service that the settings name, signed in; connections end with it.
- * Throws `UsageError` where settings are missing, `NotSignedInError` where nothing is stored for them.
+ * Runs `work` with the event service that the settings name, signed in, and then closes its connections. Throws
+ * `UsageError` if settings are missing, `NotSignedInError` if nothing is stored for them.
  */
 export async function withService<Result>(
   { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
@@ -76,7 +79,7 @@ export async function withService<Result>(
 /** Asks for the first token at once: while the keychain answers, the rest of the command can be loaded. */
 function askedEarly(tokens: TokenSource): TokenSource {
   let first: Promise<string> | undefined = tokens.accessToken();
-  // Whoever needs the token gets this error; a command that fails earlier reports its own.
+  // The first request that needs the token throws this error; a command that fails earlier reports its own.
   first.catch(() => undefined);
   return {
     async accessToken() {
@@ -136,7 +139,7 @@ class StoredSession implements Session {
   }
 
   async replace(rejected: string): Promise<string> {
-    // Many requests may be rejected together; the first of them replaces the token for all.
+    // Many requests may be rejected together; the first one replaces the token for all of them.
     while (this.#pending) {
       const token = await this.#pending;
       if (token !== rejected) return token;
@@ -185,7 +188,7 @@ class StoredSession implements Session {
   #use(access: AccessToken): string {
     const { token, expiresAt } = access;
     const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - this.#now();
-    // A provider that grants two minutes or less must not make every request of this run a refresh.
+    // If the provider grants two minutes or less, not every request of this run may refresh the token.
     this.#current = {
       ...access,
       until: this.#now() + (left > 2 * MARGIN ? left - MARGIN : Math.max(left / 2, SHORT_MARGIN)),
@@ -215,7 +218,7 @@ export function withoutSignIn(error: unknown, { profile, profileExists }: Settin
   });
 }
 
-/** Says why nothing is stored: never signed in, or signed in somewhere else than these settings point to. */
+/** Says why nothing is stored: never signed in, or signed in to other addresses than those in the settings. */
 async function notSignedIn(
   settings: BoundSettings,
   vault: Vault,

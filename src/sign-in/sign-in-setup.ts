@@ -13,17 +13,17 @@ import type { Lines } from './pasted-redirect.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
-  /** True to change the addresses of a signed-in profile without a question. */
+  /** True to change the addresses of a signed-in profile without asking. */
   readonly replace?: boolean;
 }
 
-/** Everything that a sign-in needs before the browser opens. */
+/** Everything that a sign-in needs before it opens the browser. */
 export interface SignInSetup {
   readonly settings: Settings<(typeof NEEDED)[number]>;
   readonly clientSecret: string;
   /** A store that was checked to accept secrets. */
   readonly vault: Vault;
-  /** The settings that were typed at questions. */
+  /** The settings that the user typed when asked. */
   readonly typed: SettingFlags;
 }
 
@@ -31,7 +31,7 @@ const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
 
 /**
  * Resolves the settings, asks on a terminal for those that are missing, probes the store and finds the client secret.
- * Throws one `UsageError` naming everything that is missing, or what the store says when it is unusable.
+ * Throws one `UsageError` naming everything that is missing, or the store's own error if it is unusable.
  */
 export async function prepareSignIn(
   flags: SignInFlags,
@@ -56,8 +56,8 @@ export async function prepareSignIn(
 }
 
 /**
- * Asks before a sign-in replaces one at other addresses, which could not be found any more. Throws `UsageError` without
- * a terminal, or if the answer is no.
+ * Asks before a sign-in replaces one at other addresses, which could no longer be found. Throws `UsageError` without a
+ * terminal, or if the answer is no.
  */
 async function confirmReplacement(
   settings: BoundSettings,
@@ -91,7 +91,7 @@ async function givenClientSecret(
   lines: Lines,
 ): Promise<string | undefined> {
   if (!clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
-  // On a terminal the line would show while it is typed.
+  // On a terminal the line would be visible while it is typed.
   if (canPrompt(context)) return await promptSecret('Client secret', context);
   const line = (await lines.next())?.trim();
   if (line) return line;

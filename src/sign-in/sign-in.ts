@@ -101,7 +101,7 @@ async function signInByRedirect(
   }
 }
 
-/** Prints the URL to sign in at and the command that continues, as JSON, and keeps what that command needs. */
+/** Prints the sign-in URL and the command that continues, as JSON, and saves what that command needs. */
 export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
   const { settings, clientSecret } = await withLines(context, (lines) =>
     prepareSignIn(flags, context, lines, reporter),
@@ -112,7 +112,7 @@ export async function startSignIn(flags: SignInFlags, context: Context, reporter
   const next = `hooktrail login --complete -${profile}`;
   await context.stdout.write(`${JSON.stringify({ authorizeUrl: url.href, next })}\n`);
   reporter.notice(
-    'Sign in there, then give the URL the browser ends up at to the next command, within 10 minutes.',
+    'Sign in there, then give the next command the URL that the browser ends up at, within 10 minutes.',
   );
 }
 
@@ -191,7 +191,7 @@ function failed(error: unknown): never {
     throw new UnreachableError(error.message, { details: error.details, next, cause: error });
   }
   if (error instanceof ServiceError) {
-    // Other than a later try, a wrong address is mended in the same way as for a refresh.
+    // The next step for a wrong address is the same as for a refresh; only "try later" differs.
     const next = error.next?.startsWith('check ') ? error.next : 'run `hooktrail login` again later';
     throw new ServiceError(error.message, { details: error.details, next, cause: error });
   }
@@ -221,7 +221,7 @@ function otherIssuer(issuer: string | undefined, settings: BoundSettings): NotSi
   });
 }
 
-/** Every setting that does not come from the defaults, as text, and the store, which may come from the environment. */
+/** Returns the settings to save, as text: all that are not defaults, and the store. */
 function settingTexts({ given }: Settings): SettingFlags {
   const kept = settingOrder.filter(
     (name) => name === 'store' || ![undefined, 'the default'].includes(given[name]?.source),
@@ -293,7 +293,7 @@ function lengthText(milliseconds: number): string {
 }
 
 /**
- * Waits `seconds` for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is
+ * Waits up to `seconds` for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is
  * interrupted. Throws `NotSignedInError` when time is up.
  */
 async function withinTime<Result>(
@@ -321,7 +321,7 @@ function tooLate(seconds: number): NotSignedInError {
   });
 }
 
-/** Always shows the URL, and opens it in a browser if one is wanted and on this machine. */
+/** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. */
 function announce(
   { url, redirectUri }: Pick<AuthorizationRequest, 'url' | 'redirectUri'>,
   { browser, paste }: Pick<SignInOptions, 'browser' | 'paste'>,
@@ -343,7 +343,7 @@ function announce(
   if (opens) {
     opener.open(url, command).catch((error: Error) => {
       reporter.warning(`the browser could not be started: ${error.message}`);
-      reporter.notice('Open the URL above by hand; the sign-in is still waiting.');
+      reporter.notice('Open the URL above by hand: the sign-in is still waiting.');
     });
   }
 }
@@ -366,8 +366,8 @@ export function remoteAdvice(
 ): string[] {
   const port = redirectUri.port || '80';
   const paste = canPaste
-    ? 'or paste below the address that the browser ends up at'
-    : 'or run `hooktrail login --paste` and paste the URL the browser ends up at';
+    ? 'or paste below the URL that the browser ends up at'
+    : 'or run `hooktrail login --paste` and paste the URL that the browser ends up at';
   if (environment['CODESPACES'] === 'true') {
     return [`This is a codespace: forward port ${port} to your machine in VS Code ("Ports"),`, paste];
   }

@@ -36,7 +36,7 @@ export async function signOut(profile: string, context: Context, reporter: Repor
   });
 }
 
-/** The stored secrets, if they can be read without asking anybody: signing out must not need a passphrase. */
+/** Returns the stored secrets if they can be read without asking anyone: signing out must not need a passphrase. */
 async function readable(settings: BoundSettings, context: Context): Promise<Secrets | undefined> {
   if (settings.store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
     return undefined;

@@ -18,14 +18,19 @@ import type { BoundSettings } from './bound-settings.ts';
 /** A grant of the token endpoint (the service description, part 5). */
 export interface TokenGrant {
   readonly accessToken: string;
-  /** Milliseconds since the epoch, counted from before the request left; undefined where the answer had no `expires_in`. */
+  /**
+   * Milliseconds since the epoch, counted from before the request was sent; undefined if the answer had no
+   * `expires_in`.
+   */
   readonly expiresAt?: number | undefined;
   readonly refreshToken?: string | undefined;
   readonly scope?: string | undefined;
 }
 
 export interface CodeExchange {
-  /** The redirect's parameters as `validateAuthResponse` of oauth4webapi returned them: it vouches for `state` and `iss`. */
+  /**
+   * The redirect's parameters as `validateAuthResponse` of oauth4webapi returned them, which checked `state` and `iss`.
+   */
   readonly callbackParameters: URLSearchParams;
   /** Exactly as in the authorization request. */
   readonly redirectUri: string;
@@ -52,8 +57,8 @@ const KEPT = 'run the command again later: the sign-in is kept';
 const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
 
 /**
- * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5).
- * Throws `NotSignedInError` when it is refused, `ServiceError` for other answers, `UnreachableError` without one.
+ * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Throws `NotSignedInError`
+ * if the provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
  */
 export async function exchangeCode(
   settings: Client,
@@ -77,7 +82,10 @@ export async function exchangeCode(
   });
 }
 
-/** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does; `InvalidGrantError` for a token that is spent. */
+/**
+ * Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does; and `InvalidGrantError` for a token that
+ * is spent.
+ */
 export async function refresh(
   settings: Client,
   { refreshToken, clientSecret }: Refresh,
@@ -191,7 +199,7 @@ function isSuccess({ status }: HttpResponse): boolean {
 }
 
 function unusable(what: string, error: unknown): ServiceError {
-  // Not kept as the cause: it carries the answer with the tokens.
+  // The error is not kept as the cause: it holds the answer with the tokens.
   const why = error instanceof Error ? error.message : String(error);
   return new ServiceError(`${what} failed: the identity provider's answer cannot be used: ${why}`);
 }
@@ -260,7 +268,7 @@ async function post(
     return await transport.send({
       method,
       url,
-      // Without the `charset` that the library adds: the media type takes no parameter.
+      // The library adds a `charset`, but the media type has no parameters.
       headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
       body,
     });
@@ -339,7 +347,7 @@ function parsed(text: string): Record<string, unknown> {
   });
 }
 
-/** The provider refused, with the error code of RFC 6749 section 5.2 where it gave one. */
+/** The provider refused; holds the error code of RFC 6749 section 5.2 if it gave one. */
 export class RefusedGrantError extends NotSignedInError {
   readonly error: string | undefined;
 
@@ -352,7 +360,7 @@ export class RefusedGrantError extends NotSignedInError {
 /** The code or refresh token is spent, expired or revoked (RFC 6749 section 5.2, `invalid_grant`). */
 export class InvalidGrantError extends RefusedGrantError {}
 
-/** Other error codes that refuse this client, this secret or this user. */
+/** Other error codes that mean a refusal of this client, this secret or this user. */
 const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'access_denied']);
 
 /**
@@ -420,7 +428,7 @@ function withoutSecrets(line: string, secrets: readonly string[]): string {
     );
 }
 
-/** Endpoints that the identity provider offers beside those of the service description. */
+/** Endpoints that the identity provider offers besides those in the service description. */
 export interface ProviderMetadata {
   /** RFC 8628. */
   readonly deviceAuthorization?: string;
@@ -433,8 +441,7 @@ export const METADATA_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, byt
 
 /**
  * Reads the endpoints that the provider's metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery
- * 1.0 section 4). Returns none if there is no metadata, or if it names another issuer (RFC 8414 section 3.3). Endpoints
- * on another origin than the provider's count as not offered, since the client secret must not leave it. Throws if the
+ * 1.0 section 4). Returns none if there is no metadata, or if it names another issuer (RFC 8414 section 3.3). Endpoints on another origin than the provider's count as not offered, since the client secret must not be sent elsewhere. Throws if the
  * provider does not answer.
  */
 export async function readMetadata(settings: BoundSettings, transport: Transport): Promise<ProviderMetadata> {

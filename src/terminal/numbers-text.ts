@@ -3,7 +3,7 @@ export function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** Formats a share (0 to 1) as a percentage that reads as 0 % or 100 % only if it is exactly that. */
+/** Formats a share (0 to 1) as a percentage. Only exact values are shown as 0 % or 100 %. */
 export function percent(share: number): string {
   const value = share * 100;
   if (value === 0 || value === 100) return `${value} %`;

@@ -3,13 +3,13 @@ import path from 'node:path';
 import type { Context, Output, Pager } from '../context.ts';
 
 export interface PagedOutput extends Output {
-  /** Prints what was held back, or waits until the user has left the pager. Must be called however the work ends. */
+  /** Prints the text that was held back, or waits until the user has left the pager. Call it even if the work fails. */
   end(): Promise<void>;
 }
 
 /**
- * Returns standard output, which goes through the user's pager as soon as it is more than fits on the terminal. Undefined
- * without a terminal or a pager.
+ * Returns a standard output that switches to the user's pager as soon as the text does not fit on the terminal.
+ * Undefined without a terminal or a pager.
  */
 export function pagedOutput(
   {
@@ -45,7 +45,7 @@ export function pagedOutput(
       if (pager) return await pager.write(chunk);
       held.push(chunk);
       lines += linesOf(chunk, stdout.columns);
-      // The shell's prompt needs a line too.
+      // The shell's prompt needs one line, too.
       if (lines >= stdout.rows) await open();
     },
     async end() {

@@ -1,6 +1,6 @@
 import type { Context, Environment, Output } from '../context.ts';
 
-/** Gives each role of text in our output its colour, or none. */
+/** Colours each role that text has in the output, or leaves it as it is. */
 export interface Palette {
   bold(text: string): string;
   dim(text: string): string;
@@ -56,8 +56,8 @@ export function statusPaint(status: string, palette: Palette): ((text: string) =
 }
 
 /**
- * Whether printed lines may be redrawn: not on a dumb terminal, and not with `ACCESSIBLE`, which says that a screen
- * reader reads the terminal.
+ * Returns whether printed lines may be redrawn: not on a dumb terminal, nor with `ACCESSIBLE`, which says that a screen
+ * reader is in use.
  */
 export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
   return TERM !== 'dumb' && (!ACCESSIBLE || ACCESSIBLE === '0');
@@ -67,7 +67,7 @@ export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
 export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
   if (environment['TERM'] === 'dumb') return false;
   if (machine.platform === 'win32') return true;
-  // POSIX: the first that is set decides. Containers set none, but their terminals do take UTF-8.
+  // POSIX: the first that is set decides. Containers set none, but their terminals support UTF-8.
   const locale = environment['LC_ALL'] || environment['LC_CTYPE'] || environment['LANG'];
   return !locale || /utf-?8/i.test(locale);
 }

@@ -7,11 +7,11 @@ import { terminalSafeLine } from './terminal-safe.ts';
 export interface Progress {
   /** Replaces the given parts. The next frame shows them. */
   update(state: ProgressState): void;
-  /** Clears the line. Must be called however the work ends. */
+  /** Clears the line. Call it even if the work fails. */
   stop(): void;
 }
 
-/** Milliseconds before a spinner appears, so that it does not flash for a short read. */
+/** Milliseconds before a spinner appears, so that it does not flash during a short read. */
 const PATIENCE = 300;
 /** The interval between progress lines on a terminal where lines are not redrawn. */
 const LINE_INTERVAL = 10_000;
@@ -59,7 +59,7 @@ export function startProgress(
       stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',
-      // Both would have to be restored after a crash.
+      // A crash would leave the cursor hidden and the input discarded.
       hideCursor: false,
       discardStdin: false,
     }).start();

@@ -14,7 +14,7 @@ export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>):
   return stderr.isTerminal && stdin.isTerminal;
 }
 
-/** Ctrl+D, or a terminal whose input ended: there will be no answer. */
+/** The user pressed Ctrl+D, or the terminal's input ended: there will be no answer. */
 export class NoAnswerError extends InterruptedError {}
 
 /**
@@ -25,7 +25,7 @@ export async function promptText(message: string, context: Surroundings, check?:
   return await ask(message, context, false, check);
 }
 
-/** The same, without showing what is typed. */
+/** Asks as `promptText` does, without showing what is typed. */
 export async function promptSecret(message: string, context: Surroundings): Promise<string> {
   return await ask(message, context, true);
 }
@@ -76,7 +76,7 @@ async function answerTo(
   try {
     const either = { signal: AbortSignal.any([over.signal, signal]) };
     if (!isSecret) return await lines.question(question, either);
-    // Starts to read before the question is shown, so that an answer that is already there is not lost.
+    // Start reading before the question is shown, so that an answer that is already there is not lost.
     const answer = lines.question('', either);
     answer.catch(() => undefined);
     await stderr.write(question);

@@ -3,7 +3,7 @@ import { HooktrailError } from '../errors.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
 import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
 
-/** The global options that decide how much is printed, and in which colour. */
+/** The global options that decide how much is printed, and in what colour. */
 export interface ReporterFlags {
   readonly verbose?: boolean;
   readonly debug?: boolean;
@@ -16,16 +16,16 @@ export interface Reporter {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  /** The colour level of standard output, for what a command renders there. */
+  /** The colour level of standard output. */
   readonly stdoutColor: ColorLevel;
   readonly palette: Palette;
-  /** Prints what the user has to see to continue, whatever the options are. */
+  /** Prints text that the user needs to continue, whatever the options are. */
   say(text: string): void;
   /** Prints nothing under `--quiet`. */
   notice(text: string): void;
-  /** A notice of the command line that runs next, after an empty line. */
+  /** Prints the command line that runs next, after an empty line. */
   command(line: string): void;
-  /** A notice that something worked. */
+  /** Prints a notice of success. */
   success(text: string): void;
   warning(text: string): void;
   /** Printed under `--verbose` and `--debug`. */

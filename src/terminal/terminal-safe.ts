@@ -5,24 +5,24 @@
 const ACTING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Text for people, made inert: acting characters become `\u` escapes of four hex digits. Used wherever the text goes,
- * since a log is read on a terminal later; JSON, NDJSON and CSV stay as they are unless they go to a terminal.
+ * Makes text for people inert: control characters become `\u` escapes of four hex digits. Files and pipes get this too,
+ * since a log is read on a terminal later. JSON, NDJSON and CSV are escaped only if they go to a terminal.
  */
 export function terminalSafe(text: string): string {
   return text.replace(ACTING, unicodeEscape);
 }
 
-/** The same for text that must stay on one line: tabs and line feeds are escaped too. */
+/** Escapes tabs and line feeds too, for text that must stay on one line. */
 export function terminalSafeLine(text: string): string {
   return terminalSafe(text).replace(/[\t\n]/g, unicodeEscape);
 }
 
-/** The same for text behind a label such as `error:`: further lines are indented, so that none passes for a label. */
+/** For text after a label such as `error:`: also indents further lines, so that none looks like a label. */
 export function terminalSafeBlock(text: string): string {
   return terminalSafe(text).replaceAll('\n', '\n  ');
 }
 
-/** `\u` and four hex digits for one UTF-16 unit. */
+/** Returns `\u` and four hex digits for one UTF-16 code unit. */
 export function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -108,7 +108,7 @@ test('WSL is told about localhost forwarding', async () => {
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-const paste = 'or run `hooktrail login --paste` and paste the URL the browser ends up at\n';
+const paste = 'or run `hooktrail login --paste` and paste the URL that the browser ends up at\n';
 test.each<[string, Record<string, string>, boolean, string[]]>([
   [
     'a codespace',
@@ -147,7 +147,7 @@ test.each<[string, Record<string, string>, boolean, string[]]>([
 test('on a terminal the advice is to paste the address there', async () => {
   const context = { machine: { ...thisMachine(), isContainer: true } };
   const { program } = await at.login([], { terminal: 100, context, stdin: null });
-  expect(program.stderr).toContain('or paste below the address that the browser ends up at\n');
+  expect(program.stderr).toContain('or paste below the URL that the browser ends up at\n');
   program.kill('SIGINT');
   await program.finished;
 });

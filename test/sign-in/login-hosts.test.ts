@@ -102,6 +102,6 @@ test('a redirect URI that does not lead back here needs --paste', async () => {
     stdout: '',
     stderr:
       'error: --redirect-uri: https://app.example/callback does not lead back to this machine\n' +
-      'next: run it with --paste and paste the URL the browser ends up at\n',
+      'next: use --paste, and paste the URL that the browser ends up at\n',
   });
 });

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => at[Symbol.asyncDispose]());
 
-const turnedAway = 'Only the answer to a sign-in is taken here.\n';
+const turnedAway = 'Only the answer to a sign-in is accepted here.\n';
 
 /** Sends what `stray` sends, sees it turned away, then signs in as if nothing had happened. */
 async function survives(

@@ -44,7 +44,7 @@ test('the client secret and the URL may come on the same pipe', async () => {
 });
 
 test.each<[string, (redirect: URL) => string, string]>([
-  ['nothing', () => '', 'there was none'],
+  ['nothing', () => '', 'it is empty'],
   ['no URL', () => 'code=abc', 'it is not a whole URL'],
   [
     'another address',
@@ -56,10 +56,10 @@ test.each<[string, (redirect: URL) => string, string]>([
     (url) => url.href.replace('/callback', '/other'),
     'it does not begin with http://127.0.0.1:',
   ],
-  ['a wrong state', (url) => changed(url, { state: 'x' }).href, 'its state is not the one of this sign-in'],
-  ['no state', (url) => changed(url, { state: undefined }).href, 'its state is not the one of this sign-in'],
+  ['a wrong state', (url) => changed(url, { state: 'x' }).href, 'its state does not match this sign-in'],
+  ['no state', (url) => changed(url, { state: undefined }).href, 'its state does not match this sign-in'],
   ['no code', (url) => changed(url, { code: undefined }).href, 'it has neither code nor error'],
-  ['the code twice', (url) => `${url.href}&code=x`, 'a parameter is there more than once'],
+  ['the code twice', (url) => `${url.href}&code=x`, 'a parameter appears more than once'],
 ])('%s is refused with its reason and without the code', async (_name, change, reason) => {
   const login = await at.login(['--paste'], { stdin: null });
   const redirect = await redirectOf(login.authorizeUrl);
@@ -71,7 +71,7 @@ test.each<[string, (redirect: URL) => string, string]>([
   expect(at.exchanges()).toBe(0);
 });
 
-test('lines that are no answer do not end the wait for the one that is', async () => {
+test('lines that are not the answer do not end the wait', async () => {
   const login = await at.login(['--paste'], { stdin: null });
   const redirect = await redirectOf(login.authorizeUrl);
   const forged = changed(redirect, { state: 'x', error: 'access_denied', code: undefined });
@@ -82,7 +82,7 @@ test('lines that are no answer do not end the wait for the one that is', async (
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr.match(/^warning: .*$/gm)).toEqual([
     'warning: the pasted URL is not accepted: it is not a whole URL',
-    'warning: the pasted URL is not accepted: its state is not the one of this sign-in',
+    'warning: the pasted URL is not accepted: its state does not match this sign-in',
   ]);
   expect(stderr).not.toContain(redirect.searchParams.get('code'));
 });

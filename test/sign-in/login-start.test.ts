@@ -39,7 +39,7 @@ test('another profile is named in the next command', async () => {
   expect(next).toBe('hooktrail login --complete - --profile staging');
   const redirect = await redirectOf(authorizeUrl);
   expect((await complete(redirect)).stderr).toContain(
-    "no sign-in of the profile 'default' waits to be completed",
+    "no sign-in of the profile 'default' is waiting to be completed",
   );
   expect(await complete(redirect, '--profile', 'staging')).toMatchObject({ code: 0 });
 });
@@ -50,7 +50,7 @@ test('a started sign-in is completed once', async () => {
   expect((await complete(redirect)).code).toBe(0);
   const again = await complete(redirect);
   expect(again.code).toBe(4);
-  expect(again.stderr).toContain("error: no sign-in of the profile 'default' waits to be completed\n");
+  expect(again.stderr).toContain("error: no sign-in of the profile 'default' is waiting to be completed\n");
   expect(at.exchanges()).toBe(1);
 });
 
@@ -59,7 +59,7 @@ test('a wrong URL does not use the started sign-in up', async () => {
   const redirect = await redirectOf(authorizeUrl);
   const wrong = await complete(changed(redirect, { state: 'x' }));
   expect(wrong.code).toBe(4);
-  expect(wrong.stderr).toContain('its state is not the one of this sign-in');
+  expect(wrong.stderr).toContain('its state does not match this sign-in');
   expect((await complete(redirect)).code).toBe(0);
 });
 
@@ -69,7 +69,7 @@ test('the URL may come after lines that are no answer', async () => {
   const { code, stderr } = await complete(`\n${changed(redirect, { state: 'x' })}\n${redirect}`);
   expect(code).toBe(0);
   expect(stderr).toContain(
-    'warning: the pasted URL is not accepted: its state is not the one of this sign-in\n',
+    'warning: the pasted URL is not accepted: its state does not match this sign-in\n',
   );
 });
 
@@ -139,7 +139,7 @@ test('neither the verifier nor the client secret lies in the clear between start
 test('logout forgets a started sign-in', async () => {
   const { authorizeUrl } = await begin();
   expect((await at.run(['logout'])).stderr).toContain("signed out of the profile 'default'");
-  expect((await complete(await redirectOf(authorizeUrl))).stderr).toContain('waits to be completed');
+  expect((await complete(await redirectOf(authorizeUrl))).stderr).toContain('is waiting to be completed');
 });
 
 test.each([

@@ -77,9 +77,9 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const terminal = startOnTerminal(['login', '--paste', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     const redirect = await redirectOf(url as string);
-    await terminal.shows(/Paste the URL the browser ended up at/);
+    await terminal.shows(/Paste the URL that the browser ended up at/);
     terminal.type(`${changed(redirect, { state: 'x' })}${enter}`);
-    await terminal.shows(/That URL is not accepted: its state is not the one of this sign-in/);
+    await terminal.shows(/That URL is not accepted: its state does not match this sign-in/);
     terminal.type(`${redirect}${enter}`);
     expect(await terminal.finished).toBe(0);
   });
@@ -90,7 +90,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const redirect = await redirectOf(url as string);
     await terminal.shows(/If the browser's last page does not load, paste its address here/);
     terminal.type(`${changed(redirect, { state: 'x' })}${enter}`);
-    await terminal.shows(/That URL is not accepted: its state is not the one of this sign-in/);
+    await terminal.shows(/That URL is not accepted: its state does not match this sign-in/);
     terminal.type(`${redirect}${enter}`);
     await terminal.shows(/Signed in at/);
     expect(await terminal.finished).toBe(0);
