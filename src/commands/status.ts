@@ -18,7 +18,7 @@ interface Failure {
 export function declare(command: Command, action: Action): void {
   command
     .option('--json', 'print one JSON object')
-    .option('--check', 'ask the event service whether it takes the token');
+    .option('--check', 'ask the event service whether it accepts the token');
   addTimezoneFlag(command);
   addConnectionFlags(command)
     .addHelpText(

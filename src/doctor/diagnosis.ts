@@ -7,8 +7,8 @@ import { machineChecks } from './machine-checks.ts';
 import { networkChecks } from './network-checks.ts';
 
 /**
- * Checks everything that a sign-in and a request need, from the machine outwards. A failed check does not end the
- * diagnosis.
+ * Checks everything that a sign-in and a request need, the machine first and the service last. A failed check does not
+ * end the diagnosis.
  */
 export async function diagnose(
   call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,

@@ -1,12 +1,12 @@
 import { HooktrailError } from '../errors.ts';
 
-/** The result of one check. Nothing in it is secret: it is for pasting into a ticket. */
+/** The result of one check. It holds no secrets, so that it can be pasted into a ticket. */
 export interface Finding {
   readonly check: string;
-  /** `doubtful`: it works or is not needed, but may cause trouble. */
+  /** `doubtful`: works or is not needed, but may cause trouble. */
   readonly state: 'ok' | 'doubtful' | 'broken';
   readonly message: string;
-  /** The step that mends it. */
+  /** How to fix it. */
   readonly next?: string;
 }
 

@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
-/** The checks that use this machine only. */
+/** The checks that only need this machine. */
 export function machineChecks(settings: Settings | undefined, context: Context): Promise<Finding>[] {
   const store = settings?.store ?? 'keychain';
   return [
@@ -28,7 +28,7 @@ async function keychain(store: 'keychain' | 'file', context: Context): Promise<F
   if (store === 'file')
     return ok('keychain', 'not used: the secrets are in an encrypted file (HOOKTRAIL_STORE, --store)');
   try {
-    // No item of that name exists, so that no system asks the person whether it may be read.
+    // No item has that name, so no system asks the user for permission to read it.
     await (await openKeychain(context)).get('doctor');
     return ok('keychain', 'the OS keychain is there, unlocked, and answers');
   } catch (error) {
@@ -41,7 +41,7 @@ async function bus(context: Context): Promise<Finding> {
   if (found === 'absent')
     return broken(
       'd-bus',
-      'there is no D-Bus session bus, which leads to the keychain',
+      'there is no D-Bus session bus, which the keychain needs',
       'run hooktrail in a desktop session or under `dbus-run-session`, or use `--store file`',
     );
   if (found === 'other')
@@ -63,14 +63,14 @@ async function folder(context: Context): Promise<Finding> {
     return broken(
       check,
       `${existing} is not writable (${(error as NodeJS.ErrnoException).code})`,
-      'make it writable for this user, or name another folder with HOOKTRAIL_CONFIG_DIR',
+      'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR',
     );
   }
-  if (existing !== place) return ok(check, `${place} will be made when something is saved`);
+  if (existing !== place) return ok(check, `${place} will be created when something is saved`);
   const { mode, uid } = await stat(place);
   const { platform, userId } = context.machine;
   if (platform !== 'win32' && uid !== userId)
-    return broken(check, `${place} belongs to another user`, `make it your own: \`chown\` it to this user`);
+    return broken(check, `${place} belongs to another user`, `\`chown\` it to this user`);
   if (platform !== 'win32' && (mode & 0o022) !== 0)
     return broken(check, `others can write to ${place}`, `\`chmod 700 ${place}\``);
   if (platform !== 'win32' && (mode & 0o055) !== 0)
@@ -113,7 +113,7 @@ async function certificates({ environment }: Context): Promise<Finding> {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
     return broken(
       check,
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check of certificates off',
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
       "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
     );
   const extra = environment['NODE_EXTRA_CA_CERTS'];

@@ -12,13 +12,13 @@ import { signInLockName } from '../sign-in/bound-settings.ts';
 import { readSignInState, withService } from '../sign-in/session.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
 
-/** A diagnosis does not wait as long as a command that has work to do. */
+/** Shorter limits than those of other commands: a diagnosis should not make the user wait. */
 const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 /** Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to arrive. */
 const SMALL_SKEW = 5_000;
 const LARGE_SKEW = 300_000;
 
-/** The checks that ask the identity provider and the event service, and find out whether they accept the sign-in. */
+/** The checks that send requests to the identity provider and the event service, also with the stored sign-in. */
 export async function networkChecks(
   call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
   settings: Settings,
@@ -33,7 +33,7 @@ export async function networkChecks(
     places.map(async ([check, flag, url, path]) =>
       url
         ? await reach(check, url, path, context)
-        : [broken(check, `no address is known`, `give ${flag}, or run \`hooktrail login\``)],
+        : [broken(check, `no address is set`, `give ${flag}, or run \`hooktrail login\``)],
     ),
   );
   return [
@@ -70,7 +70,7 @@ async function reach(check: string, base: URL, path: string, context: Context): 
     const there = `${urlText(base)} ${took}`;
     const finding =
       status >= 500
-        ? doubtful(check, there, 'it is there, but has a fault of its own: try again later')
+        ? doubtful(check, there, 'the server is there, but fails: try again later')
         : ok(check, there);
     const date = Date.parse(headers.date ?? '');
     return Number.isNaN(date) ? [finding] : [finding, skew(check, date - (sent + context.clock.now()) / 2)];
@@ -103,7 +103,7 @@ async function signInLock(settings: Settings, context: Context): Promise<Finding
   } catch (error) {
     if (!(error instanceof LockedError)) return failed('refresh', error);
     const holder = error.holder ? `process ${error.holder}` : 'another process';
-    return doubtful('refresh', `${holder} refreshes the sign-in`, 'look whether it is still at work');
+    return doubtful('refresh', `${holder} refreshes the sign-in`, 'check whether it is still running');
   }
 }
 
@@ -126,7 +126,7 @@ async function signIn(
       if (response.status !== 200) throw serviceError(response, 'GET event-types');
     });
     const source = state.source === 'environment' ? 'HOOKTRAIL_ACCESS_TOKEN' : `profile '${state.profile}'`;
-    return ok(check, `the service takes the token (${source})`);
+    return ok(check, `the service accepts the token (${source})`);
   } catch (error) {
     context.signal.throwIfAborted();
     return failed(check, error);

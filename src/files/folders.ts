@@ -6,8 +6,8 @@ import type { Machine } from '../context.ts';
 
 /**
  * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing folder as
- * it is. Throws the system's error. Node's own `recursive` never ends on a file system that refuses new names with
- * ENOENT, as /proc does.
+ * it is. Throws the system's error. This replaces Node's `recursive` option, which never returns on a file system that
+ * refuses new names with ENOENT, as /proc does.
  */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
@@ -39,7 +39,7 @@ export async function ownFolderInTmp(
     });
     const found = await lstat(folder);
     if (!found.isDirectory() || found.uid !== userId || (found.mode & 0o077) !== 0)
-      throw new Error(`${folder} is not a folder of this user alone`);
+      throw new Error(`${folder} is not a folder that only this user can use`);
   }
   return folder;
 }

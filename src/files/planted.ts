@@ -9,9 +9,8 @@ const MOST_LINKS = 40;
 /**
  * Refuses a path through something that another user has put into a folder that everybody can write, such as `/tmp`: a
  * link there could make the program replace a file of that user's choice, and a folder or file there would show them
- * what is written. Root and the user themselves are trusted owners. `named` is the option or argument that gave the
- * path, for the message. Throws `UsageError`. A path that is missing or cannot be inspected is left to the code that
- * opens it.
+ * what is written. Root and the user are trusted owners. `named` is the option or argument that gave the path, for the
+ * message. Throws `UsageError`. A path that is missing or cannot be inspected is left to the code that opens it.
  */
 export function refusePlanted(
   file: string,
@@ -30,8 +29,8 @@ export function refusePlanted(
     if ((parent.mode & 0o002) !== 0 && found.uid !== 0 && found.uid !== machine.userId) {
       const kind = found.isSymbolicLink() ? 'link' : found.isDirectory() ? 'folder' : 'file';
       throw new UsageError(
-        `${named}: ${place} is a ${kind} that another user (${found.uid}) put into a folder that everybody can write`,
-        { next: 'name a place in a folder of your own' },
+        `${named}: ${place} is a ${kind} that another user (${found.uid}) put into a folder that everybody can write to`,
+        { next: 'choose a path in a folder that only you can write to' },
       );
     }
     if (found.isSymbolicLink()) {

@@ -10,7 +10,7 @@ const ABANDONED = 3_600_000;
 /**
  * Replaces a file's content so that a crash at any moment leaves the old content or the new one: temporary file in the
  * same folder, fsync, rename, fsync of the folder. The mode is 0600. Throws the system's error. If the last fsync
- * fails, the new content is there, but may be lost in a power failure.
+ * fails, the file has the new content, but a power failure may lose it.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
   // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.

@@ -27,7 +27,7 @@ export class LockFiles {
       try {
         return { number, ...parse(await readFile(this.#file(number), 'utf8')) };
       } catch (error) {
-        // Another process removed it because a higher one exists: look again.
+        // Another process removed this file because a higher number exists: look again.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
@@ -52,8 +52,9 @@ export class LockFiles {
   }
 
   /**
-   * Removes numbers far below one that is held, and what crashed processes left. Some are kept, since a listing that runs
-   * while files come and go may miss the newest and an older one that has just gone: then it still sees one in between.
+   * Removes numbers far below one that is held, and files that crashed processes left. Some numbers are kept: a listing
+   * that runs while files come and go may miss the newest, and an older one that has just been removed, but it still
+   * sees one in between.
    */
   async tidy(held: number): Promise<void> {
     const now = (await stat(this.#file(held))).mtimeMs;
@@ -191,7 +192,7 @@ function highest(names: readonly string[]): number {
   return Math.max(0, ...names.map((name) => numberOf(name) ?? 0));
 }
 
-/** The file is a line of JSON, then the count of beats; a released one begins with another letter. */
+/** The file is a line of JSON, then the count of beats. The file of a released number begins with another letter. */
 function parse(text: string): Omit<LockState, 'number'> {
   if (text.startsWith('R')) return { text, released: true };
   try {

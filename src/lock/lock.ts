@@ -8,7 +8,7 @@ import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import { type Claim, LockFiles, type LockState } from './lock-file.ts';
 import { type Condition, conditionOf, describeSelf, type Holder } from './lock-holder.ts';
 
-/** Another process kept the lock for longer than this one waited. */
+/** Another process kept the lock for longer than this one was willing to wait. */
 export class LockedError extends ServiceError {
   /** The holder's process number and, if it is another machine's, its host; undefined if unknown. */
   readonly holder: string | undefined;
@@ -19,7 +19,7 @@ export class LockedError extends ServiceError {
   }
 }
 
-/** The folder or the files of a lock cannot be used. */
+/** The lock's folder or files cannot be used. */
 export class UnusableLockError extends UsageError {}
 
 /**
@@ -34,8 +34,8 @@ export interface HeldLock {
    */
   isStillHeld(): Promise<boolean>;
   /**
-   * Aborts when a sign of life finds that another process has taken over, for a holder that is waiting for something
-   * else.
+   * Aborts when a sign of life finds that another process has taken over, so that a holder that is waiting for
+   * something else notices.
    */
   readonly lost: AbortSignal;
 }
@@ -48,11 +48,14 @@ export interface TakenLock extends HeldLock {
 export interface LockOptions<T = never> {
   /** Milliseconds to wait for a live holder; 60 s when absent. A holder without a sign of life is always waited out. */
   readonly patience?: number;
-  /** Called each time another process has released the lock. A result ends the wait without taking the lock. */
+  /**
+   * Called each time another process has released the lock. If it returns a result, the wait ends without taking the
+   * lock.
+   */
   readonly meanwhile?: () => Promise<T | undefined>;
   /** An existing folder that holds the lock; by default the user's own place for that name. */
   readonly folder?: string;
-  /** The thing that is locked, for the message when patience ends. */
+  /** The thing that is locked, for the error when the wait is given up. */
   readonly subject?: string;
 }
 
@@ -66,8 +69,8 @@ const SUBJECT = 'the sign-in';
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
  * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to be dead is replaced at once. A holder that this
  * process can see keeps the lock however long it is suspended; one that it cannot see is replaced after 20 s without a
- * sign of life. Throws `LockedError` naming the holder when patience ends, `UnusableLockError` if the lock's folder is
- * unusable, and the reason of the context's signal when that aborts the wait.
+ * sign of life. Throws `LockedError` naming the holder when the wait is given up, `UnusableLockError` if the lock's
+ * folder is unusable, and the reason of the context's signal when that aborts the wait.
  */
 export async function withLock<T>(
   name: string,
@@ -84,7 +87,7 @@ export async function withLock<T>(
   }
 }
 
-/** The same for a holder that keeps the lock beyond one function, and has to release it. */
+/** Takes the lock for a holder that keeps it beyond one function, and has to release it. */
 export async function takeLock(
   name: string,
   context: Surroundings,
@@ -94,10 +97,10 @@ export async function takeLock(
   return 'result' in taken ? taken.result : taken;
 }
 
-/** The context of work that runs for long under a lock: its signal aborts when the lock is lost, too. */
+/** Returns a context for long work under a lock. Its signal also aborts when the lock is lost. */
 export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, { lost }: HeldLock): Part {
   const signal = AbortSignal.any([context.signal, lost]);
-  // Every request and wait under way listens to it.
+  // Every request and wait in progress listens to this signal.
   setMaxListeners(0, signal);
   return { ...context, signal };
 }
@@ -125,11 +128,11 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: strin
   const lost = new AbortController();
   let beating = Promise.resolve();
   const look = async () => {
-    // A failed sign of life is followed by others; until then the last one counts.
+    // If one sign of life fails, others follow; until then the last one counts.
     await claim.beat().catch(() => undefined);
     if (!(await claim.isHeld().catch(() => true))) {
       const message = `another hooktrail process took over ${subject}, since this one gave no sign of life`;
-      lost.abort(new LockedError(message, { next: 'run the command again when the other has ended' }));
+      lost.abort(new LockedError(message, { next: 'run the command again when that process has ended' }));
     }
   };
   const timer = setInterval(() => {
@@ -152,7 +155,7 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: strin
   };
 }
 
-/** Waits until the lock is free or its holder gone, and claims it. */
+/** Waits until the lock is free or its holder is gone, and claims it. */
 async function claimed<T>(
   files: LockFiles,
   self: Holder,
@@ -183,11 +186,12 @@ async function claimed<T>(
   }
 }
 
-/** The maximum that one look adds to a silence: a waiter that was itself suspended has observed nothing. */
+/** The most that one look can add to a silence, since a waiter that was suspended itself has observed nothing. */
 const LONGEST_LOOK = 1_000;
 
 /**
- * A holder as one waiter sees it. Its silence is measured with the waiter's own clock: no two clocks are ever compared.
+ * A holder, as one waiting process sees it. Its silence is measured with the waiter's own clock: no two clocks are ever
+ * compared.
  */
 class Watched {
   readonly number: number;
@@ -259,7 +263,7 @@ function outOfPatience(
 const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
 
 /**
- * The folder of one lock, created if it is missing. The place follows from the user's entry in the user database:
+ * The folder of one lock, created if it is missing. The path depends only on the user's entry in the user database:
  * processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
  */
 async function lockFolder(name: string, user: Machine): Promise<string> {
@@ -296,7 +300,7 @@ const STEPS: Readonly<Record<string, string>> = {
   ENOSPC: 'free some space on its disk',
   EDQUOT: 'free some space: the quota of its disk is used up',
   EMFILE: 'raise the limit of open files (`ulimit -n`)',
-  ENFILE: 'end programs that hold many files open: the system has no room for more',
+  ENFILE: 'end programs that hold many files open: the system has reached its limit',
 };
 
 function unusable(folder: string, why: string, cause: NodeJS.ErrnoException): UnusableLockError {

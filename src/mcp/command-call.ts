@@ -11,8 +11,8 @@ export interface CommandResult {
 }
 
 /**
- * Runs one of our own command lines without input and returns what it prints, so that a tool accepts the same values
- * and gives the same errors as the command line.
+ * Runs a command line of this program without input and returns its output, so that a tool accepts the same values and
+ * gives the same errors as the command line.
  */
 export async function callCommand(
   argv: readonly string[],
@@ -46,12 +46,12 @@ export async function callCommand(
   return { code, ...texts };
 }
 
-/** True where the command line printed a result; with exit code 3 some of the ids were not found. */
+/** True if the command line printed a result; with exit code 3 some of the ids were not found. */
 export function hasResult(code: ExitCode): boolean {
   return code === ExitCode.done || code === ExitCode.notFound;
 }
 
-/** A flag with its value in one word, so that no value can pass for a flag. */
+/** Returns a flag and its value as one word, so that no value can look like a flag. */
 export function flagWith(name: string, value: string | number | undefined): string[] {
   return value === undefined ? [] : [`--${name}=${value}`];
 }

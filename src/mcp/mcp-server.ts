@@ -11,7 +11,7 @@ import { StreamTransport } from './stream-transport.ts';
 
 const DEFAULT_EVENTS = 20;
 const MOST_EVENTS = 200;
-/** Bytes of a whole result, its text and its structured form together. */
+/** The limit of a whole result in bytes: its text and its structured form together. */
 const MOST_BYTES = 100 * 1024;
 
 /** Milliseconds to finish the outstanding answers after the input ends: the peer may be gone. */
@@ -28,17 +28,17 @@ const filters = {
   since: time.optional().describe(`created later than this: ${time.description}`),
   until: time.optional().describe(`created earlier than this: ${time.description}`),
   status: z.enum(['SUCCESS', 'FAILED']).optional().describe('the publish status'),
-  types: z.array(z.string()).optional().describe('any of these event types'),
-  subscriptions: z.array(z.string()).optional().describe('any of these subscription ids (GUIDs)'),
+  types: z.array(z.string()).optional().describe('only these event types'),
+  subscriptions: z.array(z.string()).optional().describe('only these subscription ids (GUIDs)'),
   where: z
     .array(z.string())
     .optional()
     .describe('conditions on fields, all of which must hold, such as: delivery.attempts >= 3'),
-  grep: z.string().optional().describe('a text in any value or name, in any case'),
+  grep: z.string().optional().describe('a text that occurs in any value or name, ignoring case'),
 };
 type Filters = z.infer<z.ZodObject<typeof filters>>;
 
-/** Refuses what is no argument, as the command line does: a filter that is passed over would look like a result. */
+/** Refuses unknown arguments, as the command line does: ignoring a filter would give a wrong result. */
 const takes = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape);
 
 function filterWords(asked: Filters): string[] {
@@ -59,14 +59,16 @@ function filterWords(asked: Filters): string[] {
 
 const listOutput = {
   notice: z.string().describe('how far to trust the content'),
-  items: z.array(z.unknown()).describe('numbers that JavaScript would change are strings'),
+  items: z.array(z.unknown()).describe('numbers that JavaScript cannot represent exactly are strings'),
   returned: z.number(),
-  matching: z.number().nullable().describe('how many match in all; null where that is not known'),
-  cut: z.string().nullable().describe('what was left out, and how to get it'),
+  matching: z.number().nullable().describe('how many events match in total; null if that is not known'),
+  cut: z.string().nullable().describe('says what was left out, and how to get it'),
   warnings: z.array(z.string()),
 };
 
-/** Serves the read-only commands by the Model Context Protocol until the peer leaves or the program is stopped. */
+/**
+ * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is stopped.
+ */
 export async function serveMcp({ flags, context, invoke }: Call<SettingFlags>): Promise<void> {
   const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
   const server = new McpServer(
@@ -92,7 +94,7 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
         fields: z
           .array(z.string())
           .optional()
-          .describe('only these members, by dotted path; small answers hold more events'),
+          .describe('only these members, as dotted paths; with fewer members an answer holds more events'),
       }),
       outputSchema: listOutput,
       annotations,
@@ -119,7 +121,7 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
       inputSchema: takes({
         // The command line reads `-` as standard input.
         ids: z
-          .array(z.string().refine((id) => id !== '-', 'is no GUID'))
+          .array(z.string().refine((id) => id !== '-', 'is not a GUID'))
           .min(1)
           .max(MOST_EVENTS)
           .describe('event ids (GUIDs)'),
@@ -149,7 +151,7 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
     {
       title: 'Event statistics',
       description: `Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise; or with by,
-the matching events in groups by any of their fields, largest first. Only by, where and grep download events. ${UNTRUSTED}`,
+the matching events in groups by any of their fields, largest first. Events are downloaded only for by, where and grep. ${UNTRUSTED}`,
       inputSchema: takes({
         ...filters,
         buckets: z
@@ -158,12 +160,12 @@ the matching events in groups by any of their fields, largest first. Only by, wh
           .min(1)
           .max(200)
           .optional()
-          .describe('parts of the time from since to until'),
+          .describe('the number of buckets from since to until'),
         by: z
           .array(z.string())
           .optional()
           .describe(
-            'groups by these fields instead, as dotted paths: count, share, first, last and an example of each',
+            'group by these fields instead, as dotted paths: count, share, first, last and an example of each',
           ),
       }),
       outputSchema: z.looseObject({ warnings: z.array(z.string()) }),
@@ -219,7 +221,7 @@ the matching events in groups by any of their fields, largest first. Only by, wh
   const transport = new StreamTransport(context);
   await server.connect(transport);
   const leaving = new AbortController();
-  // Requests that arrived together with the end of the input are answered, too.
+  // Requests that arrived just before the end of the input are answered, too.
   const served = transport.read().then(async () => {
     const late = context.clock.sleep(PARTING_TIME, AbortSignal.any([context.signal, leaving.signal]));
     await Promise.race([transport.answered(), late]);
@@ -232,7 +234,7 @@ the matching events in groups by any of their fields, largest first. Only by, wh
   }
 }
 
-/** As much of the list as fits into a result, and how much was left out. */
+/** Returns as much of the list as fits into a result, and how much was left out. */
 function listed(result: CommandResult, matching: number | null, more: string): CallToolResult {
   if (!hasResult(result.code)) return refused(result);
   const items = exactJson(result.stdout) as unknown[];
@@ -265,7 +267,7 @@ function answer(value: object): CallToolResult {
   };
 }
 
-/** The error that the command line printed, with its next step. */
+/** Returns the error that the command line printed, with its next step. */
 function refused({ stderr, code }: CommandResult): CallToolResult {
   return failure(stderr.trim() || `the command ended with exit code ${code}`);
 }

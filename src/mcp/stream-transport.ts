@@ -4,8 +4,8 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 import type { Context } from '../context.ts';
 
 /**
- * Sends the protocol's messages as lines of our own streams, which handle slow readers and readers that left. The SDK's
- * own transport writes to the process's stream, whose errors would end the process.
+ * Sends the protocol's messages as lines over the context's streams, which handle slow readers and closed pipes. The
+ * SDK's own transport writes to the process's stream, whose errors would end the process.
  */
 export class StreamTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;

@@ -6,7 +6,7 @@ import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 export type CheckResult = keyof typeof checks;
 
 const checks = {
-  accepted: 'the service takes the token',
+  accepted: 'the service accepts the token',
   rejected: 'the service rejects the token',
   unreachable: 'the service cannot be reached',
   failed: 'the service answers with an error',

@@ -33,7 +33,7 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new UsageError(`the secrets in ${file} cannot be read: ${(error as Error).message}`, {
-      next: 'change the permissions of the file, or name another folder with HOOKTRAIL_CONFIG_DIR',
+      next: 'change the permissions of the file, or choose another folder with HOOKTRAIL_CONFIG_DIR',
       cause: error,
     });
   }
@@ -48,7 +48,7 @@ export async function writeSecretFile(file: string, content: Uint8Array): Promis
     await replaceFile(file, content);
   } catch (error) {
     throw new UsageError(`secrets cannot be written to ${folder}: ${(error as Error).message}`, {
-      next: 'make the folder writable and free some space, or name another with HOOKTRAIL_CONFIG_DIR',
+      next: 'make the folder writable and free some space, or choose another with HOOKTRAIL_CONFIG_DIR',
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ export async function listSecretFiles(
     files.readdir(secretFolder(context)).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw new UsageError(`the folder ${secretFolder(context)} cannot be read: ${error.message}`, {
-        next: 'change its permissions, or name another with HOOKTRAIL_CONFIG_DIR',
+        next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
         cause: error,
       });
     }),

@@ -64,7 +64,7 @@ export async function changeConfig(
       await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
     } catch (error) {
       throw new UsageError(`the settings cannot be written to ${file}: ${(error as Error).message}`, {
-        next: 'make the folder writable and free some space, or name another with HOOKTRAIL_CONFIG_DIR',
+        next: 'make the folder writable and free some space, or choose another with HOOKTRAIL_CONFIG_DIR',
         cause: error,
       });
     }

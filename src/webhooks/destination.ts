@@ -176,7 +176,7 @@ export class Destination {
       listener.forwardTo === null ? 'forwards to no handler' : `forwards to ${listener.forwardTo}`;
     throw new UsageError(
       `--forward-to: a running \`webhooks listen\` has the journal ${journal} and ${goesTo}, not to ${forwardTo.href}`,
-      { next: 'name the same handler, stop the listener, or name another journal' },
+      { next: 'name the same handler, stop the listener, or choose another journal' },
     );
   }
 }

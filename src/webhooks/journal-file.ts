@@ -195,7 +195,7 @@ export function journalExists(file: string): boolean {
     fs.closeSync(fd);
   }
   throw new UsageError(`--journal: ${file} is not a journal of this version of hooktrail`, {
-    next: 'name another file; this one is left as it is',
+    next: 'choose another file; this one is left as it is',
   });
 }
 

@@ -44,7 +44,7 @@ test('where all is well, every check says so and no secret is told', async () =>
     `ok        service           ${baseUrl} answers with 401`,
     'ok        clock (service)   agrees with that of the service',
     'ok        refresh           no other process refreshes the sign-in',
-    "ok        sign-in           the service takes the token (profile 'default')",
+    "ok        sign-in           the service accepts the token (profile 'default')",
     '',
   ]);
   const { stdout: token } = await run(['token'], { env: signing.env });
@@ -67,13 +67,13 @@ test('what is missing is broken, each with what to do, and the exit code is 1', 
     {
       check: 'provider',
       state: 'broken',
-      message: 'no address is known',
+      message: 'no address is set',
       next: 'give --auth-url, or run `hooktrail login`',
     },
     {
       check: 'service',
       state: 'broken',
-      message: 'no address is known',
+      message: 'no address is set',
       next: 'give --base-url, or run `hooktrail login`',
     },
     {

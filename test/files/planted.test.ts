@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { refusePlanted } from '../../src/files/planted.ts';
 
 /** Only root can make what belongs to another user. */
-describe.skipIf(process.getuid?.() !== 0)('a path through a folder that everybody can write', () => {
+describe.skipIf(process.getuid?.() !== 0)('a path through a folder that everybody can write to', () => {
   const user = { platform: process.platform, userId: 1000 };
   let shared: string;
   let own: string;
@@ -22,8 +22,8 @@ describe.skipIf(process.getuid?.() !== 0)('a path through a folder that everybod
   const refusal = (place: string, kind: string) =>
     expect.objectContaining({
       exitCode: 2,
-      message: `the report: ${place} is a ${kind} that another user (1001) put into a folder that everybody can write`,
-      next: 'name a place in a folder of your own',
+      message: `the report: ${place} is a ${kind} that another user (1001) put into a folder that everybody can write to`,
+      next: 'choose a path in a folder that only you can write to',
     });
 
   test.each([

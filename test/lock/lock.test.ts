@@ -215,7 +215,7 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
   expect(lock.lost.reason).toMatchObject({
     exitCode: 1,
     message: 'another hooktrail process took over the sign-in, since this one gave no sign of life',
-    next: 'run the command again when the other has ended',
+    next: 'run the command again when that process has ended',
   });
   await lock.release();
 });
@@ -255,7 +255,7 @@ test('without a home that can be written the lock is in a folder of the user alo
     withLock('worker', here({ ...nobody, userId: 4_000_000 }), async () => 'mine'),
   ).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('is not a folder of this user alone'),
+    message: expect.stringContaining('is not a folder that only this user can use'),
   });
 });
 

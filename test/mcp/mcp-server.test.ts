@@ -132,7 +132,7 @@ describe('hooktrail mcp', () => {
     ['count_events', { failed: true }, 'Unrecognized key: "failed"'],
     ['event_statistics', { limit: 3 }, 'Unrecognized key: "limit"'],
     ['list_event_types', { grep: 'signed' }, 'Unrecognized key: "grep"'],
-    ['get_events', { ids: ['-'] }, 'is no GUID'],
+    ['get_events', { ids: ['-'] }, 'is not a GUID'],
   ])('%s refuses %j: what it passed over would look like a result', async (name, args, why) => {
     const { isError, content } = await peer.call(name, args);
     expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining(why)]);

@@ -55,7 +55,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const terminal = startOnTerminal(['status', '--check'], { env });
     await terminal.shows(/Passphrase of the encrypted file/);
     terminal.type(`${passphrase}${enter}`);
-    await terminal.shows(/the service takes the token/);
+    await terminal.shows(/the service accepts the token/);
     expect(await terminal.finished).toBe(0);
   });
 

@@ -88,7 +88,7 @@ describe('another program', () => {
       await lchown(file, 65_534, 65_534);
       await expect(place.openAs(file)).rejects.toMatchObject({
         exitCode: 2,
-        message: `--journal: ${file} is a link that another user (65534) put into a folder that everybody can write`,
+        message: `--journal: ${file} is a link that another user (65534) put into a folder that everybody can write to`,
       });
       expect(existsSync(target)).toBe(false);
       await rm(file);
@@ -96,7 +96,7 @@ describe('another program', () => {
       await lchown(`${file}.lock`, 65_534, 65_534);
       await expect(place.openAs(file)).rejects.toMatchObject({
         exitCode: 2,
-        message: `--journal: ${file}.lock is a folder that another user (65534) put into a folder that everybody can write`,
+        message: `--journal: ${file}.lock is a folder that another user (65534) put into a folder that everybody can write to`,
       });
       expect(existsSync(file)).toBe(false);
       await rm(`${file}.lock`, { recursive: true });

@@ -111,7 +111,7 @@ async function run(call: Call<Flags>): Promise<void> {
     if (entered || !(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {
       details: error.holder ? [`process ${error.holder}`] : [],
-      next: 'end it, or name another file',
+      next: 'end it, or choose another file',
       cause: error,
     });
   }

@@ -46,14 +46,14 @@ export async function readWatchState(
   const saved = parsed(text);
   if (!saved) {
     throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
-      next: 'name another file, or remove this one to begin anew',
+      next: 'choose another file, or remove this one to begin anew',
     });
   }
   const [there, here] = [saved, identity].map(({ service, filters }) => JSON.stringify({ service, filters }));
   if (there !== here) {
     throw new UsageError(`--state: ${file} belongs to another watch`, {
       details: [`there: ${words(saved)}`, `here: ${words(identity)}`],
-      next: 'name another file, or give the same filters',
+      next: 'choose another file, or give the same filters',
     });
   }
   return { start: parseInstant(saved.start) as Instant, watermark: saved.watermark, printed: saved.printed };

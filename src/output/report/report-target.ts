@@ -22,8 +22,9 @@ export async function checkTarget(file: string, isOpened: boolean, machine: Mach
   const folder = path.dirname(path.resolve(file));
   const found = await stat(folder).catch(() => undefined);
   if (!found)
-    throw new UsageError(`the folder ${folder} does not exist`, { next: 'make it, or name another file' });
-  if (!found.isDirectory()) throw new UsageError(`${folder} is not a folder`, { next: 'name another file' });
+    throw new UsageError(`the folder ${folder} does not exist`, { next: 'make it, or choose another file' });
+  if (!found.isDirectory())
+    throw new UsageError(`${folder} is not a folder`, { next: 'choose another file' });
   if ((await stat(file).catch(() => undefined))?.isDirectory())
     throw new UsageError(`${file} is a folder`, {
       next: `name a file, such as ${path.join(file, 'report.html')}`,
@@ -46,7 +47,7 @@ export async function writeReport(file: string, text: string, machine: Machine):
     else await replaceFile(await realpath(file).catch(() => path.resolve(file)), text);
   } catch (error) {
     throw new ServiceError(`${file} could not be written: ${(error as Error).message}`, {
-      next: 'free some space, or name another file',
+      next: 'free some space, or choose another file',
       cause: error,
     });
   }

@@ -254,7 +254,7 @@ test('an export that another process took over ends, says so, and leaves the dir
     code: 1,
     stderr: expect.stringContaining(
       `error: another hooktrail process took over the export ${at.directory}, since this one gave no sign of life\n` +
-        'next: run the command again when the other has ended\n',
+        'next: run the command again when that process has ended\n',
     ),
   });
 });

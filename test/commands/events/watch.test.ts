@@ -100,7 +100,7 @@ describe('events watch', () => {
         code: 2,
         stderr:
           `error: --state: ${state} is not the state of a watch, or is damaged\n` +
-          'next: name another file, or remove this one to begin anew\n',
+          'next: choose another file, or remove this one to begin anew\n',
       });
     }
     await rm(state);
@@ -114,7 +114,7 @@ describe('events watch', () => {
       stderr:
         `error: --state: ${state} belongs to another watch\n` +
         `  there: ${baseUrl}\n  here: ${baseUrl} --status FAILED\n` +
-        'next: name another file, or give the same filters\n',
+        'next: choose another file, or give the same filters\n',
     });
   });
 

@@ -102,7 +102,7 @@ test('beside a listener that forwards elsewhere, a recovery is an error that nam
       stderr:
         '0 forwarded; 0 in the journal already; 0 left\n' +
         `error: --forward-to: a running \`webhooks listen\` has the journal ${journal} and ${words}, not to ${handler.url}\n` +
-        'next: name the same handler, stop the listener, or name another journal\n',
+        'next: name the same handler, stop the listener, or choose another journal\n',
     });
     await ended(listener);
   }
