@@ -27,6 +27,7 @@ const LASTING = new Set<TransportFailure>([
   'too-slow',
   'too-large',
 ]);
+const SETUP = new Set<TransportFailure>(['proxy', 'tls', 'untrusted']);
 const AMBIGUOUS = new Set<TransportFailure>(['stalled', 'too-slow', 'broken']);
 
 const NEXT: Readonly<Partial<Record<TransportFailure, string>>> = {
@@ -57,6 +58,11 @@ export class TransportError extends Error {
   /** The user's next step, if known. */
   get next(): string | undefined {
     return NEXT[this.kind];
+  }
+
+  /** The user's next step for certificates and proxies, which are set up on this machine. */
+  get setupStep(): string | undefined {
+    return SETUP.has(this.kind) ? this.next : undefined;
   }
 
   /** True when trying again may help. */

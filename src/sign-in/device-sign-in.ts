@@ -67,7 +67,9 @@ async function deviceEndpoint(
     if (!(error instanceof TransportError)) throw error;
     throw new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
       cause: error,
-      next: 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login --device` again',
+      next:
+        error.setupStep ??
+        'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login --device` again',
     });
   } finally {
     await transport.close();

@@ -2,6 +2,7 @@ import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
 import { traced } from '../http/redaction.ts';
 import { TOKEN_LIMITS } from '../http/transport.ts';
+import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import { withLock } from '../lock/lock.ts';
 import { openVault } from '../secrets/open-vault.ts';
@@ -187,7 +188,9 @@ async function keepGrant(
 /** Unlike a refresh, a failed exchange cannot be repeated: the code is used up or too old. */
 function failed(error: unknown): never {
   if (error instanceof UnreachableError) {
-    const next = 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login` again';
+    const step = error.cause instanceof TransportError ? error.cause.setupStep : undefined;
+    const next =
+      step ?? 'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login` again';
     throw new UnreachableError(error.message, { details: error.details, next, cause: error });
   }
   if (error instanceof ServiceError) {

@@ -276,12 +276,11 @@ async function post(
     if (!(error instanceof TransportError)) throw error;
     if (error.kind === 'too-large')
       throw new ServiceError(error.message, { next: 'check --auth-url (HOOKTRAIL_AUTH_URL)', cause: error });
-    const isOurs = error.kind === 'untrusted' || error.kind === 'proxy';
     throw new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
       cause: error,
-      next: isOurs
-        ? error.next
-        : `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${error.ambiguous ? UNKNOWN : KEPT}`,
+      next:
+        error.setupStep ??
+        `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${error.ambiguous ? UNKNOWN : KEPT}`,
     });
   }
 }

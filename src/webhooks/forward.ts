@@ -50,8 +50,10 @@ export function createHandler(
         const sent = await transport.send({ method: 'POST', url, headers, body, dropBody: true });
         return { status: sent.status, retryAfter: sent.headers['retry-after'], headers: sent.headers };
       } catch (error) {
-        if (error instanceof TransportError) return { failure: error.message };
-        throw error;
+        if (!(error instanceof TransportError)) throw error;
+        // Outcomes are told in one line, where no `next:` follows.
+        const step = error.setupStep;
+        return { failure: step ? `${error.message}: ${step}` : error.message };
       }
     },
     close: () => transport.close(),

@@ -1,39 +1,27 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import http from 'node:http';
-import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
-import path from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { createTransport } from '../../src/http/undici-transport.ts';
 import { createHome } from '../support/home.ts';
-
-// Made for these tests by an authority of their own, 'Example Private CA'; but for the expired one they end in 2120.
-const folder = path.join(import.meta.dirname, 'certificates');
-const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+import { authorityFile, type Certificate, startTlsServer } from '../support/tls.ts';
 
 /** A server that proves itself by one of the certificates; `asked` counts the requests that reached it. */
-async function serveWith(certificate: string) {
+async function serveWith(certificate: Certificate) {
   let asked = 0;
-  const options = { key: file('server.key'), cert: file(`${certificate}.pem`) };
-  const server = https.createServer(options, (_, response) => {
+  const server = await startTlsServer(certificate, (_, response) => {
     asked++;
     response.end('{}');
   });
-  server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: new URL(`https://localhost:${(server.address() as AddressInfo).port}/`),
+    url: new URL(`https://localhost:${server.port}/`),
     get asked() {
       return asked;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -87,7 +75,7 @@ describe('a certificate', () => {
   });
 });
 
-/** What the program says, with `authority.pem` trusted as `variable` tells. */
+/** What the program says, with the authority trusted as `variable` tells. */
 async function asked(url: URL, variable?: string) {
   await using home = await createHome();
   const env = {
@@ -95,7 +83,7 @@ async function asked(url: URL, variable?: string) {
     HOOKTRAIL_BASE_URL: url.href,
     HOOKTRAIL_VENDOR: 'example',
     HOOKTRAIL_ACCESS_TOKEN: 'a-token',
-    ...(variable ? { [variable]: path.join(folder, 'authority.pem') } : {}),
+    ...(variable ? { [variable]: authorityFile } : {}),
   };
   const called = promisify(execFile)(process.execPath, [inject('program'), 'api', '/event-types'], { env });
   return await called.then(
@@ -123,7 +111,7 @@ describe('with its authority trusted, a certificate', () => {
     expect(await asked(server.url, 'SSL_CERT_FILE')).toBe('{}');
   });
 
-  test.each([
+  test.each<[Certificate, string]>([
     ['expired', 'expired on Jan  1 00:00:00 2021 GMT (CERT_HAS_EXPIRED)'],
     ['other-host', 'is for other.example.com, www.example.com (ERR_TLS_CERT_ALTNAME_INVALID)'],
   ])('is refused when it is %s', async (certificate, why) => {

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type RequestListener, request } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+
+const folder = path.resolve(import.meta.dirname, '../http/certificates');
+const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+
+/** The certificate of 'Example Private CA', for `NODE_EXTRA_CA_CERTS`. */
+export const authorityFile = path.join(folder, 'authority.pem');
+
+/**
+ * Certificates that 'Example Private CA' issued for these tests: for `localhost`, expired in 2021, for another host, and
+ * for `events.invalid`, `login.invalid` and `hooks.invalid`, which no name server knows (RFC 6761 section 6.4).
+ */
+export type Certificate = 'localhost' | 'expired' | 'other-host' | 'elsewhere';
+
+export interface TlsServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** An HTTPS server on a loopback port of its own. */
+export async function startTlsServer(
+  certificate: Certificate,
+  listener: RequestListener,
+): Promise<TlsServer> {
+  const options = { key: file('server.key'), cert: file(`${certificate}.pem`) };
+  const server = https.createServer(options, listener).on('tlsClientError', () => undefined);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export interface TlsFront extends TlsServer {
+  /** Leads the program to the sandbox by way of the front. */
+  readonly env: Readonly<Record<'HOOKTRAIL_AUTH_URL' | 'HOOKTRAIL_BASE_URL', string>>;
+}
+
+/** A reverse proxy that terminates TLS for the sandbox, whose answers name the front's origins from now on. */
+export async function startTlsFront(
+  sandbox: Sandbox,
+  certificate: Certificate,
+  hosts = { login: 'localhost', events: 'localhost' },
+): Promise<TlsFront> {
+  const { authUrl, baseUrl } = sandbox.settings;
+  const server = await startTlsServer(certificate, (incoming, outgoing) => {
+    const url = new URL(incoming.url ?? '/', baseUrl);
+    const headers = { ...incoming.headers, host: url.host };
+    const forwarded = request(url, { method: incoming.method ?? 'GET', headers });
+    forwarded.on('response', (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.pipe(outgoing);
+    });
+    forwarded.on('error', () => outgoing.destroy());
+    incoming.pipe(forwarded);
+  });
+  const env = {
+    HOOKTRAIL_AUTH_URL: `https://${hosts.login}:${server.port}${new URL(authUrl).pathname}`,
+    HOOKTRAIL_BASE_URL: `https://${hosts.events}:${server.port}${new URL(baseUrl).pathname}`,
+  };
+  const { behaviour } = sandbox.control;
+  behaviour.redirectIssuer = env.HOOKTRAIL_AUTH_URL;
+  behaviour.links = 'relative';
+  behaviour.metadata = (whole) =>
+    JSON.parse(JSON.stringify(whole).replaceAll(authUrl, env.HOOKTRAIL_AUTH_URL));
+  return { ...server, env };
+}

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { visit } from './browser.ts';
+// Processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
+import { run, start } from './program.ts';
+import { type SigningIn, startSigningIn } from './signing-in.ts';
+import { type Certificate, startTlsFront, startTlsServer } from './tls.ts';
+
+/** A sandbox behind a TLS front, a webhook handler with the same certificate, and a home. */
+export interface WorkingOverTls extends AsyncDisposable {
+  readonly at: SigningIn;
+  /** Without a trusted authority or a proxy. */
+  readonly env: Readonly<Record<string, string>>;
+  /** `host:port` of the provider and the service. */
+  readonly provider: string;
+  readonly service: string;
+  /** The handler's URL. */
+  readonly handler: string;
+  /** The bodies that the handler received. */
+  readonly received: readonly string[];
+}
+
+export async function startWorkingOverTls(
+  certificate: Certificate,
+  hosts = { login: 'localhost', events: 'localhost', hooks: 'localhost' },
+): Promise<WorkingOverTls> {
+  const at = await startSigningIn();
+  const front = await startTlsFront(at.sandbox, certificate, hosts);
+  const received: string[] = [];
+  const handler = await startTlsServer(certificate, async (request, response) => {
+    let text = '';
+    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+    received.push(text);
+    response.end();
+  });
+  return {
+    at,
+    env: { ...at.env, ...front.env, HOOKTRAIL_API_TOKEN: 'the token of the webhook' },
+    provider: `${hosts.login}:${front.port}`,
+    service: `${hosts.events}:${front.port}`,
+    handler: `https://${hosts.hooks}:${handler.port}/in`,
+    received,
+    async [Symbol.asyncDispose]() {
+      await handler[Symbol.asyncDispose]();
+      await front[Symbol.asyncDispose]();
+      await at[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Signs in, by a browser that needs neither the front nor a proxy. */
+export async function signInOverTls({ at }: WorkingOverTls, env: Readonly<Record<string, string>>) {
+  const program = start(['login', '--no-browser'], { env });
+  const [line] = await program.printed('stderr', /^https:\S+\/connect\/authorize\?\S+$/m);
+  const { pathname, search } = new URL(line);
+  await visit(new URL(pathname + search, at.sandbox.settings.authUrl));
+  return await program.finished;
+}
+
+/** Uses each part of the program that speaks to somebody, from sign-in to sign-out, and compares with what plain HTTP gives. */
+export async function workOverTls(working: WorkingOverTls, env: Readonly<Record<string, string>>) {
+  const { at, handler, received } = working;
+  const { behaviour } = at.sandbox.control;
+  behaviour.tokenLifetimeSeconds = 30;
+  expect(await signInOverTls(working, env)).toMatchObject({ code: 0, stdout: '' });
+  behaviour.tokenLifetimeSeconds = 1800;
+
+  const search = ['events', 'search', '--all', '--ndjson'];
+  const found = await run(search, { env });
+  expect(found).toMatchObject({ code: 0, stderr: '' });
+  const grants = at.sandbox.log.flatMap(({ grantType }) => (grantType ? [grantType] : []));
+  expect(grants).toEqual(['authorization_code', 'refresh_token']);
+  const { stdout: token } = await run(['token'], { env });
+  const plain = await run(search, { env: { ...at.env, HOOKTRAIL_ACCESS_TOKEN: token.trim() } });
+  expect(found.stdout.split('\n')).toHaveLength(11);
+  expect(found).toEqual(plain);
+
+  expect(await run(['events', 'export', 'exported'], { env })).toMatchObject({ code: 0 });
+  const exported = path.join(at.home.folder, 'exported');
+  const { parts } = JSON.parse(await readFile(path.join(exported, 'manifest.json'), 'utf8'));
+  expect(await readFile(path.join(exported, parts[0].file), 'utf8')).toBe(found.stdout);
+
+  const replay = await run(['webhooks', 'replay', '--since', '60d', '--forward-to', handler], { env });
+  expect(replay).toMatchObject({ code: 0, stderr: '10 replayed; 0 refused\n' });
+  expect(new Set(received).size).toBe(10);
+
+  expect(await run(['logout'], { env })).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: "signed out of the profile 'default' on this machine; its tokens are revoked\n",
+  });
+}
