@@ -3,6 +3,7 @@ import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts
 import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
+import type { OutputFileFlags } from './output/output-file.ts';
 import { suggestion } from './settings/nearest.ts';
 import { CONNECTION } from './settings/setting-flags.ts';
 import { version } from './version.ts';
@@ -125,12 +126,19 @@ class LazyProgram implements Program {
     <Flags>(run: Run<Flags>) =>
     async (...parsed: unknown[]) => {
       const command = parsed.at(-1) as Command;
-      const flags = command.optsWithGlobals() as Flags & GlobalFlags;
-      const context = this.#context;
-      const { createReporter } = await import('./terminal/reporter.ts');
-      const reporter = await createReporter(context, flags);
-      const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
-      this.exitCode = (await run(call)) ?? ExitCode.done;
+      const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags;
+      const work = async (context: Context) => {
+        const { createReporter } = await import('./terminal/reporter.ts');
+        const reporter = await createReporter(context, flags);
+        const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
+        return (await run(call)) ?? ExitCode.done;
+      };
+      const { outputFile } = flags;
+      if (outputFile === undefined) this.exitCode = await work(this.#context);
+      else {
+        const { writingTo } = await import('./output/output-file.ts');
+        this.exitCode = await writingTo(outputFile, this.#context, work);
+      }
     };
 }
 

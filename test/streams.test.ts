@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, inject, test } from 'vitest';
@@ -54,6 +54,22 @@ describe.runIf(isLinux)('a full disk is an error', () => {
     // POSIX: `ulimit -f` counts blocks of 512 bytes. What fits is there.
     expect(file.length).toBe(16 * 512);
   });
+});
+
+test.runIf(isLinux)('a full disk leaves the old file of --output-file', async () => {
+  await using searching = await startSearching({ events: 1000 });
+  const file = path.join(searching.env['HOME'] as string, 'events.out');
+  await writeFile(file, 'old');
+  const words = ['events', 'search', '--ndjson', '--limit', '100', '--output-file', file];
+  expect(await redirected(words, '/dev/null', searching.env)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'error: the output cannot be written: EFBIG: file too large, write\n',
+  });
+  expect(await readFile(file, 'utf8')).toBe('old');
+  expect((await readdir(path.dirname(file))).filter((name) => name.startsWith('events'))).toEqual([
+    'events.out',
+  ]);
 });
 
 test('a file holds all that was written', async () => {

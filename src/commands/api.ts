@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { checkJq } from '../output/format-flags.ts';
+import { addOutputFileFlag } from '../output/output-file.ts';
 import { suggestion } from '../settings/nearest.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -30,6 +31,7 @@ export function declare(command: Command, action: Action): void {
     .option('-i, --include', 'print the status line and the headers of the answer first')
     .option('-q, --jq <program>', 'run a jq program over the JSON of the answer; strings come out raw')
     .hook('preAction', checkJq);
+  addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
+import { addOutputFileFlag } from '../output/output-file.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -11,6 +12,7 @@ interface Flags extends FormatFlags, SettingFlags {
 export function declare(command: Command, action: Action): void {
   command.option('--match <text>', 'only those with this text in a value, in any case');
   addFormatFlags(command);
+  addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',

@@ -7,34 +7,62 @@ const swept = new Set<string>();
 /** Milliseconds after which a temporary file belongs to a process that was killed. */
 const ABANDONED = 3_600_000;
 
+/** The next content of a file, in a temporary file beside it. */
+export interface Replacement {
+  readonly temporary: string;
+  /** The temporary file, open for writing. */
+  readonly handle: files.FileHandle;
+  /**
+   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws the system's error, and
+   * abandons the replacement then. If the last fsync fails, the file has the new content, but a power failure may lose it.
+   */
+  finish(): Promise<void>;
+  /** Removes the temporary file. The old content stays. */
+  abandon(): Promise<void>;
+}
+
 /**
- * Replaces a file's content so that a crash at any moment leaves the old content or the new one: temporary file in the
- * same folder, fsync, rename, fsync of the folder. The mode is 0600. Throws the system's error. If the last fsync
- * fails, the file has the new content, but a power failure may lose it.
+ * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is 0600.
+ * Throws as `Replacement.finish` does.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
+  const { handle, finish, abandon } = await startReplacement(file, 0o600);
+  try {
+    await handle.writeFile(content);
+  } catch (error) {
+    await abandon();
+    throw error;
+  }
+  await finish();
+}
+
+/** Begins to replace a file with one of that mode, less the umask. Throws the system's error. */
+export async function startReplacement(file: string, mode: number): Promise<Replacement> {
   // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.
   const { randomBytes } = await import('node:crypto');
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
-  let now: number;
-  try {
-    const handle = await files.open(temporary, 'wx', 0o600);
+  const handle = await files.open(temporary, 'wx', mode);
+  const abandon = async () => {
+    await handle.close().catch(() => undefined);
+    await files.rm(temporary, { force: true }).catch(() => undefined);
+  };
+  const finish = async () => {
+    let now: number;
     try {
-      await handle.writeFile(content);
       await handle.sync();
       now = (await handle.stat()).mtimeMs;
-    } finally {
       await handle.close();
+      await renameOver(temporary, file);
+    } catch (error) {
+      await abandon();
+      throw error;
     }
-    await renameOver(temporary, file);
-  } catch (error) {
-    await files.rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
-  }
-  await syncFolder(path.dirname(file));
-  if (swept.has(file)) return;
-  swept.add(file);
-  await sweepTemporary(file, now).catch(() => undefined);
+    await syncFolder(path.dirname(file));
+    if (swept.has(file)) return;
+    swept.add(file);
+    await sweepTemporary(file, now).catch(() => undefined);
+  };
+  return { temporary, handle, finish, abandon };
 }
 
 /** Creates a new file with mode 0600 and syncs it to the disk. Throws the system's error. */

@@ -21,6 +21,7 @@ export const optionKinds: Readonly<Record<string, Kind>> = {
   '--timezone': 'timezones',
   '--type': 'event-types',
   '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
+  '--output-file': 'files',
   '--input': 'files',
   '--journal': 'files',
   '--from': 'files',

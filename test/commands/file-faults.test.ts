@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startExporting } from '../support/exporting.ts';
@@ -60,6 +60,31 @@ test.each(KINDS)(
       const isTrue = result.code !== 0 || result.stderr.includes('wrote ');
       before = now;
       return isSaid && isWhole && isTrue ? undefined : { result };
+    });
+    expect(broken).toEqual([]);
+  },
+);
+
+test.each(KINDS)(
+  'search --output-file: %s, and the file is the one of before or whole',
+  {
+    timeout: 600_000,
+  },
+  async (kind, codes) => {
+    await using at = await startExporting({ events: 120 });
+    const file = path.join(path.dirname(at.directory), 'events.ndjson');
+    const args = ['events', 'search', '--ndjson', '--page-size', '20', '--output-file', file];
+    const whole = (await at.search('--ndjson')).stdout;
+    const { operations } = await runFailing(at.env, args, 0, 'EIO');
+    expect(operations).toBeGreaterThan(3);
+    expect(await readFile(file, 'utf8')).toBe(whole);
+    const broken = await eachFault(`search, ${kind}`, operations as number, codes, async (number, code) => {
+      await writeFile(file, 'old');
+      const { result } = await runFailing(at.env, args, number, code);
+      const now = await readFile(file, 'utf8');
+      const isSaid = codes === SIGNALS || isTold(result);
+      const isTrue = now === whole || (now === 'old' && result.code !== 0);
+      return isSaid && isTrue ? undefined : { result, now };
     });
     expect(broken).toEqual([]);
   },

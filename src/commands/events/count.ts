@@ -13,6 +13,7 @@ import {
 } from '../../events/event-flags.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
+import { addOutputFileFlag } from '../../output/output-file.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -35,6 +36,7 @@ export function declare(command: Command, action: Action): void {
   addPreviewFlags(command);
   addFromFlag(command);
   addSummaryFlags(command, '{"count":N}');
+  addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',

@@ -11,6 +11,7 @@ import {
 import { getAll, getStored, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { addOutputFileFlag } from '../../output/output-file.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -35,6 +36,7 @@ export function declare(command: Command, action: Action): void {
   );
   addFromFlag(command);
   addFormatFlags(command);
+  addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',
@@ -47,7 +49,7 @@ standard error and makes the exit code 3; so is one that the filters leave out.
 Examples:
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --fields delivery
-  $ hooktrail events get - --ndjson < ids.txt > events.ndjson`,
+  $ hooktrail events get - --ndjson --output-file events.ndjson < ids.txt`,
     )
     .action(action(run));
 }

@@ -19,6 +19,7 @@ import type { FoundPage } from '../../events/merge-pages.ts';
 import { isGuid } from '../../items/guid.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { addOutputFileFlag } from '../../output/output-file.ts';
 import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';
@@ -44,14 +45,15 @@ export function declare(command: Command, action: Action): void {
   addPreviewFlags(command);
   addFromFlag(command);
   addFormatFlags(command);
+  addOutputFileFlag(command);
   addConnectionFlags(command)
     .allowExcessArguments()
     .addHelpText(
       'after',
       `
 Examples:
-  $ hooktrail events search --failed --since 24h
-  $ hooktrail events search --type document.signed --since 7d --csv > signed.csv
+  $ hooktrail events search --type document.signed --since 24h
+  $ hooktrail events search --failed --since 7d --csv --output-file failed.csv
   $ hooktrail events search --failed --fields eventId --ndjson | wc -l`,
     )
     .action(action(run));

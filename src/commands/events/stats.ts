@@ -18,6 +18,7 @@ import type { Service } from '../../http/service.ts';
 import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
+import { addOutputFileFlag } from '../../output/output-file.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -50,6 +51,7 @@ export function declare(command: Command, action: Action): void {
     'the same numbers as one JSON object',
     'the table of types, without the time line',
   );
+  addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',

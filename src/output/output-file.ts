@@ -1,0 +1,96 @@
+import { rmSync, type Stats } from 'node:fs';
+import { access, constants, open, realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { faultText, ServiceError, UsageError } from '../errors.ts';
+import { refusePlanted } from '../files/planted.ts';
+import { type Replacement, startReplacement } from '../files/replace-file.ts';
+import { outputOf } from '../streams.ts';
+
+export interface OutputFileFlags {
+  readonly outputFile?: string;
+}
+
+/** For commands that print data and end: `program.ts` gives them the file as their standard output. */
+export function addOutputFileFlag(command: Command): Command {
+  return command.option(
+    '--output-file <file>',
+    'write the output to this file, which is replaced only if the command succeeds',
+  );
+}
+
+/**
+ * Calls `work` with a standard output that is written to `file`, byte for byte, which a redirection of Windows PowerShell
+ * is not. The file is replaced as a whole when the work is done. After a failure or an interrupt the old file stays, so
+ * that no part of a result looks like all of it. A pipe or a device is written to. `-` is standard output itself. Throws
+ * `UsageError` before the work begins if the file cannot be written.
+ */
+export async function writingTo<T>(
+  file: string,
+  context: Context,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  if (file === '-') return await work(context);
+  const { temporary, handle, finish, abandon } = await openTarget(file, context);
+  // A second interrupt ends the process at once.
+  const forget = context.atExit?.(() => temporary && rmSync(temporary, { force: true }));
+  const stdout = outputOf(
+    handle.fd,
+    'file',
+    () => handle.createWriteStream(),
+    () => undefined,
+  );
+  try {
+    const result = await work({ ...context, stdout });
+    context.signal.throwIfAborted();
+    await finish().catch((error) => {
+      throw new ServiceError(`--output-file: ${file} cannot be written: ${faultText(error)}`, {
+        next: 'free some space, or name another file',
+        cause: error,
+      });
+    });
+    return result;
+  } finally {
+    await abandon();
+    forget?.();
+  }
+}
+
+type Target = Omit<Replacement, 'temporary'> & { readonly temporary?: string };
+
+async function openTarget(file: string, { machine }: Context): Promise<Target> {
+  refusePlanted(file, '--output-file', machine);
+  // The file that a link leads to is replaced, not the link.
+  const place = await realpath(file).catch(() => path.resolve(file));
+  const found = await stat(place).catch(() => undefined);
+  if (found?.isDirectory())
+    throw new UsageError(`--output-file: ${file} is a folder`, {
+      next: `name a file, such as ${path.join(file, 'events.ndjson')}`,
+    });
+  try {
+    if (found) await access(place, constants.W_OK);
+    return found && !found.isFile() ? await openDevice(place) : await openFile(place, found);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'its folder does not exist' : faultText(error as NodeJS.ErrnoException);
+    // The system's text ends with the name of the temporary file.
+    throw new UsageError(`--output-file: ${file} cannot be written: ${why.replace(/, \w+ '.*'$/, '')}`, {
+      next: 'name a file in a folder that exists and can be written',
+      cause: error,
+    });
+  }
+}
+
+/** The modes are those of a redirection: an existing file keeps its mode, a new one gets the umask's. */
+async function openFile(place: string, found: Stats | undefined): Promise<Target> {
+  const replacement = await startReplacement(place, 0o666);
+  if (found) await replacement.handle.chmod(found.mode & 0o777).catch(() => undefined);
+  return replacement;
+}
+
+async function openDevice(place: string): Promise<Target> {
+  const handle = await open(place, 'w');
+  const close = () => handle.close();
+  return { handle, finish: close, abandon: close };
+}

@@ -1,0 +1,202 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type CommandOptions, run, start } from '../../support/command.ts';
+import { idsOf, startSearching } from '../../support/searching.ts';
+
+/** A sandbox, an empty folder, and a file in it that does not exist yet. */
+async function startWriting(events = 20) {
+  const searching = await startSearching({ events });
+  const folder = path.join(searching.env['HOME'] as string, 'data');
+  await mkdir(folder);
+  const file = path.join(folder, 'out');
+  return {
+    ...searching,
+    folder,
+    file,
+    run: (args: readonly string[], options: Partial<CommandOptions> = {}) =>
+      run(args, { env: searching.env, ...options }),
+    [Symbol.asyncDispose]: () => searching[Symbol.asyncDispose](),
+  };
+}
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+describe('--output-file', () => {
+  test.each([
+    'events search',
+    'events search --json',
+    'events search --ndjson',
+    'events search --csv --csv-bom',
+    'events search --jq .[].eventId',
+    'events search --failed --dry-run',
+    'events count',
+    'events stats',
+    'events stats --csv',
+    'event-types',
+    'api /event-types',
+  ])('%s: the file gets what a pipe gets, also on a terminal', async (line) => {
+    await using at = await startWriting(60);
+    const words = line.split(' ');
+    const { stdout } = await at.run(words);
+    expect(stdout).not.toBe('');
+    for (const terminal of [{}, { terminal: 60 }]) {
+      const { code, stdout: printed } = await at.run([...words, '--output-file', at.file], terminal);
+      expect([code, printed]).toEqual([0, '']);
+      expect(await readFile(at.file, 'utf8')).toBe(stdout);
+      expect(await readdir(at.folder)).toEqual(['out']);
+    }
+  });
+
+  test('a relative path is one of the current directory, and - is standard output', async () => {
+    await using at = await startWriting();
+    const words = ['events', 'count', '--output-file'];
+    expect(await at.run([...words, 'count'], { cwd: at.folder })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+    expect(await readFile(path.join(at.folder, 'count'), 'utf8')).toBe('20\n');
+    expect(await at.run([...words, '-'])).toEqual({ code: 0, stdout: '20\n', stderr: '' });
+  });
+
+  test('a result that fails halfway leaves the old file, or none', async () => {
+    await using at = await startWriting();
+    const words = ['events', 'search', '--ndjson', '--page-size', '5', '--output-file', at.file];
+    const refusals = Array.from({ length: 9 }, () => ({ kind: 'status', status: 400 }) as const);
+    for (const left of [[], ['out']]) {
+      at.sandbox.control.fault('events', { kind: 'pass' }, ...refusals);
+      expect(await at.run(words)).toMatchObject({ code: 1, stdout: '' });
+      expect(await readdir(at.folder)).toEqual(left);
+      await writeFile(at.file, 'old');
+    }
+    expect(await readFile(at.file, 'utf8')).toBe('old');
+  });
+
+  test('an interrupt leaves the old file', async () => {
+    await using at = await startWriting();
+    await writeFile(at.file, 'old');
+    at.sandbox.control.behaviour.latencyMs = 3_600_000;
+    const running = start(['events', 'search', '--output-file', at.file], { env: at.env });
+    await expect.poll(() => readdir(at.folder)).toHaveLength(2);
+    running.kill('SIGINT');
+    expect((await running.finished).code).toBe(130);
+    expect(await readdir(at.folder)).toEqual(['out']);
+    expect(await readFile(at.file, 'utf8')).toBe('old');
+  });
+
+  test('exit codes 3 and 10 are those of a result that is whole', async () => {
+    await using at = await startWriting();
+    const [id = ''] = at.sandbox.control.store.newestIds(1);
+    const get = await at.run(['events', 'get', UNKNOWN, id, '--ndjson', '--output-file', at.file]);
+    expect([get.code, idsOf(await readFile(at.file, 'utf8'))]).toEqual([3, [id]]);
+    const count = await at.run(['events', 'count', '--exit-code', '--output-file', at.file]);
+    expect([count.code, await readFile(at.file, 'utf8')]).toEqual([10, '20\n']);
+  });
+
+  test('the file that is read may be the one that is written', async () => {
+    await using at = await startWriting();
+    await at.run(['events', 'search', '--ndjson', '--output-file', at.file]);
+    const all = await readFile(at.file, 'utf8');
+    await at.run([
+      'events',
+      'search',
+      '--from',
+      at.file,
+      '--limit',
+      '3',
+      '--ndjson',
+      '--output-file',
+      at.file,
+    ]);
+    expect(await readFile(at.file, 'utf8')).toBe(all.split('\n').slice(0, 3).join('\n').concat('\n'));
+  });
+
+  test.each([
+    [
+      'a folder',
+      '.',
+      (file: string) => [`${file} is a folder`, `name a file, such as ${file}/events.ndjson`],
+    ],
+    [
+      'a folder that does not exist',
+      'no/such/file',
+      (file: string) => [
+        `${file} cannot be written: its folder does not exist`,
+        'name a file in a folder that exists and can be written',
+      ],
+    ],
+    [
+      'a file in a file',
+      'plain/file',
+      (file: string) => [
+        `${file} cannot be written: ENOTDIR: not a directory`,
+        'name a file in a folder that exists and can be written',
+      ],
+    ],
+  ])('%s is an error before anything is asked', async (_, name, told) => {
+    await using at = await startWriting();
+    await writeFile(path.join(at.folder, 'plain'), '');
+    const file = path.join(at.folder, name);
+    const [what, next] = told(file);
+    expect(await at.run(['events', 'count', '--output-file', file])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: --output-file: ${what}\nnext: ${next}\n`,
+    });
+    expect(at.queries()).toEqual([]);
+  });
+
+  test.skipIf(process.platform === 'win32')('modes are those of a redirection; a link stays', async () => {
+    await using at = await startWriting();
+    const words = ['events', 'count', '--output-file'];
+    const link = path.join(at.folder, 'link');
+    await symlink(at.file, link);
+    await writeFile(at.file, 'old');
+    await chmod(at.file, 0o640);
+    expect((await at.run([...words, link])).code).toBe(0);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(await readFile(at.file, 'utf8')).toBe('20\n');
+    expect((await stat(at.file)).mode & 0o777).toBe(0o640);
+    const fresh = path.join(at.folder, 'new');
+    await at.run([...words, fresh]);
+    expect((await stat(fresh)).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+
+  test.skipIf(process.platform === 'win32')('a named pipe is written to, not replaced', async () => {
+    await using at = await startWriting();
+    execFileSync('mkfifo', [at.file]);
+    const reader = spawn('cat', [at.file]);
+    let read = '';
+    reader.stdout.setEncoding('utf8').on('data', (text: string) => {
+      read += text;
+    });
+    const ended = once(reader, 'close');
+    try {
+      expect((await at.run(['events', 'count', '--output-file', at.file])).code).toBe(0);
+      await ended;
+      expect([read, (await lstat(at.file)).isFIFO()]).toEqual(['20\n', true]);
+    } finally {
+      reader.kill();
+    }
+  });
+
+  test('is named to those who give --output a file', async () => {
+    await using at = await startWriting();
+    expect(await at.run(['events', 'search', '--output', 'failed.csv'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        "error: --output: invalid value 'failed.csv': must be table, json, ndjson or csv\n" +
+        'next: see --help; a file to write to is named by --output-file\n',
+    });
+  });
+
+  test('is not there for what has no end', async () => {
+    await using at = await startWriting();
+    const { code, stderr } = await at.run(['events', 'watch', '--output-file', at.file]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--output-file'")]);
+  });
+});
