@@ -70,8 +70,9 @@ async function* readWindow(
   const reading = new Reading(page, limit, held.before !== undefined);
   // The receiver of the items may overwrite their memory.
   const newestFirst = pin !== undefined && isNewestFirst(page.items);
-  // The pages after this one hold none of them, so that their offsets skip as many others.
-  const startsLater = pin !== undefined && holdsEventsFrom(page.items, pin);
+  // The pages after this one hold none of them, so that their offsets skip as many others. Counts would show it.
+  const startsLater =
+    pin !== undefined && reading.firstTotal === undefined && holdsEventsFrom(page.items, pin);
   yield handOn(reading, first);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
