@@ -35,8 +35,9 @@ export async function runProgram(
     : spawn(file, rest, { env: environment, stdio });
   const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
   const restore = divert((signal) => {
-    // The terminal sends Ctrl-C to the program too: a SIGINT of ours would be a second Ctrl-C.
-    if (signal !== 'SIGINT' || !hasTerminal) child.kill(signal);
+    // The terminal sends Ctrl-C to the program too: a SIGINT of ours would be a second Ctrl-C. On Windows every signal
+    // is from the console, which both programs share, and `kill` would end the program at once.
+    if (platform !== 'win32' && (signal !== 'SIGINT' || !hasTerminal)) child.kill(signal);
   });
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];

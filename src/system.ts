@@ -109,6 +109,8 @@ function stopOnSignals(abort: AbortController, leave: () => void) {
   let latest: Signal | undefined;
   // Uses the signal's default action. No code runs after that.
   const end = (signal: Signal) => {
+    // There are no signals on Windows: `kill` would end the process with exit code 1.
+    if (process.platform === 'win32') process.exit(new InterruptedError(signal).exitCode);
     leave();
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
@@ -126,6 +128,8 @@ function stopOnSignals(abort: AbortController, leave: () => void) {
   process.on('SIGINT', stop).on('SIGTERM', stop);
   // The terminal was closed.
   process.on('SIGHUP', () => stop('SIGTERM'));
+  // Ctrl-Break on Windows.
+  process.on('SIGBREAK', () => stop('SIGINT'));
   const holdOff = () => {
     held++;
     return () => {

