@@ -33,6 +33,8 @@ they never need to be renewed.
 
 --install says which files it wrote: the script, and for bash, zsh and
 PowerShell a few marked lines in the file that the shell reads when it starts.
+Windows PowerShell and PowerShell 7 have different ones: run it in the one that
+you use, whose execution policy must let scripts run.
 To place the script yourself, print it. For zsh, ~/.zshrc then needs the lines
   fpath=(~/.zfunc $fpath)
   autoload -Uz compinit && compinit
@@ -112,17 +114,34 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
     ];
     return { script, startup: { file: path.join(environment['ZDOTDIR'] || home, '.zshrc'), lines } };
   }
-  const documents =
-    machine.platform === 'win32' ? path.join(machine.userHome, 'Documents', 'PowerShell') : undefined;
-  const folder = documents ?? path.join(config, 'powershell');
-  const literal = `'${script.replaceAll("'", "''")}'`;
-  const lines = [`if (Test-Path -LiteralPath ${literal}) { . ${literal} }`];
-  return { script, startup: { file: path.join(folder, 'Microsoft.PowerShell_profile.ps1'), lines } };
+  // Named from the profile's own folder: Windows PowerShell reads a profile in the machine's code page, and would not find
+  // a folder of another alphabet.
+  const folder = powershellFolder(environment, machine) ?? path.join(config, 'powershell');
+  const place = `"$PSScriptRoot/${files.powershell}"`;
+  const lines = [`if (Test-Path -LiteralPath ${place}) { . ${place} }`];
+  return {
+    script: path.join(folder, files.powershell),
+    startup: { file: path.join(folder, 'Microsoft.PowerShell_profile.ps1'), lines },
+  };
+}
+
+/**
+ * The folder of the user's profile on Windows. Windows PowerShell and PowerShell 7 each have one in Documents, which may
+ * be in OneDrive. The one that called us put it first in PSModulePath; called from elsewhere, we use PowerShell 7's.
+ */
+function powershellFolder(environment: Context['environment'], machine: Context['machine']) {
+  if (machine.platform !== 'win32') return undefined;
+  const [first = ''] = (environment['PSModulePath'] ?? '').split(';');
+  const [, own] = /^(.*[\\/](?:Windows)?PowerShell)[\\/]Modules[\\/]?$/i.exec(first) ?? [];
+  const isShared = own
+    ?.toLowerCase()
+    .startsWith((environment['ProgramFiles'] || 'C:\\Program Files').toLowerCase());
+  return own && !isShared ? own : path.join(machine.userHome, 'Documents', 'PowerShell');
 }
 
 const BEGIN = '# >>> hooktrail completion >>>';
 const END = '# <<< hooktrail completion <<<';
-const BLOCK = new RegExp(`^${BEGIN}\\n[\\s\\S]*?^${END}\\n`, 'm');
+const BLOCK = new RegExp(`^${BEGIN}\\r?\\n[\\s\\S]*?^${END}(?:\\r?\\n|$)`, 'm');
 
 /** Returns what was written, a line for each file. */
 async function install(shell: Shell, { script, startup }: Place): Promise<string[]> {
@@ -131,15 +150,16 @@ async function install(shell: Shell, { script, startup }: Place): Promise<string
   if (!startup) return [`wrote ${script}`];
   const { file, lines } = startup;
   const block = [BEGIN, ...lines, END, ''].join('\n');
-  const text = await textOf(file);
-  if (text !== undefined && BLOCK.test(text))
+  const { text, encoding } = (await read(file)) ?? { text: '', encoding: 'utf8' };
+  if (BLOCK.test(text))
     await rewrite(
       file,
       text.replace(BLOCK, () => block),
+      encoding,
     );
   else {
     makeFolder(path.dirname(file), 0o755);
-    await appendFile(file, text && !text.endsWith('\n') ? `\n${block}` : block);
+    await appendFile(file, text && !text.endsWith('\n') ? `\n${block}` : block, encoding);
   }
   return [`wrote ${script}`, `added lines to ${file}`];
 }
@@ -147,21 +167,24 @@ async function install(shell: Shell, { script, startup }: Place): Promise<string
 /** Returns what was removed, a line for each file. */
 async function uninstall({ script, startup }: Place): Promise<string[]> {
   const removed: string[] = [];
-  const text = startup && (await textOf(startup.file));
-  if (startup && text !== undefined && BLOCK.test(text)) {
-    await rewrite(startup.file, text.replace(BLOCK, ''));
+  const found = startup && (await read(startup.file));
+  if (startup && found && BLOCK.test(found.text)) {
+    await rewrite(startup.file, found.text.replace(BLOCK, ''), found.encoding);
     removed.push(`removed lines from ${startup.file}`);
   }
-  if ((await textOf(script)) !== undefined) {
+  if (await read(script)) {
     await rm(script);
     removed.push(`removed ${script}`);
   }
   return removed;
 }
 
-async function textOf(file: string): Promise<string | undefined> {
+/** A file of text, or undefined if it does not exist. Windows PowerShell writes profiles in UTF-16 (`>> $PROFILE`). */
+async function read(file: string): Promise<{ text: string; encoding: BufferEncoding } | undefined> {
   try {
-    return await readFile(file, 'utf8');
+    const bytes = await readFile(file);
+    const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8';
+    return { text: bytes.toString(encoding), encoding };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
@@ -172,9 +195,9 @@ async function textOf(file: string): Promise<string | undefined> {
  * A startup file may be a link into a folder under version control: the file that the link leads to is replaced, and
  * keeps its mode.
  */
-async function rewrite(file: string, text: string): Promise<void> {
+async function rewrite(file: string, text: string, encoding: BufferEncoding): Promise<void> {
   const target = await realpath(file);
   const { mode } = await stat(target);
-  await replaceFile(target, text);
+  await replaceFile(target, Buffer.from(text, encoding));
   await chmod(target, mode);
 }

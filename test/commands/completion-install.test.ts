@@ -1,7 +1,8 @@
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { run } from '../support/command.ts';
+import { thisMachine } from '../support/context.ts';
 import { createHome, type Home } from '../support/home.ts';
 
 const completion = (home: Home, ...args: string[]) =>
@@ -14,7 +15,7 @@ test.each([
   ['zsh', '.local/share/hooktrail/hooktrail.zsh', '.zshrc', 'hooktrail.zsh'],
   [
     'powershell',
-    '.local/share/hooktrail/hooktrail.ps1',
+    '.config/powershell/hooktrail.ps1',
     '.config/powershell/Microsoft.PowerShell_profile.ps1',
     'hooktrail.ps1',
   ],
@@ -34,7 +35,7 @@ test.each([
   expect(lines).toMatch(
     /^mine=1\n# >>> hooktrail completion >>>\n[\s\S]*\n# <<< hooktrail completion <<<\n$/,
   );
-  expect(lines).toContain(scriptFile);
+  expect(lines).toContain(shell === 'powershell' ? '"$PSScriptRoot/hooktrail.ps1"' : scriptFile);
   // Once more changes nothing.
   await completion(home, shell, '--install');
   expect(await readFile(startupFile, 'utf8')).toBe(lines);
@@ -74,5 +75,59 @@ test('without a shell it says which there are', async () => {
     code: 2,
     stdout: '',
     stderr: 'error: the shell is missing\nnext: name one: bash, zsh, fish, powershell\n',
+  });
+});
+
+describe('on Windows', () => {
+  const PROFILE = 'Microsoft.PowerShell_profile.ps1';
+  const SYSTEM =
+    'C:\\Program Files\\WindowsPowerShell\\Modules;C:\\WINDOWS\\system32\\WindowsPowerShell\\v1.0\\Modules';
+
+  const onWindows = (home: Home, modules: string, ...args: string[]) =>
+    run(['completion', 'powershell', ...args], {
+      env: { ...home.env, PSModulePath: modules },
+      context: { machine: { ...thisMachine(), platform: 'win32', userHome: home.folder } },
+    });
+
+  test.each([
+    [
+      'Windows PowerShell',
+      'Documents/WindowsPowerShell',
+      (home: string) => `${home}/Documents/WindowsPowerShell/Modules;${SYSTEM}`,
+    ],
+    [
+      'PowerShell 7 with Documents in OneDrive',
+      'OneDrive/Documents/PowerShell',
+      (home: string) => `${home}/OneDrive/Documents/PowerShell/Modules;${SYSTEM}`,
+    ],
+    ['another shell', 'Documents/PowerShell', () => SYSTEM],
+    ['another shell, without the variable', 'Documents/PowerShell', () => ''],
+  ])('%s: --install writes the profile that it reads', async (_, folder, modules) => {
+    await using home = await createHome();
+    const [script, profile] = ['hooktrail.ps1', PROFILE].map((name) => path.join(home.folder, folder, name));
+    expect((await onWindows(home, modules(home.folder), '--install')).stderr).toBe(
+      `wrote ${script}\nadded lines to ${profile}\nopen a new powershell to use it\n`,
+    );
+    expect((await onWindows(home, modules(home.folder), '--uninstall')).stderr).toBe(
+      `removed lines from ${profile}\nremoved ${script}\n`,
+    );
+  });
+
+  test.each([
+    ['in UTF-16, as Windows PowerShell writes it', 'utf16le', '\ufeffSet-Alias a b\r\n'],
+    ['with the line ends of Windows', 'utf8', 'Set-Alias a b\r\n'],
+  ] as const)('a profile %s stays so', async (_, encoding, mine) => {
+    await using home = await createHome();
+    const profile = path.join(home.folder, 'Documents/PowerShell', PROFILE);
+    await mkdir(path.dirname(profile), { recursive: true });
+    await writeFile(profile, mine, encoding);
+    await onWindows(home, '', '--install');
+    const text = await readFile(profile, encoding);
+    expect(text.startsWith(`${mine}# >>> hooktrail completion >>>\nif (Test-Path `)).toBe(true);
+    // An editor may have changed all line ends.
+    await writeFile(profile, text.replaceAll(/\r?\n/g, '\r\n'), encoding);
+    await onWindows(home, '', '--install');
+    await onWindows(home, '', '--uninstall');
+    expect(await readFile(profile, encoding)).toBe(mine);
   });
 });
