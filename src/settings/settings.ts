@@ -112,8 +112,17 @@ export function chooseProfile(
       : environment['HOOKTRAIL_PROFILE']
         ? [environment['HOOKTRAIL_PROFILE'], 'HOOKTRAIL_PROFILE']
         : [config.profile ?? 'default', 'the saved settings'];
-  const profile = checkProfileName(name, source);
+  const typed = checkProfileName(name, source);
+  const profile = savedProfileName(typed, config) ?? typed;
   return { profile, profileExists: Object.hasOwn(config.profiles, profile) };
+}
+
+/**
+ * The saved profile of that name, in any case of letters: files of `Prod` and `prod` would be one file on macOS and Windows.
+ */
+export function savedProfileName(name: string, { profiles }: SavedConfig): string | undefined {
+  if (Object.hasOwn(profiles, name)) return name;
+  return Object.keys(profiles).find((saved) => saved.toLowerCase() === name.toLowerCase());
 }
 
 /** A profile name is part of file names and keychain accounts. */

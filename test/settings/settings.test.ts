@@ -78,3 +78,19 @@ test('where a profile is named that does not exist, that is what is told, not wh
     profileExists: false,
   });
 });
+
+test('a profile is found in any case of letters, since names that differ in it would share files', () => {
+  for (const [flags, environment] of [
+    [{ profile: 'PRODUCTION' }, {}],
+    [{}, { HOOKTRAIL_PROFILE: 'Production' }],
+  ] as const) {
+    expect(resolveSettings(flags, environment, config)).toMatchObject({
+      profile: 'production',
+      profileExists: true,
+      vendor: 'saved',
+    });
+  }
+  // Earlier versions could save both.
+  const both = { ...config, profiles: { ...config.profiles, Production: { vendor: 'other' } } };
+  expect(resolveSettings({ profile: 'Production' }, {}, both)).toMatchObject({ vendor: 'other' });
+});

@@ -16,11 +16,12 @@ Examples:
 
 async function run({ args, context, reporter }: Call): Promise<void> {
   const { changeConfig, readConfig } = await import('../../settings/config-file.ts');
-  const { unknownProfile } = await import('../../settings/settings.ts');
+  const { savedProfileName, unknownProfile } = await import('../../settings/settings.ts');
   const { signOut } = await import('../../sign-in/sign-out.ts');
-  const name = args[0] as string;
+  const typed = args[0] as string;
   const config = await readConfig(context);
-  if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
+  const name = savedProfileName(typed, config);
+  if (name === undefined) throw unknownProfile(typed, config);
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
   await signOut(name, context, reporter);
   await changeConfig(context, (saved) => {

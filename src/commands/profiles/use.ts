@@ -19,11 +19,13 @@ Examples:
 
 async function run({ args, context, reporter }: Call): Promise<void> {
   const { changeConfig } = await import('../../settings/config-file.ts');
-  const { unknownProfile } = await import('../../settings/settings.ts');
-  const name = args[0] as string;
+  const { savedProfileName, unknownProfile } = await import('../../settings/settings.ts');
+  const typed = args[0] as string;
+  let name = typed;
   await changeConfig(context, (config) => {
-    if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, config);
-    config.profile = name;
+    const saved = savedProfileName(typed, config);
+    if (saved === undefined) throw unknownProfile(typed, config);
+    config.profile = name = saved;
   });
   reporter.notice(`switched to profile '${name}'`);
 }

@@ -79,3 +79,16 @@ test('what acts on a terminal is inert in saved settings, as people read them', 
   for (const options of [{ env }, { env: { ...env, NO_COLOR: '1' }, terminal: 20 }, { env, terminal: 200 }])
     expect((await run(['profiles'], options)).stdout).toContain('c\\u009b');
 });
+
+test('a profile is used and deleted by its name in any case of letters', async () => {
+  await using home = await createHome();
+  await save(home);
+  const { env } = home;
+  expect((await run(['profiles', 'use', 'Staging'], { env })).stderr).toBe("switched to profile 'staging'\n");
+  expect((await run(['profiles', 'delete', 'PRODUCTION'], { env })).stderr).toBe(
+    "deleted profile 'production' and what was stored for it on this machine\n",
+  );
+  expect((await run(['profiles', 'list', '--json'], { env })).stdout).toMatch(
+    /^\[\{"name":"staging","active":true,[^{]*\]\n$/,
+  );
+});
