@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface ForegroundTool {
+  readonly printed: string;
   /** Ends it, with the processes that it started. */
   end(): Promise<void>;
 }
@@ -32,6 +33,9 @@ export async function startTool(
     ended.then(() => reject(new Error(`${file} ended: ${printed}`)), reject);
   });
   return {
+    get printed() {
+      return printed;
+    },
     async end() {
       if (child.exitCode === null && child.signalCode === null)
         process.kill(-(child.pid as number), 'SIGKILL');

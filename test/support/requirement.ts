@@ -14,6 +14,7 @@ const tools = {
   fish: ['/usr/bin/fish'],
   man: ['/usr/bin/man'],
   groff: ['/usr/bin/groff'],
+  mitmproxy: ['/usr/bin/mitmdump'],
   Squid: ['/usr/sbin/squid'],
   Wine: ['/usr/bin/wine'],
   'a C compiler for Windows': ['/usr/bin/x86_64-w64-mingw32-gcc'],

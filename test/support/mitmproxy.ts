@@ -1,0 +1,55 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startTool } from './foreground-tool.ts';
+import { freePort } from './ports.ts';
+import { available } from './requirement.ts';
+import { authorityFile } from './tls.ts';
+
+export const hasMitmproxy = available('mitmproxy');
+
+/** mitmproxy, which ends the TLS of its clients with certificates of an authority of its own. */
+export interface Mitmproxy extends AsyncDisposable {
+  readonly url: string;
+  /** The certificate of its authority. */
+  readonly authorityFile: string;
+  /** `host:port` of the requests that it read so far, each once. */
+  read(): Set<string>;
+}
+
+/** It connects to this machine whatever the name, and expects certificates of 'Example Private CA' there. */
+export async function startMitmproxy(): Promise<Mitmproxy> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'mitmproxy-'));
+  const addon = path.join(folder, 'this_machine.py');
+  await writeFile(
+    addon,
+    'def server_connect(data):\n    data.server.address = ("127.0.0.1", data.server.address[1])\n',
+  );
+  const port = await freePort();
+  const options = {
+    confdir: folder,
+    ssl_verify_upstream_trusted_ca: authorityFile,
+    showhost: true,
+  };
+  const proxy = await startTool(
+    '/usr/bin/mitmdump',
+    [
+      ...['--listen-host', '127.0.0.1', '--listen-port', String(port), '--scripts', addon],
+      ...Object.entries(options).flatMap(([name, value]) => ['--set', `${name}=${value}`]),
+    ],
+    /Proxy server listening/,
+    { HOME: folder, PYTHONUNBUFFERED: '1' },
+  );
+  return {
+    url: `http://127.0.0.1:${port}`,
+    authorityFile: path.join(folder, 'mitmproxy-ca-cert.pem'),
+    read: () =>
+      new Set(
+        Array.from(proxy.printed.matchAll(/(?:GET|POST) https:\/\/([^/]+)/g), ([, host]) => String(host)),
+      ),
+    async [Symbol.asyncDispose]() {
+      await proxy.end();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
