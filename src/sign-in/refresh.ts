@@ -17,6 +17,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, loginCommand, signInLockName } from './bound-settings.ts';
 import {
   InvalidGrantError,
+  RefusedGrantError,
   refresh,
   type TokenGrant,
   type TokenRequestWorld,
@@ -103,8 +104,9 @@ export async function refreshUnderLock(
       if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
         await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
       const ambiguous = isAmbiguous(error);
-      if (!ambiguous && !(error instanceof InvalidGrantError)) throw error;
-      // A process of another version or machine may have stored a successor without this lock.
+      if (!ambiguous && !(error instanceof RefusedGrantError)) throw error;
+      // A process of another version or machine may have stored a successor without this lock. Not every provider
+      // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
       const again: Secrets = (await vault.read()) ?? {};
       if (again.access && again.access.token !== stored.access?.token && serves(again.access))
         return again.access;

@@ -1,49 +1,188 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
-import { run } from '../support/command.ts';
+import { run, start } from '../support/command.ts';
+import { startGlewlwyd } from '../support/glewlwyd.ts';
 import { createHome } from '../support/home.ts';
 import { startNodeOAuthProvider } from '../support/node-oauth-provider.ts';
+import { client, type OtherProvider } from '../support/other-provider.ts';
 import { freePort } from '../support/ports.ts';
+import { available } from '../support/requirement.ts';
 
-test('a provider made elsewhere: sign in, 40 commands on an expired token, refresh, log out', async () => {
-  const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
-  await using provider = await startNodeOAuthProvider(redirectUri);
-  await using home = await createHome();
-  const env = { ...home.env, ...provider.env };
-  const ok = 'authorization_code: ok';
+type StartProvider = (redirectUri: string) => Promise<OtherProvider>;
 
-  // It names no issuer (RFC 9207), which has to be said once.
-  expect(await run(['login'], { env })).toMatchObject({
+/** A provider, and a home in which nobody has signed in at it. */
+async function startAt(startProvider: StartProvider, changed: Record<string, string> = {}) {
+  const provider = await startProvider(`http://127.0.0.1:${await freePort()}/callback`);
+  const home = await createHome();
+  // Login stores the settings and the client secret, so no other command needs them.
+  const env = { ...home.env, ...provider.env, ...changed };
+  const startLogin = (...flags: string[]) => {
+    const open = (url: URL) =>
+      provider.visit(url).catch((error) => {
+        login.kill('SIGTERM');
+        throw error;
+      });
+    const login = start(['login', ...flags], { env, context: { browser: { open } } });
+    return login;
+  };
+  return {
+    provider,
+    startLogin,
+    login: async (...flags: string[]) => await startLogin(...flags).finished,
+    run: (...args: string[]) => run(args, { env: home.env }),
+    /** Sends a refresh token to the token endpoint; returns the answer's status. */
+    spend: async (refreshToken: string | undefined) => {
+      const body = new URLSearchParams({
+        client_id: client.id,
+        client_secret: client.secret,
+        grant_type: 'refresh_token',
+        refresh_token: refreshToken ?? '',
+      });
+      const url = `${provider.env['HOOKTRAIL_AUTH_URL']}/connect/token`;
+      return (await fetch(url, { method: 'POST', body })).status;
+    },
+    async [Symbol.asyncDispose]() {
+      await provider[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const pastExpiry = () => clock.advance(1_801_000);
+const signedOut = "signed out of the profile 'default' on this machine; ";
+
+const providers = [
+  {
+    name: '@node-oauth/oauth2-server',
+    isThere: true,
+    startProvider: startNodeOAuthProvider,
+    flags: ['--issuer', 'none'],
+    revocation: 'the identity provider offers no way to revoke tokens\n',
+  },
+  {
+    name: 'glewlwyd',
+    isThere: available('glewlwyd'),
+    startProvider: startGlewlwyd,
+    flags: [],
+    revocation: 'its tokens are revoked\n',
+  },
+];
+
+for (const { name, isThere, startProvider, flags, revocation } of providers) {
+  describe.skipIf(!isThere)(name, () => {
+    test('sign in, 40 commands on an expired token, refresh, log out', async () => {
+      await using at = await startAt(startProvider);
+      const { grants } = at.provider;
+      const me = () => at.run('api', '/me');
+
+      expect(await at.login(...flags)).toMatchObject({ code: 0, stdout: '' });
+      expect(grants).toEqual(['authorization_code: ok']);
+      const first = await at.run('token');
+      expect(first).toEqual({ code: 0, stdout: expect.stringMatching(/^\S{40,}\n$/), stderr: '' });
+      const answer = await me();
+      expect(answer).toEqual({ code: 0, stdout: expect.stringMatching(/^\{"sub":"\w+"\}/), stderr: '' });
+
+      pastExpiry();
+      const answers = await Promise.all(Array.from({ length: 40 }, me));
+      expect(answers).toEqual(Array.from({ length: 40 }, () => answer));
+      expect(grants).toEqual(['authorization_code: ok', 'refresh_token: ok']);
+      expect((await at.run('token')).stdout).not.toBe(first.stdout);
+
+      pastExpiry();
+      expect(await me()).toEqual(answer);
+      expect(grants).toEqual(['authorization_code: ok', 'refresh_token: ok', 'refresh_token: ok']);
+      expect(new Set(at.provider.refreshTokens).size).toBe(3);
+
+      expect(await at.run('logout')).toEqual({ code: 0, stdout: '', stderr: `${signedOut}${revocation}` });
+      expect(await me()).toMatchObject({ code: 4, stdout: '' });
+    });
+
+    test('a refresh token is good once', async () => {
+      await using at = await startAt(startProvider);
+      await at.login(...flags);
+      pastExpiry();
+      expect((await at.run('token')).code).toBe(0);
+      expect(await at.spend(at.provider.refreshTokens[0])).toBe(400);
+    });
+  });
+}
+
+test('a provider that names no issuer is an error that says how to sign in there', async () => {
+  await using at = await startAt(startNodeOAuthProvider);
+  expect(await at.login()).toMatchObject({
     code: 4,
     stdout: '',
     stderr: expect.stringContaining('next: if your provider names none, run `hooktrail login --issuer none`'),
   });
-  expect(provider.grants).toEqual([]);
-  expect(await run(['login', '--issuer', 'none'], { env })).toMatchObject({ code: 0, stdout: '' });
-  expect(provider.grants).toEqual([ok]);
-  expect(provider.challenges).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
+  expect(at.provider.grants).toEqual([]);
+});
 
-  // The client secret is stored, and the profile names the rest.
-  const later = home.env;
-  const first = await run(['token'], { env: later });
-  expect(first).toEqual({ code: 0, stdout: expect.stringMatching(/^\w{40,}\n$/), stderr: '' });
-
-  clock.advance(1_801_000);
-  const results = await Promise.all(Array.from({ length: 40 }, () => run(['token'], { env: later })));
-  expect(new Set(results.map(({ code, stderr }) => `${code} ${stderr}`))).toEqual(new Set(['0 ']));
-  expect(new Set(results.map(({ stdout }) => stdout)).size).toBe(1);
-  expect(results[0]?.stdout).not.toBe(first.stdout);
-  expect(provider.grants).toEqual([ok, 'refresh_token: ok']);
-
-  clock.advance(1_801_000);
-  expect((await run(['token'], { env: later })).code).toBe(0);
-  expect(provider.grants).toEqual([ok, 'refresh_token: ok', 'refresh_token: ok']);
-
-  expect(await run(['logout'], { env: later })).toEqual({
-    code: 0,
-    stdout: '',
-    stderr:
-      "signed out of the profile 'default' on this machine; the identity provider offers no way to revoke tokens\n",
+describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
+  test('a code that is approved on another device signs in', async () => {
+    clock.skips = 0;
+    await using at = await startAt(startGlewlwyd);
+    const { grants } = at.provider;
+    const login = at.startLogin('--device');
+    const [, page] = await login.printed('stderr', /The page is\n(\S+)\n.*\n\S+\n/);
+    const advance = () => {
+      clock.advance(1_000);
+      return grants;
+    };
+    const pending = '400 {"error":"authorization_pending"}';
+    const kind = 'urn:ietf:params:oauth:grant-type:device_code';
+    await expect.poll(advance, { interval: 10 }).toContain(`${kind}: ${pending}`);
+    await at.provider.visit(page as string);
+    await expect.poll(advance, { interval: 10 }).toContain(`${kind}: ok`);
+    expect(await login.finished).toMatchObject({ code: 0, stdout: '' });
+    expect((await at.run('api', '/me')).code).toBe(0);
   });
-  expect(await run(['token'], { env: later })).toMatchObject({ code: 4, stdout: '' });
+
+  test('a refresh token that is used twice ends the sign-in, and the program says so', async () => {
+    await using at = await startAt(startGlewlwyd);
+    await at.login();
+    pastExpiry();
+    expect((await at.run('token')).code).toBe(0);
+    await at.spend(at.provider.refreshTokens[0]);
+    pastExpiry();
+    expect(await at.run('token')).toEqual({
+      code: 4,
+      stdout: '',
+      stderr:
+        'error: refreshing the sign-in was refused by the identity provider (400)\n' +
+        'next: check the client settings, and run `hooktrail login`\n',
+    });
+  });
+
+  test('the tokens are dead after logout', async () => {
+    await using at = await startAt(startGlewlwyd);
+    await at.login();
+    await at.run('logout');
+    expect(await at.spend(at.provider.refreshTokens[0])).toBe(400);
+    expect(at.provider.grants).toEqual(['authorization_code: ok', 'refresh_token: 400']);
+  });
+
+  test('a scope that it does not grant is named', async () => {
+    await using at = await startAt(startGlewlwyd);
+    expect(await at.login('--scope', 'none_such')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(
+        '\nerror: the sign-in was refused: invalid_scope\nnext: request with --scope the scopes issued to the client\n',
+      ),
+    });
+    expect(await at.login('--scope', 'event_api none_such')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('\nwarning: not granted: none_such\n'),
+    });
+  });
+
+  test('a wrong client secret is an error that says where to put the right one', async () => {
+    await using at = await startAt(startGlewlwyd, { HOOKTRAIL_CLIENT_SECRET: 'wrong' });
+    expect(await at.login()).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(
+        '\nerror: the sign-in was refused by the identity provider\n  error: unauthorized_client\n' +
+          'next: check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret\n',
+      ),
+    });
+  });
 });

@@ -126,6 +126,13 @@ test('after invalid_grant a token that was stored meanwhile is used, without del
   expect(events).toEqual(['read', 'probe', 'post old', 'read']);
 });
 
+test('after a refusal that names no error a token that was stored meanwhile is used', async () => {
+  const { vault, run, store } = scene([{ error: undefined }]);
+  vault.probe = async () =>
+    store({ refreshToken: 'theirs', clientSecret: 'secret', access: { token: 'good' } });
+  expect((await run())?.token).toBe('good');
+});
+
 test('after invalid_grant a refresh token that was stored meanwhile is spent', async () => {
   const { events, vault, run, store } = scene([{ error: 'invalid_grant' }, granted]);
   vault.probe = async () => store({ refreshToken: 'theirs', clientSecret: 'secret' });

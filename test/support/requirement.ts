@@ -18,6 +18,7 @@ const tools = {
   Squid: ['/usr/sbin/squid'],
   Wine: ['/usr/bin/wine'],
   'a C compiler for Windows': ['/usr/bin/x86_64-w64-mingw32-gcc'],
+  glewlwyd: ['/usr/bin/glewlwyd'],
 } as const;
 
 export type Tool = keyof typeof tools;

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An identity provider that nobody here wrote, behind a front that only maps the service description's paths to its own. */
+export interface OtherProvider extends AsyncDisposable {
+  readonly env: Readonly<Record<string, string>>;
+  /** The outcome of each token request: the grant type, and `ok` or the status and body of the answer. */
+  readonly grants: readonly string[];
+  /** The refresh tokens that were granted, in order. */
+  readonly refreshTokens: readonly string[];
+  /** A person with a browser: signs in, allows the access, and goes wherever that leads. */
+  visit(url: string | URL): Promise<void>;
+}
+
+export interface FrontRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface FrontAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export const client = { id: 'acme', secret: 's3cret & more' };
+
+/** The server at the auth URL, whose event service at `/v1` has the path `/me`. */
+export async function startFront(
+  redirectUri: string,
+  answer: (request: FrontRequest) => Promise<FrontAnswer>,
+): Promise<Omit<OtherProvider, 'visit'> & { readonly url: string }> {
+  const grants: string[] = [];
+  const refreshTokens: string[] = [];
+  const note = (body: string, { status, body: text }: FrontAnswer) => {
+    const kind = new URLSearchParams(body).get('grant_type');
+    grants.push(`${kind}: ${status === 200 ? 'ok' : `${status} ${text}`.trim()}`);
+    if (status === 200) refreshTokens.push(JSON.parse(text).refresh_token);
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const body = await textOf(incoming);
+    const url = new URL(incoming.url ?? '/', 'http://front');
+    const headers = incoming.headers as Record<string, string>;
+    const answered = await answer({ method: incoming.method ?? 'GET', url, headers, body }).catch(
+      (error: Error) => ({ status: 502, headers: {}, body: error.stack ?? error.message }),
+    );
+    if (url.pathname === '/connect/token') note(body, answered);
+    outgoing.writeHead(answered.status, answered.headers);
+    outgoing.end(answered.body);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    grants,
+    refreshTokens,
+    env: {
+      HOOKTRAIL_AUTH_URL: url,
+      HOOKTRAIL_BASE_URL: `${url}/v1`,
+      HOOKTRAIL_VENDOR: 'acme',
+      HOOKTRAIL_CLIENT_ID: client.id,
+      HOOKTRAIL_CLIENT_SECRET: client.secret,
+      HOOKTRAIL_REDIRECT_URI: redirectUri,
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  return text;
+}
