@@ -35,7 +35,7 @@ describe('a second signal', () => {
     );
     await expect.poll(() => handler.received.length).toBe(1);
     listening.program.kill(first);
-    await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery under way\n/);
+    await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery in progress\n/);
     // Had it waited for the handler, it would have ended with 130 or 143.
     expect((await insist(listening.program, second)).code).toBe(second);
     expect(await sent).toBe('no answer');

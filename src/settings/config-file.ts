@@ -75,7 +75,7 @@ export async function changeConfig(
 function checked(text: string, file: string): SavedConfig {
   const broken = (what: string) =>
     new UsageError(`the settings in ${file} are damaged: ${what}`, {
-      next: 'mend the file, or remove it and sign in again',
+      next: 'repair the file, or remove it and sign in again',
     });
   let value: SavedConfig;
   try {

@@ -10,13 +10,13 @@ import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
-/** The expected `Api-Token` belongs to a subscription, not to a sign-in: one is kept per profile. */
+/** The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per profile. */
 export interface TokenPlace {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
 }
 
-/** The profile, and the store that the settings name. */
+/** Returns the profile and the store in the settings. */
 export function tokenPlace({ profile, store }: Settings): TokenPlace {
   return { profile, store };
 }
@@ -24,8 +24,8 @@ export function tokenPlace({ profile, store }: Settings): TokenPlace {
 const VARIABLE = 'HOOKTRAIL_API_TOKEN';
 
 /**
- * The `Api-Token` from the environment, else the one saved for the profile; undefined where there is neither. Throws
- * `UsageError` where the store cannot be read.
+ * Returns the `Api-Token` from the environment, or else the one saved for the profile; undefined if there is neither.
+ * Throws `UsageError` if the store cannot be read.
  */
 export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
   const token = await given(context);
@@ -34,8 +34,8 @@ export async function findApiToken(place: TokenPlace, context: Context): Promise
 }
 
 /**
- * The same, or what is typed at a hidden prompt. `isNew`: one that is to be saved is asked for also where one is saved, if
- * anybody can be asked. Throws `UsageError` where nothing is found.
+ * Finds the `Api-Token` or asks for it at a hidden prompt. `isNew`: ask even if one is saved, because the new one
+ * replaces it. Throws `UsageError` if no token is found and nobody can be asked.
  */
 export async function requireApiToken(place: TokenPlace, context: Context, isNew = false): Promise<string> {
   const { canPrompt, promptSecret } = await import('../terminal/prompt.ts');
@@ -59,7 +59,7 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
   });
 }
 
-/** The token for a handler, which is optional: a warning says if there is none. */
+/** Returns the token for a handler, where it is optional: a warning says if there is none. */
 export async function apiTokenOrWarning(
   place: TokenPlace,
   context: Context,
@@ -67,16 +67,16 @@ export async function apiTokenOrWarning(
 ): Promise<string | undefined> {
   try {
     const token = await findApiToken(place, context);
-    if (token === undefined) reporter.warning('no Api-Token is known, and the handler gets none');
+    if (token === undefined) reporter.warning('no Api-Token is set, so the handler gets none');
     return token;
   } catch (error) {
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
-    reporter.warning(`the Api-Token cannot be read, and the handler gets none: ${(error as Error).message}`);
+    reporter.warning(`the Api-Token cannot be read, so the handler gets none: ${(error as Error).message}`);
     return undefined;
   }
 }
 
-/** Saves the token where the profile's secrets live; returns the place in words. */
+/** Saves the token in the store of the profile's secrets. Returns the name of the place for a message. */
 export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
   if (place.store === 'keychain') {
     await (await openKeychain(context)).set(account(place), token);
@@ -109,7 +109,7 @@ async function readFile(place: TokenPlace, context: Context): Promise<string | u
     : decryptFile(await fileKey(await askPassphrase(context, false), content), content, account(place));
   if (token !== undefined) return token;
   throw new UsageError(
-    `the saved Api-Token in ${file} cannot be read: it is damaged or the passphrase is another`,
+    `the saved Api-Token in ${file} cannot be read: it is damaged, or was saved with another passphrase`,
     {
       next: `check HOOKTRAIL_PASSPHRASE, or remove the file and save the token again with --save-token`,
     },
@@ -125,8 +125,10 @@ function fileOf({ profile }: TokenPlace, context: Context): string {
   return path.join(configFolder(context), 'webhooks', `${profile}.api-token`);
 }
 
-/** A header value (RFC 9110 section 5.5) without white space at its ends. */
+/** A header value (RFC 9110 section 5.5) without leading or trailing white space. */
 function checked(token: string, source: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
-  throw new UsageError(`${source}: invalid token: must be printable ASCII characters, no space at its ends`);
+  throw new UsageError(
+    `${source}: invalid token: must be printable ASCII characters without leading or trailing spaces`,
+  );
 }

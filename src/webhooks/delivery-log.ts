@@ -19,19 +19,19 @@ export interface Ended {
 export interface DeliveryCounts {
   accepted: number;
   duplicates: number;
-  /** Deliveries that the handler did not take, or that could not be journaled: the service tries them again. */
+  /** Deliveries that the handler did not accept, or that could not be journaled: the service sends them again. */
   failed: number;
-  /** Requests that were turned away: a wrong token, no JSON, no `eventId`. */
+  /** Requests that were rejected for a wrong token, no JSON or no `eventId`. */
   rejected: number;
-  /** Events of the accepted ones that a search found, because their delivery never came. */
+  /** The number of accepted events that a search found because their delivery never came. */
   recovered: number;
 }
 
 const NEWLINE = Buffer.from('\n');
 
 /**
- * Prints accepted deliveries on standard output, those of one moment with a single write: each as one line of JSON, or on
- * a terminal as a line about it.
+ * Prints accepted deliveries on standard output: as one line of JSON each, or on a terminal as a summary line. Lines
+ * that arrive together share one write.
  */
 export class DeliveryLog {
   readonly counts: DeliveryCounts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
@@ -40,7 +40,7 @@ export class DeliveryLog {
   readonly #palette: Palette;
   readonly #zone: TimeZone;
   #waiting: Buffer[] = [];
-  /** Of the lines that wait; undefined while there are none. */
+  /** The write of the waiting lines; undefined while there are none. */
   #batch: Promise<void> | undefined;
   #latest: Promise<void> = Promise.resolve();
 
@@ -51,12 +51,15 @@ export class DeliveryLog {
     this.#zone = zone;
   }
 
-  /** Resolves when standard output has taken the whole line. Nothing is printed on a terminal, where `ended` tells. */
+  /**
+   * Prints a delivery, and resolves when standard output has accepted the whole line. Prints nothing on a terminal,
+   * where `ended` prints the line.
+   */
   async print(delivery: Delivery): Promise<void> {
     if (!this.#stdout.isTerminal) await this.#write(delivery.line());
   }
 
-  /** Counts a delivery, and on a terminal shows it. */
+  /** Counts a delivery, and prints its line on a terminal. */
   ended(ended: Ended): void {
     if (ended.outcome === 'accepted') this.counts.accepted++;
     else if (ended.outcome === 'duplicate') this.counts.duplicates++;
@@ -66,7 +69,7 @@ export class DeliveryLog {
     this.#write(Buffer.from(line)).catch(() => undefined);
   }
 
-  /** Resolves when everything was printed. */
+  /** Resolves when everything is printed. */
   async flushed(): Promise<void> {
     await this.#latest;
   }
@@ -89,7 +92,7 @@ export class DeliveryLog {
   }
 }
 
-/** `12:00:01  order.created  0f8fad5b  200  12 ms`; the time of another zone than UTC has its offset. */
+/** `12:00:01  order.created  0f8fad5b  200  12 ms`; in another zone than UTC the time has an offset. */
 function liveLine(ended: Ended, now: number, zone: TimeZone, palette: Palette): string {
   const { delivery, outcome, ms } = ended;
   const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
@@ -101,7 +104,7 @@ function liveLine(ended: Ended, now: number, zone: TimeZone, palette: Palette): 
 
 const TYPE_WIDTH = 32;
 
-/** A status, or a word; why there is no answer is in the warning on standard error. */
+/** Returns a status, or a word for the outcome. If there was no answer, the warning on standard error says why. */
 function saidText({ outcome, answer }: Ended): string {
   if (outcome === 'duplicate' || answer === undefined) return outcome;
   return answer.status === undefined ? 'no answer' : String(answer.status);
@@ -122,12 +125,15 @@ export function summaryText({ accepted, duplicates, failed, rejected, recovered 
 
 const INTERVAL = 1_000;
 
-/** Warnings that may come a thousand a second: one a second is printed, the latest, with how many there were besides. */
+/**
+ * Limits warnings that may come a thousand times per second: prints the latest once per second, with the number of
+ * others.
+ */
 export class ProblemLog {
   readonly #reporter: Pick<Reporter, 'warning'>;
   readonly #clock: Clock;
   readonly #closed = new AbortController();
-  /** The latest that was not printed. */
+  /** The latest warning that was not printed. */
   #latest = '';
   #left = 0;
   #isQuiet = false;
@@ -146,7 +152,7 @@ export class ProblemLog {
     }
   }
 
-  /** Prints what is left. */
+  /** Prints the last warning that waits. */
   close(): void {
     this.#closed.abort();
     this.#printLatest();

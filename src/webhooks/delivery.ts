@@ -4,27 +4,27 @@ import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import { type EventKey, eventKey } from './event-key.ts';
 
-/** A delivery that came with the right token, and whose body is what the service description says (parts 2 and 6). */
+/** A delivery with the right token, whose body has the form in the service description (parts 2 and 6). */
 export interface Delivery {
   readonly eventId: string;
   readonly key: EventKey;
-  /** As it came, to be forwarded byte for byte. */
+  /** The body as received, to be forwarded byte for byte. */
   readonly body: Buffer;
   readonly contentType: string | undefined;
   readonly apiToken: string;
-  /** The body without white space between tokens: one line. */
+  /** Returns the body on one line, without white space between tokens. */
   line(): Buffer;
-  /** Its `eventType`, or `-` if it has none that is a string. */
+  /** Returns the `eventType`, or `-` if the body has none that is a string. */
   type(): string;
 }
 
-/** The body is not that of a delivery; the message says why, for the sender. */
+/** The body is not that of a delivery; the message tells the sender why. */
 export class BodyError extends Error {}
 
 const OBJECT_OPEN = 0x7b;
 const QUOTE = 0x22;
 
-/** Reads a delivery's body, which may hold anything beside its `eventId`. Throws `BodyError`. */
+/** Reads a delivery's body, which may hold anything besides its `eventId`. Throws `BodyError`. */
 export function readDelivery(
   body: Buffer,
   headers: { readonly contentType: string | undefined; readonly apiToken: string },
@@ -49,7 +49,7 @@ export function readDelivery(
   };
 }
 
-/** The JSON object that a text is, without white space between tokens. Throws `BodyError`. */
+/** Checks that a text is a JSON object and returns it without white space between tokens. Throws `BodyError`. */
 export function objectLine(body: Buffer): Buffer {
   const { scanner, start, end } = readObject(body);
   return lineOf(body, start, end, scanner.spaced);
@@ -81,7 +81,7 @@ function lineOf(body: Buffer, start: number, end: number, spaced: boolean): Buff
 
 const LONGEST_ID = 100;
 
-/** An `eventId` for a message: on one line whatever it holds, and cut where it is longer than any sensible one. */
+/** Returns an `eventId` for a message: escaped to stay on one line, and cut if it is unreasonably long. */
 export function shownId(eventId: string): string {
   if (eventId.length <= LONGEST_ID) return terminalSafeLine(eventId);
   const start = terminalSafeLine(eventId.slice(0, LONGEST_ID));

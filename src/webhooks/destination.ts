@@ -23,7 +23,7 @@ export interface DestinationOptions {
 
 export interface Forwarded {
   readonly outcome: Outcome;
-  /** Why the handler did not take the event. */
+  /** The reason why the handler did not accept the event. */
   readonly reason?: string | undefined;
 }
 
@@ -32,13 +32,14 @@ type Way = { readonly journal: Journal } | { readonly client: Handler; readonly 
 const PATIENCE = 60_000;
 const ASK_AGAIN = 200;
 const LOOK_INTERVAL = 1_000;
-/** Milliseconds that a listener which waits has to take the journal. */
+/** Milliseconds that a waiting listener gets to open the journal. */
 const YIELD = 5_000;
 const NO_EVENT: OutgoingEvent = { body: Buffer.alloc(0) };
 
 /**
- * Forwards events that must reach the handler once: through the journal to the handler or, while a listener has the journal,
- * to that listener, which treats them as it does any delivery. When the listener ends, the rest goes through the journal.
+ * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and treats
+ * them as deliveries; otherwise they go through the journal to the handler. When the listener ends, this process opens
+ * the journal and forwards the rest.
  */
 export class Destination {
   readonly #options: DestinationOptions;
@@ -53,7 +54,7 @@ export class Destination {
     this.#context = context;
   }
 
-  /** Forwards an event unless that was done before. Rejects when the journal cannot be had or used. */
+  /** Forwards an event unless that was done before. Rejects if the journal cannot be opened or used. */
   async forward(key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
     for (;;) {
       this.#way ??= this.#find();
@@ -74,7 +75,7 @@ export class Destination {
     }
   }
 
-  /** Ends every attempt that is under way. */
+  /** Ends every attempt in progress. */
   async abandon(): Promise<void> {
     await this.#handler.close();
     const way = await this.#way?.catch(() => undefined);
@@ -87,7 +88,7 @@ export class Destination {
     if (way && 'journal' in way) await way.journal.close();
   }
 
-  /** True when a listener waits for the journal. Looks once a second. */
+  /** Returns whether a listener is waiting for the journal. Checks the disk once per second. */
   #isWanted({ path }: Journal): boolean {
     const now = this.#context.clock.now();
     if (now < this.#lookAgain) return false;
@@ -95,14 +96,17 @@ export class Destination {
     return isJournalWanted(path);
   }
 
-  /** Gives the journal to the listener that waits for it, and finds that listener, or the journal again if it has gone. */
+  /**
+   * Gives the journal up to the listener that waits for it, then finds that listener, or opens the journal again if the
+   * listener is gone.
+   */
   async #yield(journal: Journal): Promise<Way> {
     const { clock, signal } = this.#context;
     await journal.close();
     const deadline = clock.now() + YIELD;
     while (isJournalWanted(journal.path)) {
       if (clock.now() >= deadline) {
-        // A listener left it that was killed while it waited.
+        // A listener that was killed while it waited left the request behind.
         this.#lookAgain = Number.POSITIVE_INFINITY;
         break;
       }
@@ -120,7 +124,7 @@ export class Destination {
     return { outcome, reason };
   }
 
-  /** Undefined when the listener is no longer there. */
+  /** Resolves to undefined if the listener is no longer there. */
   async #throughListener(
     { client, listener }: Extract<Way, { client: Handler }>,
     event: OutgoingEvent,
@@ -136,7 +140,9 @@ export class Destination {
     return undefined;
   }
 
-  /** Opens the journal, or finds the listener that has it. Throws `JournalError` when neither succeeds in a minute. */
+  /**
+   * Opens the journal, or finds the listener that has it. Throws `JournalError` if neither succeeds within a minute.
+   */
   async #find(): Promise<Way> {
     const { journal: file } = this.#options;
     const { clock, machine, signal } = this.#context;
@@ -164,7 +170,7 @@ export class Destination {
 
   async #reach(listener: ListenerAddress): Promise<Way | undefined> {
     const { forwardTo, forwardTimeout, journal } = this.#options;
-    // Without the environment: a proxy of the world outside has no business between two processes of one machine.
+    // The empty environment keeps proxies out: both processes run on this machine.
     const client = createHandler(new URL(listener.url), forwardTimeout, { environment: {} });
     if (!(await forwardToListener(client, listener, NO_EVENT))) {
       await client.close();
@@ -181,5 +187,5 @@ export class Destination {
   }
 }
 
-/** Of an event that the listener could not journal. */
+/** The answer for an event that the listener could not journal. */
 const REFUSED: HandlerAnswer = { failure: 'the listener could not accept the event' };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isGuid } from '../items/guid.ts';
 
-/** The 16 bytes that the journal keeps of an `eventId`, however the id is written. */
+/** The 16 bytes that the journal stores for an `eventId`, whatever form the id is written in. */
 export type EventKey = Buffer;
 
 export const KEY_BYTES = 16;
@@ -10,8 +10,9 @@ export const KEY_BYTES = 16;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * The key of an `eventId`. A GUID is its own 128 bits, so that case does not tell two copies apart; any other text
- * (the service description names no format for payloads) is the first 128 bits of its SHA-256.
+ * Returns the key of an `eventId`. For a GUID it is the GUID's 128 bits, so that upper and lower case give the same
+ * key. For any other text (the service description names no format for payloads) it is the first 128 bits of its
+ * SHA-256.
  */
 export function eventKey(id: string): EventKey {
   if (isGuid(id)) return Buffer.from(id.replaceAll('-', ''), 'hex');

@@ -4,8 +4,8 @@ import { wholeNumber } from '../settings/flag-values.ts';
 import { secureUrl, withoutCredentials } from '../settings/setting-values.ts';
 
 /**
- * A parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own addresses. A
- * port, or a loopback host with a port, is such a host.
+ * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own
+ * addresses. Also accepts a port, or a loopback host with a port.
  */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
@@ -14,7 +14,7 @@ export function handlerUrl(flag: string): (text: string) => URL {
     };
     const address = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
     const url = secureUrl(address, 'a URL such as http://127.0.0.1:3000/hooks', refuse);
-    if (url.hash) return refuse('a URL without fragment');
+    if (url.hash) return refuse('a URL without a fragment');
     return url;
   };
 }
@@ -35,12 +35,12 @@ export function forwardTimeout(): Option {
   return new Option('--forward-timeout <s>', text).argParser(parse);
 }
 
-/** The flag or its default, in milliseconds. */
+/** Returns the flag or its default, in milliseconds. */
 export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT }: ForwardFlags): number {
   return forwardTimeout * 1000;
 }
 
-/** A parser for the flag that names a journal. */
+/** Parses the flag that names a journal. */
 export function journalFlag(text: string): string {
   if (text !== '') return text;
   throw new UsageError("--journal: invalid value '': must be the name of a file");
@@ -49,7 +49,10 @@ export function journalFlag(text: string): string {
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 const LARGEST = 1024 ** 3;
 
-/** A parser for a flag that takes a size such as `512kb`, `10mb` or plain bytes, up to 1 GiB; units are of 1024. */
+/**
+ * Returns a parser for a flag that takes a size such as `512kb`, `10mb` or plain bytes, up to 1 GiB. A kilobyte has
+ * 1024 bytes.
+ */
 export function byteSize(flag: string): (text: string) => number {
   return (text) => {
     const [, digits, unit = ''] = /^(\d{1,10})\s*([kmg]?b)?$/i.exec(text) ?? [];

@@ -5,33 +5,33 @@ import { answerText, type HandlerAnswer, isTaken } from './forward.ts';
 export interface ForwardRetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds that a handler which takes nothing at all is tried again. */
+  /** Milliseconds for which a handler that accepts nothing at all is tried again. */
   readonly retryFor: number;
   /** Called before each wait. */
   readonly onWait: (reason: string, delay: number) => void;
 }
 
-/** The reason why the handler did not take the event; undefined if it did. */
+/** The reason why the handler did not accept the event; undefined if it did. */
 export type Reason = string | undefined;
 
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
-/** The number of times that an event may fail, while others are taken, before it is given up. */
+/** The number of times that an event may fail, while others are accepted, before it is given up. */
 const OWN_FAILURES = 8;
 
 /**
- * Forwards events to a handler that may be overloaded or down: answers of 5xx, 408, 425 and 429, and none at all, are tried
- * again, waiting twice as long each time. While the handler takes nothing, no further event is begun before a wait is over;
- * once it has taken nothing for `retryFor`, it is given up for good. An event that fails again and again while others are
- * taken is given up by itself. Any other answer is final.
+ * Forwards events to a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and missing answers,
+ * are retried, after a wait that doubles each time. While the handler accepts nothing, no other event is sent before
+ * the wait is over. After `retryFor` without an accepted event, the handler is given up for good. If an event keeps
+ * failing while others are accepted, only that event is given up. Any other answer is final.
  */
 export class ForwardRetry {
   readonly #options: ForwardRetryOptions;
-  /** When the handler began to take nothing; undefined while it works. */
+  /** The time since which the handler has accepted nothing; undefined while it works. */
   #failingSince: number | undefined;
   #taken = 0;
-  /** Until when no further event is begun. */
+  /** No other event is sent before this time. */
   #quietUntil = 0;
   #givenUp = false;
 
@@ -40,8 +40,8 @@ export class ForwardRetry {
   }
 
   /**
-   * Makes attempts to forward one event until the handler took it or is given up. Rejects with the signal's reason when
-   * that aborts before or between attempts, and with what an attempt throws.
+   * Tries to forward one event until the handler accepts it or is given up. Rejects with the signal's reason if it
+   * aborts before or between attempts, and with any error that an attempt throws.
    */
   async forward(attempt: () => Promise<HandlerAnswer>): Promise<Reason> {
     const { clock, signal } = this.#options;
@@ -52,7 +52,7 @@ export class ForwardRetry {
     let before = this.#taken;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (this.#givenUp) return 'the handler was given up before';
+      if (this.#givenUp) return 'not tried: the handler had already been given up';
       const answer = await attempt();
       if (isTaken(answer)) {
         this.#taken++;
@@ -60,7 +60,7 @@ export class ForwardRetry {
         this.#quietUntil = 0;
         return undefined;
       }
-      // Others were taken since the last attempt: it is this event that fails, and no other has to wait.
+      // Others were accepted since the last attempt: only this event fails, so no other has to wait.
       const isAlone = this.#taken > before;
       before = this.#taken;
       if (isAlone) own++;
@@ -70,7 +70,7 @@ export class ForwardRetry {
     }
   }
 
-  /** False, and the handler given up, once it has taken nothing for too long. */
+  /** Gives the handler up and returns false once it has accepted nothing for too long. */
   #hasPatience(): boolean {
     const now = this.#options.clock.now();
     this.#failingSince ??= now;
@@ -78,7 +78,7 @@ export class ForwardRetry {
     return !this.#givenUp;
   }
 
-  /** Milliseconds until the next attempt. Unless only this event fails, no other is begun before. */
+  /** Returns the milliseconds until the next attempt. Unless only this event fails, the others wait as long. */
   #delay(answer: HandlerAnswer, tries: number, isAlone: boolean): number {
     const { clock, retryFor, onWait } = this.#options;
     const now = clock.now();
@@ -92,7 +92,7 @@ export class ForwardRetry {
   }
 }
 
-/** True when another attempt may succeed. */
+/** Returns whether another attempt may succeed. */
 function isPassing({ status }: HandlerAnswer): boolean {
   return status === undefined || status >= 500 || RETRIED.has(status);
 }

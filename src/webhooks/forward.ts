@@ -64,7 +64,7 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The outcome in words: `the handler answered 503`. */
+/** Describes an answer, such as `the handler answered 503`. */
 export function answerText({ status, failure }: HandlerAnswer): string {
   return status === undefined ? `the handler did not answer: ${failure}` : `the handler answered ${status}`;
 }

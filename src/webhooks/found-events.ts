@@ -10,11 +10,11 @@ import { JsonScanner } from '../items/json-scanner.ts';
 import type { Progress } from '../terminal/progress.ts';
 import { type EventKey, eventKey } from './event-key.ts';
 
-/** An event as a search or an export shows it, with memory of its own. */
+/** An event from a search or an export, copied into memory of its own. */
 export interface FoundEvent {
   /** The item's own JSON text. */
   readonly body: Buffer;
-  /** Undefined where the item has no `eventId` that is a string. */
+  /** Undefined if the item has no `eventId` that is a string. */
   readonly eventId: string | undefined;
   readonly key: EventKey | undefined;
 }
@@ -24,15 +24,15 @@ export interface Finding {
   readonly filters: EventFilters;
   readonly context: Pick<Context, 'clock' | 'signal'>;
   readonly progress: Pick<Progress, 'update'>;
-  /** Called with doubts about the result, such as a wrong clock. */
+  /** Called with warnings about the result, such as a wrong clock. */
   readonly onDoubt: (doubt: string) => void;
 }
 
 const QUOTE = 0x22;
-/** Forwarding takes longer than finding: more pages ahead would only wait. */
+/** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
 const PAGES_AHEAD = 2;
 
-/** Every event that the filters choose, in the service's order. */
+/** Yields every event that matches the filters, in the service's order. */
 export async function* foundEvents({
   service,
   filters,
@@ -60,7 +60,7 @@ export function foundEvent(text: Buffer): FoundEvent {
   return { body, eventId, key: eventId ? eventKey(eventId) : undefined };
 }
 
-/** The events in order of creation; those without a time come last, as the service ordered them. */
+/** Returns the events in order of creation; those without a time come last, in the service's order. */
 export function oldestFirst(events: readonly FoundEvent[]): FoundEvent[] {
   const createdOn = createdOnReader();
   const dated = events.map((event) => ({ event, at: createdOn(event.body, 0) }));

@@ -1,32 +1,33 @@
 const SHARDS = 256;
 const FIRST_SLOTS = 16;
-/** Ids a slot, at most; beyond that probes get long. */
+/** The maximum number of ids per slot; above it probes get long. */
 const FULLEST = 0.8;
 const GROWTH = 1.5;
 
 /**
- * A set of 128-bit ids: 16 bytes a slot in open-addressing tables of typed arrays, 20 to 30 bytes an id in all (a `Set` of
- * strings takes over 100). 256 small tables instead of one large one grow one at a time, each in a millisecond at ten million ids.
+ * A set of 128-bit ids in open-addressing tables of typed arrays, 16 bytes per slot: 20 to 30 bytes per id in total (a
+ * `Set` of strings takes over 100). There are 256 small tables, which grow one at a time, each within a millisecond at
+ * ten million ids.
  */
 export class IdSet {
   readonly #tables: Uint32Array[] = [];
   readonly #sizes = new Uint32Array(SHARDS);
-  /** An empty slot is all zeros; the one id that looks like it is kept here. */
+  /** An empty slot is all zeros, so the id that is all zeros is kept here. */
   #hasZero = false;
   size = 0;
 
-  /** `expected`: ids to make room for at once. */
+  /** `expected`: the number of ids to make room for at once. */
   constructor(expected = 0) {
     const slots = Math.max(FIRST_SLOTS, Math.ceil((expected / SHARDS) * 1.35));
     for (let shard = 0; shard < SHARDS; shard++) this.#tables.push(new Uint32Array(slots * 4));
   }
 
-  /** Memory of the tables in bytes. */
+  /** The tables' memory in bytes. */
   get bytes(): number {
     return this.#tables.reduce((sum, table) => sum + table.byteLength, 0);
   }
 
-  /** True when the id whose 16 bytes start at `at` is in the set. */
+  /** Returns whether the id whose 16 bytes start at `at` is in the set. */
   has(bytes: Uint8Array, at = 0): boolean {
     const a = word(bytes, at);
     const b = word(bytes, at + 4);
@@ -38,7 +39,7 @@ export class IdSet {
     return occupied(table, slotOf(table, hash, a, b, c, d));
   }
 
-  /** Adds the id whose 16 bytes start at `at`; false when it was there. */
+  /** Adds the id whose 16 bytes start at `at`. Returns false if it was there already. */
   add(bytes: Uint8Array, at = 0): boolean {
     const a = word(bytes, at);
     const b = word(bytes, at + 4);
@@ -77,7 +78,7 @@ function word(bytes: Uint8Array, at: number): number {
   );
 }
 
-/** Ids may count upwards or carry a time: every bit has to reach every bit (the finaliser of MurmurHash3). */
+/** Mixes all bits (the finaliser of MurmurHash3), since ids may be sequential or contain a time. */
 function mixed(a: number, b: number, c: number, d: number): number {
   let hash = a ^ Math.imul(b, 0x9e3779b1) ^ Math.imul(c, 0x85ebca77) ^ Math.imul(d, 0xc2b2ae3d);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -85,7 +86,7 @@ function mixed(a: number, b: number, c: number, d: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The index of the slot that holds the id, or of the empty one where it belongs. */
+/** Returns the index of the slot that holds the id, or of the empty slot where it belongs. */
 function slotOf(table: Uint32Array, hash: number, a: number, b: number, c: number, d: number): number {
   const slots = table.length / 4;
   // The low bits chose the table: the high ones choose the slot.

@@ -14,10 +14,10 @@ import {
   secondsAt,
 } from './journal-records.ts';
 
-/** Below this nothing is gained by writing the file anew. */
+/** Bytes below which rewriting the file is not worth it. */
 const WORTH_REWRITING = 64 * 1024;
 
-/** The ids in a journal as it is now; none if there is no journal. Changes nothing. */
+/** Returns the ids that are now in a journal; none if there is no journal. Changes nothing. */
 export async function readIds(file: string): Promise<IdSet> {
   if (!journalExists(file)) return new IdSet();
   const handle = await open(file, 'r');
@@ -35,7 +35,7 @@ export async function readIds(file: string): Promise<IdSet> {
   }
 }
 
-/** A journal's file, open, and what it says. */
+/** A journal's open file and its content. */
 export interface JournalContent {
   readonly file: JournalFile;
   readonly ids: IdSet;
@@ -44,8 +44,9 @@ export interface JournalContent {
 }
 
 /**
- * Opens the file of a journal, makes it where it is missing, mends a torn end, and writes it anew where a quarter of it is of
- * no more use. `keep`: milliseconds after which ids are forgotten. The caller holds the journal's lock.
+ * Opens the file of a journal. Creates it if it is missing, cuts off a torn end, and rewrites the file if more than a
+ * quarter of it is no longer used. `keep`: milliseconds after which ids are forgotten. The caller holds the journal's
+ * lock.
  */
 export async function openContent(
   real: string,
@@ -65,7 +66,7 @@ export async function openContent(
     }
     // This shows a former holder that it has lost the journal.
     await file.append(journalRecord(Kind.opened, Buffer.alloc(16), now));
-    // A crash may have left records that are read from memory and not on the disk yet.
+    // A crash may have left records that are in the system's cache but not on the disk yet.
     await file.sync();
     return { file, ids: loaded.ids, damaged: loaded.damaged };
   } catch (error) {
@@ -77,15 +78,18 @@ export async function openContent(
 
 interface Loaded {
   readonly ids: IdSet;
-  /** Bytes of records that are of no more use. */
+  /** Bytes of records that are no longer used. */
   readonly waste: number;
   readonly damaged: number;
 }
 
-/** Reads the ids, cuts a torn end off, and gives a new file its header. `oldest`: seconds; ids journaled before are left out. */
+/**
+ * Reads the ids, cuts off a torn end, and writes a new file's header. `oldest`: seconds; ids journaled before that are
+ * left out.
+ */
 async function load(file: JournalFile, oldest: number): Promise<Loaded> {
   if (file.size < HEADER.length) {
-    // New, or created by a process that did not get any further.
+    // A new file, or one whose creator crashed before it wrote the header.
     file.cut(0);
     await file.append(HEADER);
     await syncFolder(path.dirname(file.path));
@@ -99,7 +103,7 @@ async function load(file: JournalFile, oldest: number): Promise<Loaded> {
   return { ids, waste, damaged };
 }
 
-/** Visits the `done` records of a file's content behind its header. Offsets count from there. */
+/** Visits the `done` records after a file's header. Offsets count from the end of the header. */
 async function readRecords(
   pieces: AsyncIterable<Buffer>,
   visit: (bytes: Buffer, at: number) => void,
@@ -107,7 +111,7 @@ async function readRecords(
   let end = 0;
   let damaged = 0;
   let rest: Buffer = Buffer.alloc(0);
-  /** Bytes since the last record that can never become one: they are not looked at again. */
+  /** Bytes after the last record that cannot be part of one, and are not scanned again. */
   let hopeless = 0;
   for await (const piece of pieces) {
     const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
@@ -127,13 +131,14 @@ async function readRecords(
 }
 
 /**
- * Writes the journal anew with one record an id, without those journaled before `oldest`: a temporary file, fsync, rename,
- * so that a crash leaves the old one or the new one. Returns false if there is no room for that, and keeps the old one.
+ * Rewrites the journal with one record per id, without ids journaled before `oldest`. A temporary file, fsync and
+ * rename make sure that a crash leaves the old file or the new one. Returns false and keeps the old file if there is no
+ * room.
  */
 async function isRewritten(file: JournalFile, oldest: number): Promise<boolean> {
   const temporary = `${file.path}.compacting`;
   try {
-    // Left by a process that was killed here.
+    // A process that was killed here left its temporary file.
     await rm(temporary, { force: true });
     const handle = await open(temporary, 'wx', 0o600);
     try {

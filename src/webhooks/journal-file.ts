@@ -7,9 +7,9 @@ import { makeFolder } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
 import { HEADER } from './journal-records.ts';
 
-/** The journal can no longer be trusted, or cannot take a record: nothing may be acknowledged. */
+/** The journal can no longer be trusted, or cannot be written: nothing may be acknowledged. */
 export class JournalError extends ServiceError {
-  /** False where the next attempt may succeed, as on a disk that was full. */
+  /** False if the next attempt may succeed, as on a disk that was full. */
   readonly isFatal: boolean;
 
   constructor(message: string, parts: ErrorParts & { readonly isFatal?: boolean } = {}) {
@@ -27,7 +27,7 @@ const CHUNK = 4 * 1024 * 1024;
 export class JournalFile {
   readonly path: string;
   readonly #fd: number;
-  /** True when a write is on the disk by the time it ends. */
+  /** True if a write is on the disk when it returns. */
   readonly #syncs: boolean;
   readonly #identity: string;
   /** The size up to which this process has written or read the file. */
@@ -43,11 +43,11 @@ export class JournalFile {
     this.#size = found.size;
   }
 
-  /** Opens the file and makes it where it is missing. Throws `UsageError` that names the flag. */
+  /** Opens the file, and creates it if it is missing. Throws a `UsageError` that names the flag. */
   static open(file: string, platform: NodeJS.Platform): JournalFile {
     const { O_RDWR, O_CREAT, O_APPEND, O_DSYNC } = fs.constants;
-    // With O_DSYNC a write ends on the disk, in half the time of a write and a sync. Elsewhere the flag is missing
-    // (Windows) or stops at the drive's cache (macOS).
+    // With O_DSYNC a write is on the disk when it returns, in half the time of a write and a sync. On Windows the flag
+    // is missing; on macOS the data may still be in the drive's cache.
     const syncs = platform === 'linux';
     let fd: number | undefined;
     try {
@@ -65,12 +65,12 @@ export class JournalFile {
   }
 
   /**
-   * Appends at the end of the file; the bytes are on the disk when this ends. Readers pass over the remains of a
-   * failed write. Throws `JournalError`.
+   * Appends to the file; the bytes are on the disk when this resolves. Readers skip the remains of a failed write.
+   * Throws `JournalError`.
    */
   async append(bytes: Buffer): Promise<void> {
     try {
-      // A full disk cuts a write short before it refuses the next one.
+      // On a full disk a write may be cut short before the next one fails.
       for (let written = 0; written < bytes.length; ) {
         const { bytesWritten } = await write(this.#fd, bytes, written, bytes.length - written, null);
         written += bytesWritten;
@@ -78,7 +78,7 @@ export class JournalFile {
       }
       if (!this.#syncs) await fdatasync(this.#fd);
     } catch (error) {
-      // A disk that failed may have dropped what it held before: nothing can be promised any more.
+      // A disk that failed may also have lost earlier writes: nothing can be promised any more.
       const isFatal = !['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
       throw new JournalError(`the journal ${this.path} cannot be written: ${(error as Error).message}`, {
         cause: error,
@@ -91,7 +91,7 @@ export class JournalFile {
     this.check();
   }
 
-  /** Puts everything in the file on the disk, including records of an earlier process. */
+  /** Syncs the whole file to the disk, including records of an earlier process. */
   async sync(): Promise<void> {
     await fdatasync(this.#fd);
   }
@@ -99,7 +99,7 @@ export class JournalFile {
   /** Throws `JournalError` if the path now leads to another file, or another program wrote to this one. */
   check(): void {
     const found = fs.statSync(this.path, { throwIfNoEntry: false });
-    const next = 'leave the file alone while hooktrail runs; --keep removes what is old';
+    const next = 'do not change the file while hooktrail runs; --keep removes old ids';
     if (found === undefined || identityOf(found) !== this.#identity) {
       const change = found ? 'replaced' : 'removed';
       throw new JournalError(`the journal ${this.path} was ${change} while it was in use`, { next });
@@ -107,12 +107,12 @@ export class JournalFile {
     if (found.size !== this.#size) throw this.#changed();
   }
 
-  /** The same without a look at the path, which takes half the time. */
+  /** As `check`, but without looking at the path, which takes half the time. */
   checkSize(): void {
     if (fs.fstatSync(this.#fd).size !== this.#size) throw this.#changed();
   }
 
-  /** The content from an offset to the end, in pieces. */
+  /** Yields the content from an offset to the end, in pieces. */
   async *pieces(from: number): AsyncGenerator<Buffer> {
     for (let at = from; ; ) {
       const { bytesRead, buffer } = await read(this.#fd, Buffer.allocUnsafe(CHUNK), 0, CHUNK, at);
@@ -122,7 +122,7 @@ export class JournalFile {
     }
   }
 
-  /** Removes everything behind an offset. */
+  /** Cuts the file off at an offset. */
   cut(size: number): void {
     fs.ftruncateSync(this.#fd, size);
     this.#size = size;
@@ -135,7 +135,7 @@ export class JournalFile {
 
   #changed(): JournalError {
     return new JournalError(`another program changed the journal ${this.path} while it was in use`, {
-      next: 'leave the file alone while hooktrail runs; started again, it goes on with what is whole in it',
+      next: 'do not change the file while hooktrail runs; start the command again to continue with the intact records',
     });
   }
 }
@@ -146,7 +146,10 @@ function identityOf({ dev, ino }: fs.Stats): string {
 
 const NOT_A_FILE = 'it is not a regular file';
 
-/** The journal's path without links, so that all processes lock the same one. Throws `UsageError` that names the flag. */
+/**
+ * Returns the journal's path without links, so that all processes lock the same one. Throws a `UsageError` that names
+ * the flag.
+ */
 export function realJournalPath(file: string): string {
   const whole = path.resolve(file);
   try {
@@ -162,7 +165,7 @@ export function realJournalPath(file: string): string {
   } catch (error) {
     throw unusableJournal(whole, error);
   }
-  // A link to a file that is yet to be made; a circle of links ended above.
+  // A link to a file that does not exist yet; the code above has ruled out a circle of links.
   const target = linkTarget(place);
   return target === undefined ? place : realJournalPath(path.resolve(path.dirname(place), target));
 }
@@ -176,7 +179,8 @@ function linkTarget(file: string): string | undefined {
 }
 
 /**
- * True when the file is a journal, even an empty one. Throws `UsageError` that names the flag when it is something else.
+ * Returns true if the file is a journal, even an empty one. Throws a `UsageError` that names the flag if it is
+ * something else.
  */
 export function journalExists(file: string): boolean {
   let fd: number;
@@ -199,14 +203,17 @@ export function journalExists(file: string): boolean {
   });
 }
 
-/** The journal of a profile that none is named for, in a folder that exists. Throws `UsageError` where there can be none. */
+/**
+ * Returns the path of a profile's default journal, and creates its folder. Throws `UsageError` if the folder cannot be
+ * created.
+ */
 export function defaultJournal(profile: string, context: Pick<Context, 'environment' | 'machine'>): string {
   const folder = path.join(configFolder(context), 'webhooks');
   try {
     makeFolder(folder);
   } catch (error) {
-    throw new UsageError(`there can be no journal in ${folder}: ${(error as Error).message}`, {
-      next: 'make the folder writable, or name a file elsewhere with --journal',
+    throw new UsageError(`cannot create a journal in ${folder}: ${(error as Error).message}`, {
+      next: 'make the folder writable, or choose a file elsewhere with --journal',
       cause: error,
     });
   }
@@ -216,6 +223,6 @@ export function defaultJournal(profile: string, context: Pick<Context, 'environm
 export function unusableJournal(file: string, error: unknown): UsageError {
   return new UsageError(`--journal: ${file} cannot be used: ${(error as Error).message}`, {
     cause: error,
-    next: 'name a file in a folder that exists and can be written',
+    next: 'choose a file in a folder that exists and is writable',
   });
 }

@@ -1,6 +1,6 @@
 import { type EventKey, KEY_BYTES } from './event-key.ts';
 
-/** The journal's first bytes: what the file is, and the version of its format. */
+/** The journal's first bytes: they identify the file and the version of its format. */
 export const HEADER = Buffer.from('hooktrail-journal-1\n');
 
 /**
@@ -10,15 +10,18 @@ export const HEADER = Buffer.from('hooktrail-journal-1\n');
 export const Kind = {
   /** The handler has the event. */
   done: 0xd1,
-  /** A process opened the journal. It changes the file's size, which tells an earlier holder that its time is over. */
+  /**
+   * A process opened the journal. The record changes the file's size, from which an earlier holder learns that it lost
+   * the journal.
+   */
   opened: 0xb1,
 } as const;
 
 export const RECORD_BYTES = 25;
 
-/** Kinds that earlier versions wrote when several processes shared a journal. They are read past. */
+/** Kinds that earlier versions wrote when several processes shared a journal. They are skipped. */
 const formerKinds: readonly number[] = [0xc1, 0xc2, 0xa2, 0xa3, 0xa4];
-/** The one of them with a length of its own: kind, length (2 bytes), JSON, CRC-32C. */
+/** The only one of them with a variable length: kind, length (2 bytes), JSON, CRC-32C. */
 const FORMER_JOINED = 0xa1;
 const LONGEST_JSON = 1000;
 export const LONGEST_RECORD = LONGEST_JSON + 7;
@@ -63,7 +66,7 @@ export function scanRecords(
   return { end, skipped };
 }
 
-/** The length of the record that starts at `at`; 0 if there is no whole record. */
+/** Returns the length of the record that starts at `at`; 0 if there is no whole record. */
 function recordLength(bytes: Buffer, at: number): number {
   const kind = bytes[at] as number;
   if (!kinds.has(kind)) return 0;
@@ -84,7 +87,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** CRC-32C (RFC 3720 section B.4). For so few bytes a call into zlib takes several times as long. */
+/** Computes CRC-32C (RFC 3720 section B.4). For so few bytes a call into zlib would take several times as long. */
 function crc32c(bytes: Uint8Array, start: number, end: number): number {
   let crc = 0xffffffff;
   for (let at = start; at < end; at++) {

@@ -17,15 +17,15 @@ import { journalRecord, Kind } from './journal-records.ts';
 
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal'>;
 
-/** `accepted`: forwarded now. `duplicate`: forwarded before. `refused`: the handler did not take it. */
+/** `accepted`: forwarded now. `duplicate`: forwarded before. `refused`: the handler did not accept it. */
 export type Outcome = 'accepted' | 'duplicate' | 'refused';
 
 export interface JournalOptions {
-  /** Milliseconds after which ids are forgotten; never when absent. */
+  /** Milliseconds after which ids are forgotten; absent: never. */
   readonly keep?: number | undefined;
-  /** Milliseconds to wait for another process that has the journal; 60 s when absent. */
+  /** Milliseconds to wait for another process that has the journal; absent: 60 s. */
   readonly patience?: number | undefined;
-  /** Called once when another process has the journal, before the wait for it, with the journal's real path. */
+  /** Called once, with the journal's real path, before a wait for another process that has the journal. */
   readonly onWait?: ((error: LockedError, path: string) => void) | undefined;
 }
 
@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 /**
- * Records on disk which events the handler has taken. A journal has one writer, which holds a lock beside the file
+ * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock beside the file
  * while it is open. An id counts as known only when its record is on the disk, so acknowledged events survive a crash
  * and a power failure. A process that lost the lock because it was suspended notices that the file has grown before it
  * forwards or acknowledges anything more.
@@ -48,18 +48,18 @@ interface Waiting {
 export class Journal {
   /** Bytes that belonged to no record when the journal was opened. */
   readonly damaged: number;
-  /** Rejects with a `JournalError` when the journal can no longer be trusted; never resolves. */
+  /** Rejects with a `JournalError` once the journal can no longer be trusted; never resolves. */
   readonly failed: Promise<never>;
   readonly #context: Surroundings;
   readonly #keep: number | undefined;
   readonly #lock: TakenLock;
   #file: JournalFile;
   #ids: IdSet;
-  /** When ids were last forgotten. */
+  /** The time at which ids were last forgotten. */
   #forgotAt: number;
-  /** Deliveries under way; a second copy waits for the first one's outcome. */
+  /** Deliveries in progress; a second copy waits for the first one's outcome. */
   readonly #running = new Map<string, Promise<Outcome>>();
-  /** Records that the next write takes: what comes in while one is written shares the next trip to the disk. */
+  /** Records for the next write. Those that arrive during a write share the next one. */
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   #failure: JournalError | undefined;
@@ -92,7 +92,7 @@ export class Journal {
     return this.#file.path;
   }
 
-  /** Ids that are known. */
+  /** The number of known ids. */
   get size(): number {
     return this.#ids.size;
   }
@@ -102,9 +102,9 @@ export class Journal {
   }
 
   /**
-   * Forwards an event by `forward`, unless that was done before, and journals it. Ends with `accepted` or `duplicate` only when
-   * the id is on the disk. `forward` returns whether the handler took the event; what it throws is thrown. Throws
-   * `JournalError` when the event could not be journaled.
+   * Forwards an event with `forward`, unless that was done before, and journals it. Resolves to `accepted` or
+   * `duplicate` only when the id is on the disk. `forward` returns whether the handler accepted the event; its errors
+   * are rethrown. Throws `JournalError` if the event could not be journaled.
    */
   async once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
     const text = key.toString('latin1');
@@ -122,7 +122,7 @@ export class Journal {
     }
   }
 
-  /** Waits for what is under way, closes the file and gives the journal to the next process. */
+  /** Waits for deliveries in progress, closes the file and releases the journal for the next process. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.allSettled(this.#running.values());
@@ -154,7 +154,7 @@ export class Journal {
   }
 
   async #write(): Promise<void> {
-    // Records of one turn of the event loop belong together.
+    // Records of one turn of the event loop share a write.
     await setImmediate();
     while (this.#waiting.length > 0) {
       const group = this.#waiting;
@@ -198,7 +198,7 @@ export class Journal {
 
   #check(look: () => void): void {
     if (this.#failure) throw this.#failure;
-    // The size changes while a record is written; the write checks it at the end.
+    // The size changes while a record is written, and the write checks it at the end.
     if (this.#writing) return;
     try {
       look();
@@ -209,8 +209,8 @@ export class Journal {
   }
 
   #lost(): JournalError {
-    return new JournalError(`another hooktrail process took the journal ${this.path} over`, {
-      next: 'start again; this happens to a process that was suspended for long',
+    return new JournalError(`another hooktrail process took over the journal ${this.path}`, {
+      next: 'start the command again; this happens to a process that was suspended for a long time',
     });
   }
 
@@ -224,9 +224,9 @@ export class Journal {
 }
 
 /**
- * Opens a journal, makes it where it is missing, mends a torn end, and writes the file anew where a quarter of it is of no
- * more use. Throws `UsageError` that names the flag when the file cannot be used, `LockedError` when another process keeps
- * it.
+ * Opens a journal. Creates it if it is missing, cuts off a torn end, and rewrites the file if more than a quarter of it
+ * is no longer used. Throws a `UsageError` that names the flag if the file cannot be used, `LockedError` if another
+ * process keeps it.
  */
 export async function openJournal(
   file: string,

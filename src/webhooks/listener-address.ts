@@ -7,13 +7,13 @@ import type { Handler, HandlerAnswer, OutgoingEvent } from './forward.ts';
 import type { Outcome } from './journal.ts';
 
 /**
- * Lets `recover` find the listener that has a journal, and lets the two authenticate each other: a file beside the
- * journal, readable by its user only, holds the address and a secret. Each request of `recover` proves that it knows the
- * secret, and each answer proves that it comes from that listener, not from a program that took the port after it.
+ * Lets `recover` find the listener that has a journal, and lets the two authenticate each other. A file beside the
+ * journal, which only its user can read, holds the address and a secret. Each request of `recover` proves that it knows
+ * the secret, and each answer proves that it comes from that listener and not from a program that took the port later.
  */
 export interface ListenerAddress {
   readonly url: string;
-  /** The handler's URL; null where the listener only prints lines. */
+  /** The handler's URL; null if the listener only prints lines. */
   readonly forwardTo: string | null;
   readonly secret: string;
 }
@@ -21,7 +21,7 @@ export interface ListenerAddress {
 /** The outcome of an event that was forwarded to the listener; `ready` answers a request without an event. */
 export interface ListenerAnswer {
   readonly outcome: Outcome | 'ready';
-  /** The handler's own words where it refused. */
+  /** The handler's answer if it refused. */
   readonly answer?: HandlerAnswer | undefined;
 }
 
@@ -29,7 +29,7 @@ const QUESTION = 'hooktrail-recovery';
 const ANSWER = 'hooktrail-answer';
 const fileOf = (journal: string) => `${journal}.listener`;
 
-/** Writes the address down; returns the secret and a function that takes the address back. */
+/** Writes the address to the file. Returns the secret, and a function that removes the file. */
 export async function announceListener(
   journal: string,
   address: Omit<ListenerAddress, 'secret'>,
@@ -39,7 +39,10 @@ export async function announceListener(
   return { secret, withdraw: () => rm(fileOf(journal), { force: true }) };
 }
 
-/** The address of the latest listener, which may have ended; undefined if there is none that can be trusted. */
+/**
+ * Returns the address of the latest listener, which may have ended; undefined if there is none, or it cannot be
+ * trusted.
+ */
 export function findListener(
   journal: string,
   { platform, userId }: Pick<Machine, 'platform' | 'userId'>,
@@ -52,7 +55,7 @@ export function findListener(
   }
   try {
     const { uid, mode } = fs.fstatSync(fd);
-    // In a folder like /tmp anybody could write such a file to receive the events.
+    // In a folder like /tmp anyone could write such a file to receive the events.
     if (platform !== 'win32' && (uid !== userId || (mode & 0o077) !== 0)) return undefined;
     const found = JSON.parse(fs.readFileSync(fd, 'utf8')) as Partial<ListenerAddress>;
     const { url, forwardTo = null, secret } = found;
@@ -66,23 +69,26 @@ export function findListener(
   }
 }
 
-/** Asks `recover`, which may have the journal for long, to give it up to a listener that waits; returns how to end that. */
+/**
+ * Asks `recover`, which may keep the journal for a long time, to give it up to a waiting listener. Returns a function
+ * that withdraws the request.
+ */
 export async function wantJournal(journal: string): Promise<() => Promise<void>> {
   const file = `${journal}.wanted`;
-  // Exclusively, or a link that another user put there would be followed. One that exists says the same.
+  // `wx` never follows a link that another user put there. If the file exists, the request has been made already.
   await writeFile(file, '', { mode: 0o600, flag: 'wx' }).catch(() => undefined);
   return () => rm(file, { force: true });
 }
 
-/** True when a listener waits for the journal. */
+/** Returns whether a listener is waiting for the journal. */
 export function isJournalWanted(journal: string): boolean {
   return fs.existsSync(`${journal}.wanted`);
 }
 
-/** The listener's side: which requests come from `recover`, and the headers that prove an answer. */
+/** The listener's side: recognizes requests of `recover`, and signs the answers. */
 export function recoveryDoor(secret: string) {
   return {
-    /** The nonce of a request that proves itself; undefined for any other. */
+    /** Returns the nonce of a request with a valid proof; undefined for any other. */
     admitted(headers: Readonly<Record<string, unknown>>): string | undefined {
       const question = headers[QUESTION];
       if (typeof question !== 'string') return undefined;

@@ -20,7 +20,7 @@ export interface ListenOptions {
   readonly path: string;
   /** The expected `Api-Token`. */
   readonly token: string;
-  /** Undefined where the printed line is all that is asked for. */
+  /** Undefined if deliveries are only printed. */
   readonly forwardTo: URL | undefined;
   /** Milliseconds without progress until the handler counts as failed. */
   readonly forwardTimeout: number;
@@ -31,30 +31,33 @@ export interface ListenOptions {
   readonly maxBody: number;
   /** Milliseconds a sender has for a whole delivery. */
   readonly requestTimeout: number;
-  /** The path of the health report. */
+  /** The path that answers with the health report. */
   readonly health: string | undefined;
   readonly recovery: PeriodicRecovery | undefined;
-  /** The zone of the times on a terminal. */
+  /** The zone for times on a terminal. */
   readonly zone: TimeZone;
 }
 
-/** The options of catching up by search, at the start and then at intervals. */
+/** Options for the searches that find missed events, at the start and then at intervals. */
 export interface PeriodicRecovery {
-  /** Milliseconds that a search looks back. */
+  /** How many milliseconds a search looks back. */
   readonly window: number;
   /** Milliseconds between the end of one search and the next. */
   readonly interval: number;
-  /** The events created between two times, in milliseconds ago by the service's clock, in any order. */
+  /** Yields the events created between two times, which are milliseconds ago by the service's clock, in any order. */
   find(from: number, until: number): AsyncIterable<FoundEvent>;
 }
 
-/** Milliseconds that running deliveries get to finish when the program is stopped, and then again to be refused. */
+/**
+ * When the program is stopped, deliveries in progress get this many milliseconds to finish, and then as many to be
+ * refused.
+ */
 const GRACE = 10_000;
 const FAREWELL = 1_000;
 /** If stopping takes longer than this, a message says why. */
 const PATIENCE = 1_000;
 
-/** Receives deliveries until the context's signal aborts; then rejects with its reason. */
+/** Receives deliveries until the context's signal aborts, then rejects with its reason. */
 export async function listen(options: ListenOptions, context: Context, reporter: Reporter): Promise<void> {
   const { host, port, path, forwardTo, recovery } = options;
   const { stdout, clock, signal } = context;
@@ -63,7 +66,7 @@ export async function listen(options: ListenOptions, context: Context, reporter:
   const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor), options.zone);
   const problems = new ProblemLog(reporter, clock);
   const accept = acceptance({ journal, handler, log, onProblem: (text) => problems.report(text) });
-  // Checked before the first delivery of this run adds to it.
+  // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
   const startedAt = clock.now();
   const ended = new AbortController();
@@ -111,7 +114,10 @@ export async function listen(options: ListenOptions, context: Context, reporter:
   }
 }
 
-/** Lets `recover` find this listener; returns how to end that. Deliveries do not depend on it: a failure is a warning. */
+/**
+ * Lets `recover` find this listener. Returns a function that ends this. A failure is only a warning, since deliveries
+ * do not depend on it.
+ */
 async function openToRecovery(
   receiver: Receiver,
   journal: Journal,
@@ -129,7 +135,7 @@ async function openToRecovery(
   }
 }
 
-/** Takes no more deliveries, and gives those that are under way some time. */
+/** Stops accepting deliveries, and gives those in progress some time. */
 async function stop(
   receiver: Receiver,
   handler: Handler | undefined,
@@ -143,7 +149,7 @@ async function stop(
   after(PATIENCE, () => {
     if (receiver.underWay > 0) reporter.notice(waiting(receiver.underWay));
   });
-  // An event without an answer by then counts as not taken.
+  // An event without an answer by then counts as not accepted.
   after(GRACE, () => void handler?.close());
   after(GRACE + FAREWELL, () => receiver.destroy());
   await receiver.stop();
@@ -165,7 +171,7 @@ async function openListenersJournal(
     await (await wanted)?.();
   });
   if (journal.damaged > 0) {
-    reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are passed over`);
+    reporter.warning(`${journal.damaged} bytes of ${file} belong to no record and are skipped`);
   }
   return journal;
 }
@@ -181,8 +187,8 @@ interface AcceptanceParts {
 }
 
 /**
- * Takes deliveries: the sender hears 200 only when the event was forwarded, its id is on disk and its line is written;
- * 502 otherwise, so that it is sent again. Without a handler, to print the line is to forward the event.
+ * Accepts deliveries. The sender gets 200 only when the event was forwarded, its id is on disk and its line is written,
+ * and 502 otherwise, so that it sends the event again. Without a handler, printing the line counts as forwarding.
  */
 function acceptance({ journal, handler, log, onProblem }: AcceptanceParts): Accept {
   return async (delivery, isRecovered) => {
@@ -207,10 +213,10 @@ function acceptance({ journal, handler, log, onProblem }: AcceptanceParts): Acce
       end(outcome);
       if (isRecovered && outcome === 'accepted') log.counts.recovered++;
       if (outcome !== 'refused') return { status: 200, outcome };
-      const message = 'the handler did not take the delivery';
+      const message = 'the handler did not accept the delivery';
       return { status: 502, code: 'handler.failed', message, answer };
     } catch (error) {
-      // The end of the program is not a fault of the delivery.
+      // If the program is being stopped, the delivery is not at fault.
       const isEnd = error instanceof ClosedPipeError || error instanceof InterruptedError;
       if (!isEnd) onProblem(`${shownId(delivery.eventId)}: ${(error as Error).message}`);
       end('refused');
@@ -224,15 +230,18 @@ interface RecoveryParts {
   readonly journal: Journal;
   readonly accept: Accept;
   readonly clock: Clock;
-  /** Aborts when the listener ends. */
+  /** Aborts when the listener closes. */
   readonly signal: AbortSignal;
   readonly reporter: Reporter;
 }
 
-/** The delivery of an event this young may be on its way still: it is looked for once more the next time. */
+/** The delivery of an event this young may still arrive, so the next search looks for it again. */
 const SETTLED = 10_000;
 
-/** Catches up at the start, then after each interval; never resolves. Rejects when there is no sign-in to search with. */
+/**
+ * Recovers missed events at the start and after each interval. Never resolves; rejects if there is no sign-in to search
+ * with.
+ */
 async function keepRecovering(recovery: PeriodicRecovery, parts: RecoveryParts): Promise<never> {
   const { clock, signal, reporter } = parts;
   const again = durationText(recovery.interval);
@@ -266,7 +275,7 @@ async function recoverOnce(
   const missing: FoundEvent[] = [];
   for await (const event of found) if (event.key && !journal.has(event.key)) missing.push(event);
   const result = { recovered: 0, left: 0 };
-  // One after the other: the handler gets them in the order of creation.
+  // One at a time, so that the handler gets them in order of creation.
   for (const { body } of oldestFirst(missing)) {
     signal.throwIfAborted();
     const headers = { contentType: 'application/json', apiToken: token };
@@ -281,7 +290,7 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
   const { code, message } = error;
   if (code === 'EADDRINUSE')
     return new UsageError(`--port: ${port} is taken`, { next: 'choose another port' });
-  if (code === 'EACCES') return new UsageError(`--port: ${port} is not this user's to listen on`);
+  if (code === 'EACCES') return new UsageError(`--port: this user may not listen on ${port}`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new UsageError(`--host: '${host}' is not an address of this machine`, { details: [message] });
   }
@@ -289,5 +298,5 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
 }
 
 function waiting(count: number): string {
-  return `waiting up to ${GRACE / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} under way`;
+  return `waiting up to ${GRACE / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} in progress`;
 }

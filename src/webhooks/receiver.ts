@@ -12,17 +12,17 @@ export interface ReceiverOptions {
   readonly path: string;
   /** The expected `Api-Token`. */
   readonly token: string;
-  /** Bytes a body may have. */
+  /** The maximum size of a body in bytes. */
   readonly maxBody: number;
-  /** Milliseconds a sender has for a whole request. */
+  /** Milliseconds that a sender has for a whole request. */
   readonly requestTimeout: number;
-  /** Takes a delivery and returns the answer to the sender. Must not throw. */
+  /** Handles a delivery and returns the answer to the sender. Must not throw. */
   readonly accept: (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
   /** Called for each request at the right path that did not reach `accept`. */
   readonly onRejected: (refusal: Refusal) => void;
   /** Called for each answer. */
   readonly onAnswer?: (answer: { method: string; path: string; status: number; ms: number }) => void;
-  /** GET of this path is answered with the report as JSON. */
+  /** A GET of this path returns the report as JSON. */
   readonly health?: { readonly path: string; report(): object } | undefined;
 }
 
@@ -38,27 +38,27 @@ export interface Refused extends Refusal {
 
 export interface Receiver {
   readonly port: number;
-  /** An address under which processes of this machine reach it. */
+  /** An address at which processes on this machine reach the server. */
   readonly url: string;
   /** Requests that wait for their answer. */
   readonly underWay: number;
-  /** Lets `recover` forward events to it, once it can find the listener. */
+  /** Accepts events from `recover` with this secret. */
   admit(door: RecoveryDoor): void;
-  /** Takes no more deliveries, and resolves when those under way have ended. */
+  /** Stops accepting deliveries, and resolves when those in progress have ended. */
   stop(): Promise<void>;
   /** Ends every connection at once. */
   destroy(): void;
 }
 
-/** Milliseconds for a request's headers, and for a connection to send its first. */
+/** Milliseconds for a request's headers, and for a new connection's first request. */
 const HEADERS_TIMEOUT = 10_000;
-/** Senders keep connections for their next delivery. */
+/** Senders keep connections open for their next delivery. */
 const KEEP_ALIVE = 60_000;
 const CHECK_CONNECTIONS = 1_000;
 const JSON_TYPE = 'application/json';
 const ACCEPTED = { accepted: '{"outcome":"accepted"}', duplicate: '{"outcome":"duplicate"}' } as const;
 
-/** Listens for deliveries. Rejects with the system's error when the port or the host cannot be had. */
+/** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { maxBody, requestTimeout, health } = options;
   const server = createServer({
@@ -97,7 +97,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       return;
     }
     if (waits) response.writeContinue();
-    // An event that a search found is as large as it is.
+    // The size limit does not apply to events that a search found.
     readBody(request, nonce === undefined ? maxBody : Number.POSITIVE_INFINITY, (body) => {
       if (body === undefined) turnAway(request, response, refusals.tooLarge);
       else take(request, response, body, nonce).catch(() => response.destroy());
@@ -148,7 +148,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 
   server.on('request', (request, response) => handle(request, response));
-  // RFC 9110 section 10.1.1: a sender that asks first is spared sending a body that is refused.
+  // RFC 9110 section 10.1.1: a sender that asks first need not send a body that would be refused.
   server.on('checkContinue', (request, response) => handle(request, response, true));
   await listen(server, options);
   const { port, address, family } = server.address() as AddressInfo;
@@ -176,7 +176,7 @@ function wordsOf({ answer }: Refused): HandlerAnswer | undefined {
   return words;
 }
 
-/** An address to connect to: those that mean "every address of this machine" become the loopback one. */
+/** Returns an address to connect to: "every address of this machine" becomes the loopback address. */
 function reachable(address: string, family: string): string {
   if (family !== 'IPv6') return address === '0.0.0.0' ? '127.0.0.1' : address;
   return address === '::' ? '[::1]' : `[${address}]`;
@@ -192,7 +192,7 @@ function listen(server: Server, { port, host }: ReceiverOptions): Promise<void> 
   });
 }
 
-/** The path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
+/** Returns the path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
 function pathOf(target: string): string {
   if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
   const query = target.indexOf('?');
@@ -216,8 +216,8 @@ function observe(
 }
 
 /**
- * Compares an `Api-Token` header with the expected one (service description, part 5). Hashes are compared, so that the time
- * tells neither how much of the token is right nor how long it is.
+ * Compares an `Api-Token` header with the expected one (service description, part 5). Hashes are compared, so that the
+ * duration reveals neither how much of the token is right nor how long it is.
  */
 function tokenCheck(expected: string): (given: string | undefined) => boolean {
   const digest = (token: string) => hash('sha256', token, 'buffer');
@@ -225,12 +225,12 @@ function tokenCheck(expected: string): (given: string | undefined) => boolean {
   return (given) => given !== undefined && timingSafeEqual(digest(given), right);
 }
 
-/** A chunk costs a hundred bytes beside its own: this many are put together at a time. */
+/** Each chunk costs a hundred bytes in addition to its content, so this many are joined at a time. */
 const MANY = 1024;
 
 /**
- * Calls `done` with the whole body, or with nothing when it has more than `limit` bytes; never when the sender goes away
- * before its end.
+ * Calls `done` with the whole body, or with nothing if it has more than `limit` bytes. Never calls it if the sender
+ * disconnects before the end.
  */
 function readBody(request: IncomingMessage, limit: number, done: (body: Buffer | undefined) => void): void {
   const whole: Buffer[] = [];
@@ -256,10 +256,13 @@ function readBody(request: IncomingMessage, limit: number, done: (body: Buffer |
   request.on('data', onData).once('end', onEnd);
 }
 
-/** Milliseconds that a sender in mid-body gets when the server stops: it sends the delivery again. */
+/**
+ * Milliseconds that a sender gets to finish its body when the server stops. After that it has to send the delivery
+ * again.
+ */
 const HALF_SENT = 1_000;
 
-/** The connections of a server, told apart by whether they carry a request: Node tells only which have never sent one. */
+/** Tracks which connections of a server carry a request. Node only knows which have never sent one. */
 class Connections {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
@@ -278,13 +281,13 @@ class Connections {
     return this.#underWay.size;
   }
 
-  /** Tracks a request until its answer is sent. */
+  /** Tracks a request until its answer has been sent. */
   begin(response: ServerResponse): void {
     this.#underWay.add(response);
     response.once('close', () => this.#underWay.delete(response));
   }
 
-  /** Takes no more connections, and resolves when the requests under way that came whole are answered. */
+  /** Stops accepting connections, and resolves when all requests that arrived in full are answered. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const busy = new Set(Array.from(this.#underWay, ({ req }) => req.socket));

@@ -28,15 +28,15 @@ export interface RecoverOptions extends MissingOptions {
   /** Milliseconds without progress until an attempt counts as failed. */
   readonly forwardTimeout: number;
   readonly concurrency: number;
-  /** Milliseconds that a handler which takes nothing is tried again. */
+  /** Milliseconds for which a handler that accepts nothing is tried again. */
   readonly retryFor: number;
 }
 
-/** Milliseconds that what is under way gets after a signal. */
+/** Milliseconds that work in progress gets after a signal. */
 const GRACE = 10_000;
 const PROGRESS_INTERVAL = 200;
 
-/** Prints the events that the journal lacks; touches neither journal nor handler. */
+/** Prints the events that the journal lacks. Changes nothing and sends nothing. */
 export async function listMissing(
   options: MissingOptions,
   service: Service,
@@ -52,8 +52,8 @@ export async function listMissing(
 }
 
 /**
- * Forwards the events that the journal lacks, oldest first, prints those that stay behind, and sums up. Throws
- * `ServiceError` where any do.
+ * Forwards the events that the journal lacks, oldest first, then prints those that the handler did not accept and a
+ * summary. Throws `ServiceError` if there are any.
  */
 export async function recoverMissing(
   options: RecoverOptions,
@@ -82,7 +82,7 @@ export async function recoverMissing(
   const recover = async (event: FoundEvent) => {
     const { key, body } = event;
     if (key === undefined)
-      return stay(event, "without an 'eventId' it cannot be told whether the handler has it");
+      return stay(event, "without an 'eventId' there is no way to know whether the handler has it");
     try {
       const { outcome, reason } = await destination.forward(key, {
         body,
@@ -91,7 +91,7 @@ export async function recoverMissing(
       });
       if (outcome === 'accepted') result.forwarded++;
       else if (outcome === 'duplicate') result.known++;
-      else stay(event, reason ?? 'the handler did not take it');
+      else stay(event, reason ?? 'the handler did not accept it');
     } catch (error) {
       if (!(error instanceof JournalError) || error.isFatal) throw error;
       stay(event, error.message);
@@ -162,7 +162,7 @@ async function findMissing(
   return { missing: oldestFirst(missing), known, failure };
 }
 
-/** Does the work for each item in order, `concurrency` at a time. After a failure no more work is begun. */
+/** Starts the work for each item in order, `concurrency` at a time. After a failure no more work is started. */
 export async function inParallel<Item>(
   items: Iterable<Item>,
   concurrency: number,
@@ -185,7 +185,7 @@ export async function inParallel<Item>(
 
 const SHOWN_REASONS = 5;
 
-/** The error for events that the handler did not take, with how many there were by reason. */
+/** Returns the error for events that the handler did not accept, with their number for each reason. */
 export function stayedBehind(
   done: 'recovered' | 'replayed',
   reasons: ReadonlyMap<string, number>,
@@ -197,13 +197,13 @@ export function stayedBehind(
     details.push(`${sorted.length - SHOWN_REASONS} more reasons (--verbose shows each)`);
   return new ServiceError(`${count} ${count === 1 ? 'event was' : 'events were'} not ${done}`, {
     details,
-    ...(done === 'recovered' ? { next: 'the same command again tries those that are left' } : {}),
+    ...(done === 'recovered' ? { next: 'run the same command again to retry them' } : {}),
   });
 }
 
 const PAGE = 200;
 
-/** Prints events that are added one by one, in pages, in the order they come. */
+/** Prints events that are added one by one, in pages and in the order they were added. */
 export class LeftEvents {
   readonly #writer: ItemWriter;
   /** If nothing is missing, a message says so instead of an empty table. */
@@ -234,7 +234,7 @@ export class LeftEvents {
     this.#waiting = [];
     if (page.length === 0) return;
     this.#written = this.#written.then(() => this.#writer.write(Items.of(page.map(({ body }) => body))));
-    // The failure is thrown when `end` awaits it.
+    // `end` awaits this and throws the error.
     this.#written.catch(() => undefined);
   }
 }

@@ -21,13 +21,13 @@ export const refusals = {
     code: 'api_token.invalid',
     message: 'the Api-Token header is missing or is not the expected one',
   },
-  encoding: { status: 415, code: 'body.encoded', message: 'compressed bodies are not taken' },
-  tooLarge: { status: 413, code: 'body.too_large', message: 'the body is larger than this receiver takes' },
+  encoding: { status: 415, code: 'body.encoded', message: 'compressed bodies are not accepted' },
+  tooLarge: { status: 413, code: 'body.too_large', message: 'the body is larger than this receiver accepts' },
   stopping: { status: 503, code: 'receiver.stopping', message: 'the receiver is being stopped' },
 } satisfies Record<string, Refusal>;
 
 /**
- * Limits of reading a refused body, in milliseconds and bytes: a sender that is still writing would lose the answer if
+ * Limits for reading a refused body, in milliseconds and bytes: a sender that is still writing would lose the answer if
  * the connection were reset.
  */
 const LINGER = 2_000;

@@ -17,22 +17,22 @@ import { inParallel, LeftEvents, stayedBehind } from './recovery.ts';
 
 export interface ReplayOptions {
   readonly forwardTo: URL;
-  /** Milliseconds that the handler has for its answer. */
+  /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
-  /** Events forwarded at once; only with 1 does the handler see them strictly in order. */
+  /** The number of events forwarded at once. The handler gets them strictly in order only with 1. */
   readonly concurrency: number;
-  /** Events begun in a second, at most. */
+  /** The maximum number of events started per second. */
   readonly rate: number | undefined;
   readonly format: FormatOptions;
-  /** True to replay any number of events without a question. */
+  /** True to replay any number of events without asking. */
   readonly yes: boolean;
 }
 
-/** More than these are replayed only after a question, where there is a terminal to ask on. */
+/** On a terminal, more events than this are replayed only after a question. */
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/** The events that the filters choose, in order of creation. */
+/** Returns the events that match the filters, in order of creation. */
 export async function chosenBySearch(
   filters: EventFilters,
   service: Service,
@@ -53,7 +53,7 @@ export async function chosenBySearch(
   return oldestFirst(chosen);
 }
 
-/** The same for an export, a file of NDJSON or standard input (`-`). */
+/** Does the same for an export, an NDJSON file or standard input (`-`). */
 export async function chosenFrom(
   place: string,
   filters: EventFilters,
@@ -68,7 +68,10 @@ export async function chosenFrom(
   return oldestFirst(chosen);
 }
 
-/** The events of ids on standard input, one a line, in order of creation. Throws `UsageError` when one does not exist. */
+/**
+ * Returns the events whose ids are on standard input, one per line, in order of creation. Throws `UsageError` if one
+ * does not exist.
+ */
 export async function chosenByIds(
   filters: EventFilters,
   service: Service,
@@ -108,8 +111,8 @@ export async function listChosen(
 }
 
 /**
- * Forwards events to a handler whatever any journal says, and writes none. Prints those that the handler refused; throws
- * `ServiceError` where there are any.
+ * Forwards events to a handler without reading or writing a journal. Prints those that the handler refused, and throws
+ * `ServiceError` if there are any.
  */
 export async function replay(
   chosen: readonly FoundEvent[],
@@ -159,7 +162,7 @@ export async function replay(
   if (left.count > 0) throw stayedBehind('replayed', reasons, left.count);
 }
 
-/** Forwards one event. Resolves to the outcome in one line. */
+/** Forwards one event. Resolves to a one-line outcome. */
 export async function replayOne(
   event: Uint8Array,
   { forwardTo, timeout, apiToken }: { forwardTo: URL; timeout: number; apiToken: string | undefined },
@@ -183,7 +186,7 @@ async function confirm(question: string, context: Context): Promise<void> {
   throw new InterruptedError('SIGINT');
 }
 
-/** Waits for the next event's turn, so that no more than `rate` begin in a second. */
+/** Waits for the next event's turn, so that at most `rate` events start per second. */
 function pace(rate: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
   let next = clock.now();
   return async () => {

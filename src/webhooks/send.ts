@@ -8,17 +8,20 @@ import { answerText, createHandler, isTaken } from './forward.ts';
 
 export interface SendOptions {
   readonly forwardTo: URL;
-  /** Milliseconds that the handler has for its answer. */
+  /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
-  /** The event's `eventType`; undefined leaves the one of the body. */
+  /** The event's `eventType`; undefined keeps the one in the body. */
   readonly type: string | undefined;
-  /** A JSON object to deliver with another `eventId`; undefined makes one. */
+  /** A JSON object to deliver with another `eventId`; undefined creates one. */
   readonly body: Buffer | undefined;
   /** True to deliver the event twice, as the service may. */
   readonly duplicate: boolean;
 }
 
-/** Delivers a new event to a handler as the service would, and prints its id. Throws `ServiceError` when the handler refuses it. */
+/**
+ * Delivers a new event to a handler as the service would, and prints its id. Throws `ServiceError` if the handler
+ * refuses it.
+ */
 export async function sendEvent(
   { forwardTo, forwardTimeout, type, body, duplicate }: SendOptions,
   apiToken: string | undefined,
@@ -52,8 +55,8 @@ const CLOSE = 0x7d;
 const COMMA = 0x2c;
 
 /**
- * Replaces the values of some members of a JSON object and leaves all else unchanged except for white space. Missing
- * members are added first. Throws `BodyError` if the text is not a JSON object.
+ * Replaces the values of some members of a JSON object. Only white space changes besides. Missing members are added
+ * first. Throws `BodyError` if the text is not a JSON object.
  */
 export function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
   const text = objectLine(body);

@@ -52,7 +52,7 @@ test('another passphrase does not open the file', async () => {
   const other = { ...context, environment: { ...context.environment, HOOKTRAIL_PASSPHRASE: 'another' } };
   await expect(findApiToken(place, other)).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('cannot be read: it is damaged or the passphrase is another'),
+    message: expect.stringContaining('cannot be read: it is damaged, or was saved with another passphrase'),
   });
 });
 

@@ -53,7 +53,7 @@ describe('stopping', () => {
     const sent = listening.send('{"eventId":"a"}');
     await expect.poll(() => handler.received.length).toBe(1);
     listening.program.kill('SIGINT');
-    await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery under way\n/);
+    await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery in progress\n/);
     await clock.asleep(10_000);
     // A second has passed until it said that it waits.
     clock.advance(9_000);

@@ -76,7 +76,7 @@ describe('a delivery', () => {
         expect(outcomes).toEqual([`200 ${accepted.body}`, `200 ${duplicate.body}`, `200 ${duplicate.body}`]);
       } else {
         expect(outcomes).toEqual(
-          Array(3).fill('502 {"code":"handler.failed","message":"the handler did not take the delivery"}'),
+          Array(3).fill('502 {"code":"handler.failed","message":"the handler did not accept the delivery"}'),
         );
       }
     }

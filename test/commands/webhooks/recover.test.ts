@@ -95,7 +95,7 @@ test('what the handler does not take is listed, and forwarded next time', async 
     '58 forwarded; 0 in the journal already; 2 left',
     'error: 2 events were not recovered',
     '  2: the handler answered 422',
-    'next: the same command again tries those that are left',
+    'next: run the same command again to retry them',
     '',
   ]);
   expect(first.code).toBe(1);
@@ -137,7 +137,7 @@ test('an event without an eventId is never forwarded: nobody could tell a second
   control.addEvent({ json: '{"n":2}' });
   const { code, stdout, stderr } = await recovering.recover('--new-journal', '--ndjson');
   expect(stdout.split('\n').sort()).toEqual(['', '{"eventId":7,"n":1}', '{"n":2}']);
-  expect(stderr).toContain("  2: without an 'eventId' it cannot be told whether the handler has it\n");
+  expect(stderr).toContain("  2: without an 'eventId' there is no way to know whether the handler has it\n");
   expect(code).toBe(1);
   expect(recovering.handler.received).toHaveLength(3);
 });

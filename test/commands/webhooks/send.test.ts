@@ -123,7 +123,7 @@ test('a token that is given and cannot be sent is an error; none at all is a war
   const none = await given({});
   expect([none.code, none.stderr.split('\n')[0]]).toEqual([
     0,
-    'warning: no Api-Token is known, and the handler gets none',
+    'warning: no Api-Token is set, so the handler gets none',
   ]);
   expect(at.handler.received[0]?.headers['api-token']).toBeUndefined();
 });

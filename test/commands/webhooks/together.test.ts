@@ -121,7 +121,7 @@ test('through a listener, what its handler refuses is listed with the words of t
     1,
     'error: 3 events were not recovered\n' +
       '  3: the handler answered 422\n' +
-      'next: the same command again tries those that are left\n',
+      'next: run the same command again to retry them\n',
   ]);
   handler.answer = () => 200;
   expect((await recovering.recover()).stderr).toBe('3 forwarded; 0 in the journal already; 0 left\n');
