@@ -24,9 +24,14 @@ Examples:
     .action(action(run));
 }
 
+/** The command line in its final form. */
+function optionsOf({ flags }: Call<Flags>) {
+  return { match: flags.match, format: formatOptions(flags, 'event-types') };
+}
+
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const format = formatOptions(flags, 'event-types');
+  const { match, format } = optionsOf(call);
+  const { context, reporter } = call;
   const { withService } = await import('../sign-in/session.ts');
   await withService(call, async (service, settings) => {
     const { askEventTypes, matchingItems } = await import('../events/event-types.ts');
@@ -36,7 +41,7 @@ async function run(call: Call<Flags>): Promise<void> {
     try {
       const { items: all } = (await askEventTypes(service, context.clock)).page;
       await keepEventTypes(all, settings, context);
-      const items = flags.match === undefined ? all : matchingItems(all, flags.match);
+      const items = match === undefined ? all : matchingItems(all, match);
       if (items.count > 0) await writer.write(items);
     } catch (error) {
       await writer.abort();

@@ -66,17 +66,31 @@ Examples:
   $ hooktrail login --paste --no-browser
   $ hooktrail login --client-secret-stdin < client-secret.txt`;
 
-async function run({ flags, context: real, reporter }: Call<Flags>): Promise<void> {
+/** The command line in its final form, except for the settings: the sign-in asks for those that are missing. */
+function optionsOf({ flags }: Call<Flags>) {
+  const { browser, paste = false, device = false, timeout } = flags;
+  return {
+    step: flags.start ? 'start' : flags.complete ? 'complete' : 'all',
+    browser,
+    paste,
+    device,
+    timeoutSeconds: timeout,
+    isPlain: flags.color === false,
+  } as const;
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { step, isPlain, ...options } = optionsOf(call);
+  const { flags, reporter } = call;
   // Prompts know only the environment.
-  const plain: Environment = { ...real.environment, NO_COLOR: '1', FORCE_COLOR: '' };
-  const context = flags.color === false ? { ...real, environment: plain } : real;
+  const plain: Environment = { ...call.context.environment, NO_COLOR: '1', FORCE_COLOR: '' };
+  const context = isPlain ? { ...call.context, environment: plain } : call.context;
   const { isSecretGiven } = await import('../secrets/given-secret.ts');
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
   }
   const { signIn, startSignIn, finishSignIn } = await import('../sign-in/sign-in.ts');
-  if (flags.start) return await startSignIn(flags, context, reporter);
-  const { browser, paste = false, device = false, timeout: timeoutSeconds } = flags;
-  if (flags.complete) return await finishSignIn(flags, timeoutSeconds, context, reporter);
-  await signIn(flags, { browser, paste, device, timeoutSeconds }, context, reporter);
+  if (step === 'start') await startSignIn(flags, context, reporter);
+  else if (step === 'complete') await finishSignIn(flags, options.timeoutSeconds, context, reporter);
+  else await signIn(flags, options, context, reporter);
 }

@@ -9,7 +9,7 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
-import { loadTimeZone } from '../../items/time-zone.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
@@ -49,9 +49,9 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
+/** The command line in its final form. */
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
+  const filters = eventFilters(flags, context.clock.now(), zone);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: 'use `hooktrail events search` with the same filters',
@@ -59,14 +59,18 @@ async function run(call: Call<Flags>): Promise<void> {
   }
   if (flags.from === '-')
     throw new UsageError('--from - cannot be browsed: the keys are read from standard input');
+  const { from, forwardTo } = flags;
+  return { filters, from, forwardTo, forwardTimeout: forwardTimeoutOf(flags) };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { context, reporter } = call;
+  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  const { filters, from } = options;
   const { browse } = await import('../../browse/browse.ts');
-  // A line printed meanwhile would appear in the middle of the list.
-  const unseen = () => {};
-  const silent = { ...reporter, trace: unseen, notice: unseen };
-  const { clock, signal } = context;
-  const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
-  const { from } = flags;
-  const replay = await replayer(call);
+  const replay = await replayer(options, call);
   if (from !== undefined) {
     const { storedEvents } = await import('../../events/stored-events.ts');
     await browse(call, filters, (chosen) => storedEvents(from, chosen, { context }), replay);
@@ -74,19 +78,25 @@ async function run(call: Call<Flags>): Promise<void> {
   }
   const { withService } = await import('../../sign-in/session.ts');
   const { findEvents } = await import('../../events/find-events.ts');
+  // A line printed meanwhile would appear in the middle of the list.
+  const unseen = () => {};
+  const silent = { ...reporter, trace: unseen, notice: unseen };
+  const { clock, signal } = context;
+  const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   await withService({ ...call, reporter: silent }, (service) =>
     browse(call, filters, (chosen) => findEvents(service, chosen, reading), replay),
   );
 }
 
 /** Replays one event; undefined without a handler. A passphrase for the Api-Token is asked for now, before the list. */
-async function replayer({ flags, context, reporter }: Call<Flags>): Promise<Replay | undefined> {
-  const { forwardTo } = flags;
+async function replayer(
+  { forwardTo, forwardTimeout }: Options,
+  { flags, context, reporter }: Call<Flags>,
+): Promise<Replay | undefined> {
   if (forwardTo === undefined) return undefined;
   const { loadSettings } = await import('../../settings/settings.ts');
   const { apiTokenOrWarning } = await import('../../webhooks/api-token.ts');
   const { replayOne } = await import('../../webhooks/replay.ts');
   const apiToken = await apiTokenOrWarning(await loadSettings(flags, context), context, reporter);
-  const timeout = forwardTimeoutOf(flags);
-  return (event) => replayOne(event.text(0), { forwardTo, timeout, apiToken }, context);
+  return (event) => replayOne(event.text(0), { forwardTo, timeout: forwardTimeout, apiToken }, context);
 }

@@ -8,14 +8,14 @@ import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/eve
 import type { WatchedItem } from '../../events/watch/watch-follower.ts';
 import type { Service } from '../../http/service.ts';
 import type { Instant } from '../../items/instant.ts';
-import { loadTimeZone } from '../../items/time-zone.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import type { HeldLock } from '../../lock/lock.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import type { FormatOptions } from '../../output/item-writer.ts';
 import { flagWords, shellWord } from '../../settings/command-words.ts';
 import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly interval?: number;
@@ -86,14 +86,33 @@ Examples:
     .action(action(run));
 }
 
+/** The command line in its final form. */
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
+  const format = formatOptions(flags, 'events');
+  const { interval = INTERVAL, overlap = OVERLAP, concurrency = CONCURRENCY, timeout, state } = flags;
+  return {
+    filters: eventFilters(flags, context.clock.now(), zone),
+    // A jq program runs on each event.
+    format: { ...format, zone, format: format.jq === undefined ? format.format : ('ndjson' as const) },
+    interval,
+    overlap,
+    concurrency,
+    limit: limitOf(flags),
+    timeout,
+    /** The file that keeps the place. */
+    state,
+    /** The flags of a command that resumes this watch, beside the filters. */
+    kept: flagWords({ ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) }, KEPT),
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context } = call;
-  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
-  const asked = { ...formatOptions(flags, 'events'), zone: filters.zone };
-  const format = asked.jq === undefined ? asked : { ...asked, format: 'ndjson' as const };
-  const limit = wanted(flags);
-  const { state: file } = flags;
-  if (file === undefined) return follow(call, filters, format, limit);
+  const { context } = call;
+  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  const { state: file } = options;
+  if (file === undefined) return follow(options, call);
   const [{ withLock, whileHeld, LockedError }, { refusePlanted }] = await Promise.all([
     import('../../lock/lock.ts'),
     import('../../files/planted.ts'),
@@ -103,10 +122,12 @@ async function run(call: Call<Flags>): Promise<void> {
   try {
     const work = (lock: HeldLock) => {
       entered = true;
-      return follow({ ...call, context: whileHeld(context, lock) }, filters, format, limit);
+      return follow(options, { ...call, context: whileHeld(context, lock) });
     };
-    const options = { patience: 0, subject: `the watch of ${file}` };
-    await withLock(`watch ${path.resolve(file)}`, context, work, options);
+    await withLock(`watch ${path.resolve(file)}`, context, work, {
+      patience: 0,
+      subject: `the watch of ${file}`,
+    });
   } catch (error) {
     if (entered || !(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {
@@ -118,7 +139,7 @@ async function run(call: Call<Flags>): Promise<void> {
 }
 
 /** The number of events to print. Throws `UsageError` where the flags contradict each other. */
-function wanted({ count, limit, timeout }: Flags): number {
+function limitOf({ count, limit, timeout }: Flags): number {
   if (count !== undefined && limit !== undefined)
     throw new UsageError('--count and --limit mean the same: give one of them');
   const number = count ?? limit;
@@ -130,21 +151,16 @@ function wanted({ count, limit, timeout }: Flags): number {
   return number ?? Number.POSITIVE_INFINITY;
 }
 
-async function follow(
-  call: Call<Flags>,
-  filters: EventFilters,
-  format: FormatOptions,
-  limit: number,
-): Promise<void> {
-  const { flags, context, reporter } = call;
+async function follow(options: Options, call: Call<Flags>): Promise<void> {
+  const { filters, format, interval, overlap, concurrency, limit, timeout } = options;
+  const { context, reporter } = call;
   const { withService } = await import('../../sign-in/session.ts');
   const { startFollowing, runWatch } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/create-item-writer.ts');
-  const { interval = INTERVAL, overlap = OVERLAP, concurrency = CONCURRENCY } = flags;
   const { clock } = context;
   await withService(call, async (service) => {
-    const saving = flags.state === undefined ? undefined : await stateOf(flags.state, service, filters);
-    const deadline = startDeadline(flags.timeout, context);
+    const saving = options.state === undefined ? undefined : await stateOf(options.state, service, filters);
+    const deadline = startDeadline(timeout, context);
     const { signal } = deadline;
     const sampled = format.format === 'table' && context.stdout.isTerminal;
     const following = { overlap, concurrency, sampled, state: saving?.state, clock, signal };
@@ -171,15 +187,13 @@ async function follow(
       } catch (error) {
         await writer.abort();
         if (!deadline.passed && !(context.signal.reason instanceof ClosedPipeError))
-          tellHowToResume(call, filters, follower.resumeAt);
+          tellHowToResume(options, follower.resumeAt, reporter);
         throw error;
       }
       await writer.end();
     } catch (error) {
       if (!deadline.passed || context.signal.aborted) throw error;
-      throw new ServiceError(
-        `${printed} of ${limit} events came within ${durationText(flags.timeout as number)}`,
-      );
+      throw new ServiceError(`${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`);
     } finally {
       saving?.file.close();
       deadline.stop();
@@ -212,16 +226,13 @@ function startDeadline(timeout: number | undefined, { clock, signal }: Context) 
   };
 }
 
-function tellHowToResume({ flags, reporter }: Call<Flags>, filters: EventFilters, at: Instant): void {
-  if (flags.state !== undefined) {
+function tellHowToResume({ filters, state, kept }: Options, at: Instant, reporter: Reporter): void {
+  if (state !== undefined) {
     reporter.notice('to resume: run the same command again');
     return;
   }
-  const typed = { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
-  const words = ['events', 'watch', '--since', at.text, ...filters.words('since')];
-  reporter.notice(
-    `to resume: ${['hooktrail', ...words, ...flagWords(typed, KEPT).map(shellWord)].join(' ')}`,
-  );
+  const words = ['hooktrail', 'events', 'watch', '--since', at.text, ...filters.words('since')];
+  reporter.notice(`to resume: ${[...words, ...kept.map(shellWord)].join(' ')}`);
   reporter.notice('events created since then may come again; --state FILE prints each once');
 }
 
