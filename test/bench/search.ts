@@ -3,20 +3,29 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { nodeOf } from '../support/node-versions.ts';
 import { type Command, compare, measure, pairedRatio } from './measure.ts';
 import { hottest } from './profile.ts';
 import { program, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts';
 import { printTable } from './table.ts';
 
 const PAGE = 500;
+const VERSIONS = [20, 22, 24];
 const OURS = 'hooktrail events search --ndjson';
 
 /** A service to search: the sandbox, or another. */
 type Peer = Pick<SandboxProcess, 'env'>;
 
-async function startSmallEvents(events: number): Promise<Peer & AsyncDisposable> {
-  const peer = path.join(import.meta.dirname, 'small-events-peer.mjs');
-  const child = spawn(process.execPath, [peer, String(events)], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** A service whose pages are ready beforehand: the sandbox takes a millisecond to write each of its own. */
+async function startPreparedPages(
+  events: number,
+  bytes: number,
+  latency = 0,
+): Promise<Peer & AsyncDisposable> {
+  const peer = path.join(import.meta.dirname, 'prepared-pages-peer.mjs');
+  const child = spawn(process.execPath, [peer, `${events}`, `${bytes}`, `${latency}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [port] = (await once(child.stdout, 'data')) as [Buffer];
   return {
     env: {
@@ -44,7 +53,7 @@ export async function benchSearch(): Promise<void> {
 async function throughput(): Promise<void> {
   const events = 200_000;
   await using sandbox = await startSandboxProcess('--events', String(events));
-  await using small = await startSmallEvents(events);
+  await using small = await startPreparedPages(events, 380);
   await using folder = await scratch();
   for (const [name, peer] of Object.entries({ 'the sandbox': sandbox, 'events of 380 bytes': small })) {
     const results = await compare(
@@ -112,39 +121,47 @@ async function gh(): Promise<void> {
 async function latency(): Promise<void> {
   const events = 50_000;
   const milliseconds = 50;
-  await using sandbox = await startSandboxProcess(
-    '--events',
-    String(events),
-    '--latency',
-    String(milliseconds),
-  );
+  await using service = await startPreparedPages(events, 540, milliseconds);
   await using folder = await scratch();
   const widths = [1, 2, 4, 8, 16];
   const ours = widths.map(
     (width) =>
-      [`hooktrail, ${width} at once`, search(sandbox, '--ndjson', '--concurrency', `${width}`)] as const,
+      [`hooktrail, ${width} at once`, search(service, '--ndjson', '--concurrency', `${width}`)] as const,
   );
   const curl = 'one curl | jq';
   const results = await compare(
-    { ...Object.fromEntries(ours), [curl]: await oneCurl(sandbox, folder.path, events) },
+    { ...Object.fromEntries(ours), [curl]: await oneCurl(service, folder.path, events) },
     5,
   );
-  const waiting = ((events / PAGE) * milliseconds) / 1000;
+  const pages = events / PAGE;
+  const waiting = (pages * milliseconds) / 1000;
   const rows = [...widths, 1].map((width, row) => {
     const name = ours[row]?.[0] ?? curl;
     const seconds = results[name]?.seconds as number;
     const bound = waiting / width;
+    // The first page gives the count and the time at which the result is held.
+    const least = ((1 + Math.ceil((pages - 1) / width)) * milliseconds) / 1000;
     return [
       name,
       seconds.toFixed(2),
       bound.toFixed(2),
       (seconds / bound).toFixed(2),
+      least.toFixed(2),
+      (seconds / least).toFixed(2),
       efficiency(bound, seconds),
     ];
   });
   printTable(
     `${events} events, ${milliseconds} ms latency (medians of 5)`,
-    ['command', 'seconds', 'pages × latency ÷ concurrency', 'ratio to it', 'parallel efficiency'],
+    [
+      'command',
+      'seconds',
+      'pages × latency ÷ concurrency',
+      'ratio to it',
+      'after a first page alone',
+      'ratio to it',
+      'parallel efficiency',
+    ],
     rows,
   );
 }
@@ -154,21 +171,30 @@ function efficiency(bound: number, seconds: number): string {
 }
 
 async function memory(): Promise<void> {
+  await using fewer = await startSandboxProcess('--events', '50000');
+  await using more = await startSandboxProcess('--events', '1000000');
   const rows: string[][] = [];
-  let smaller: number | undefined;
-  for (const events of [50_000, 1_000_000]) {
-    await using sandbox = await startSandboxProcess('--events', String(events));
-    const runs = [];
-    for (let round = 0; round < 3; round++) runs.push(await measure(search(sandbox, '--ndjson')));
-    const peak = Math.max(...runs.map((run) => run.peakMiB ?? Number.NaN));
-    rows.push([String(events), peak.toFixed(0), smaller === undefined ? '-' : (peak / smaller).toFixed(2)]);
-    smaller ??= peak;
+  for (const version of VERSIONS) {
+    const node = await nodeOf(version);
+    const small = await peakOf(node, fewer);
+    const large = await peakOf(node, more);
+    rows.push([String(version), small.toFixed(0), large.toFixed(0), (large / small).toFixed(2)]);
   }
-  printTable('peak memory (largest of 3)', ['events', 'MiB', 'ratio'], rows);
+  const header = ['Node', '50000 events', '1000000 events', 'ratio'];
+  printTable('peak memory in MiB (largest of 3)', header, rows);
 }
 
-function search(sandbox: Peer, ...args: string[]): Command {
-  return { file: process.execPath, args: [program, 'events', 'search', ...args], env: sandbox.env };
+async function peakOf(node: string, peer: Peer): Promise<number> {
+  const runs = [];
+  for (let round = 0; round < 3; round++)
+    runs.push(await measure({ ...search(peer, '--ndjson'), file: node }));
+  return Math.max(...runs.map((run) => run.peakMiB ?? Number.NaN));
+}
+
+function search(peer: Peer, ...args: string[]): Command {
+  // Node 20 reads the extra certificates at each start, which takes 45 ms.
+  const env = { ...peer.env, NODE_EXTRA_CA_CERTS: undefined };
+  return { file: process.execPath, args: [program, 'events', 'search', ...args], env };
 }
 
 async function oneCurl(peer: Peer, folder: string, events: number, filtered = true): Promise<Command> {
