@@ -17,5 +17,5 @@ export async function build(folder: string): Promise<void> {
   await writeFile(path.join(folder, 'hooktrail.1'), manualPage(program, commands, version));
 }
 
-// `npm run build`. The tests import the function for a build of their own.
+// `npm run build`. Tests import the function for their own builds.
 if (process.argv[1] === import.meta.filename) await build(path.join(root, 'dist'));

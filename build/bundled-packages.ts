@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Plugin } from 'rolldown';
 import { version } from '../src/version.ts';
 
-/** Code of others that packages contain, under licences that the packages' own files do not give. */
+/** Third-party code that packages contain, under licences that the packages' own files do not include. */
 const contained: Readonly<Record<string, string>> = {
   'jq-wasm': `Contains jq, Copyright (C) 2012 Stephen Dolan, under the same terms;
 decNumber, Copyright (c) 1995-2005 International Business Machines Corporation and others, under the ICU License;
@@ -25,7 +25,7 @@ OF SUCH DAMAGE.`,
   undici: 'Contains llhttp, Copyright Fedor Indutny, 2018, under the same terms.',
 };
 
-/** Parts of packages that are programs of their own, for the bill of materials. */
+/** Programs that packages contain, for the bill of materials. */
 const parts: Readonly<Record<string, (version: string) => Component[]>> = {
   'jq-wasm': (version) => [
     component('jq', version.replace(/^.*-jq-/, ''), 'generic', { license: { id: 'MIT' } }),
@@ -49,8 +49,8 @@ export const licences: Plugin = {
 };
 
 /**
- * A CycloneDX 1.6 bill of materials of the same packages: bundling hides them from scanners. Without a serial number
- * and a time, so that the same sources give the same bytes.
+ * A CycloneDX 1.6 bill of materials of the same packages, which bundling hides from scanners. It has no serial number
+ * and no time, so that the same sources give the same bytes.
  */
 export const billOfMaterials: Plugin = {
   name: 'bill-of-materials',
@@ -140,7 +140,7 @@ interface Component {
 }
 
 function component(name: string, version: string | undefined, type: string, licence: object): Component {
-  // The package URL specification: the @ of a scope is percent-encoded.
+  // The package URL specification says to percent-encode the @ of a scope.
   const purl = `pkg:${type}/${name.replace('@', '%40')}${version === undefined ? '' : `@${version}`}`;
   return {
     type: 'library',

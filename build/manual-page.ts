@@ -7,7 +7,7 @@ import { exitCodesText } from '../src/help/exit-codes.ts';
 import { filtersText } from '../src/help/filters.ts';
 import { buildProgram, type Program } from '../src/program.ts';
 
-/** A command of the tree with what only its help holds. */
+/** A command of the tree, with the parts that only its help has. */
 export interface Described {
   readonly command: Command;
   /** The part of `--help` after the options: explanations and examples. */
@@ -22,7 +22,7 @@ export function manualPage(
 ): string {
   return [
     `.TH HOOKTRAIL 1 "" "hooktrail ${version}" "User Commands"`,
-    // Hyphenated variables and URLs, and stretched lines, are hard to copy.
+    // Hyphenated variables and URLs, and justified lines, are hard to copy.
     '.nh',
     '.ad l',
     '.SH NAME',
@@ -77,7 +77,7 @@ function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Text in which no character acts on the formatter: see groff_char(7) for the minus, the quotes and the caret. */
+/** Escapes characters that act on the formatter; see groff_char(7) for the minus, the quotes and the caret. */
 export function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')
@@ -90,20 +90,26 @@ export function escaped(text: string): string {
     .replaceAll('–', '\\(en');
 }
 
-/** A line of running text; a dot at its start does not make it a request. */
+/** Returns a line of running text, in which a dot at the start is not a request. */
 export function line(text: string): string {
   return escaped(text).replace(/^\./, '\\&.');
 }
 
-/** Lines that stay as they are, in the typewriter's font, at the left: they are as long as a terminal is wide. */
+/**
+ * Returns lines to print unchanged, in a monospaced font and not indented, since they are as long as a terminal is
+ * wide.
+ */
 export function literal(text: string): string {
   const lines = text.trimEnd().split('\n');
   return ['.in 0', '.EX', ...lines.map(line), '.EE', '.in'].join('\n');
 }
 
-/** The whole tree, every declaration read, and its leaves in order with what their help says beyond the options. */
+/**
+ * Loads the whole tree with every declaration, and returns its leaves in order with the parts of their help after the
+ * options.
+ */
 export async function describeAll(): Promise<{ program: Program; commands: readonly Described[] }> {
-  // Nothing runs, so that the declarations see nothing of the world.
+  // No command runs, so the declarations need no real context.
   const program = buildProgram({} as Context, async () => 0);
   await declareAll(program);
   return {

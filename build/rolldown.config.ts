@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { defineConfig, type Plugin } from 'rolldown';
 import { billOfMaterials, licences } from './bundled-packages.ts';
 
-/** jq reads its WebAssembly from beside itself: as base64 in a module it would be a third larger. */
+/** jq loads its WebAssembly from a file beside it: as base64 in a module it would be a third larger. */
 const jqBeside: Plugin = {
   name: 'jq-beside',
   generateBundle() {
@@ -16,18 +16,18 @@ export default defineConfig({
   input: { start: 'src/start.ts' },
   preserveEntrySignatures: 'allow-extension',
   platform: 'node',
-  // The keychain binding is native code: it stays a package of its own.
+  // The keychain binding is native code, so it stays a separate package.
   external: ['keytar'],
   plugins: [jqBeside, licences, billOfMaterials],
   output: {
     dir: 'dist',
-    // Node starts CommonJS in two thirds of the time that it takes for modules.
+    // Node starts CommonJS in two thirds of the time that it needs for modules.
     format: 'cjs',
     dynamicImportInCjs: false,
     entryFileNames: '[name].cjs',
-    // Named by content, so that a build beside a running program takes nothing away from it; `prepack` starts afresh.
+    // Files are named by content, so that a build does not break a running program; `prepack` clears the folder first.
     chunkFileNames: 'chunks/[name]-[hash].cjs',
-    // oidc-provider tells its models apart by the names of their classes.
+    // oidc-provider identifies its models by the names of their classes.
     keepNames: true,
     minify: true,
   },

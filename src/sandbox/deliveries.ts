@@ -10,11 +10,14 @@ export interface DeliveryOptions {
   readonly apiToken: string;
   /** Share (0 to 1) of events that are delivered twice, even if the first delivery succeeded. */
   readonly duplicates?: number | undefined;
-  /** Each delivery waits for a random time of up to this many milliseconds, so that they get out of order. 300 when absent. */
+  /**
+   * Each delivery waits for a random time of up to this many milliseconds, so that they arrive out of order. Absent:
+   * 300.
+   */
   readonly spreadMs?: number | undefined;
-  /** Milliseconds before each try after the first; after the last of them nothing more is tried. */
+  /** Milliseconds before each try after the first; there is no try after the last of them. */
   readonly retryDelaysMs?: readonly number[] | undefined;
-  /** Milliseconds until an endpoint must have answered; 10 s when absent. */
+  /** Milliseconds that an endpoint has to answer. Absent: 10 s. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -23,7 +26,7 @@ export interface DeliveryAttempt {
   readonly eventId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The endpoint's answer; undefined where there was none. */
+  /** The status of the endpoint's answer; undefined if there was none. */
   readonly status: number | undefined;
   /** True for the second delivery of an event. */
   readonly isCopy: boolean;
@@ -35,8 +38,9 @@ const TIMEOUT = 10_000;
 const KEPT = 100_000;
 
 /**
- * Delivers events that are added while the sandbox runs as the service description says (part 6): out of order, some twice,
- * each with the `Api-Token`. An event is FAILED as soon as a first try failed, and SUCCESS again once a later one succeeded.
+ * Delivers events that are added while the sandbox runs as the service description says (part 6): out of order, some
+ * twice, each with the `Api-Token`. An event becomes FAILED when its first try fails, and SUCCESS again when a later
+ * one succeeds.
  */
 export class Deliveries {
   /** The latest tries, oldest first. */
@@ -59,7 +63,7 @@ export class Deliveries {
     this.#endpoint = createEndpoint(new URL(options.url), options.apiToken, options.timeoutMs ?? TIMEOUT);
   }
 
-  /** Deliveries that wait or are under way. */
+  /** The number of deliveries that are waiting or in progress. */
   get pending(): number {
     return this.#waiting.size + this.#underWay;
   }
@@ -119,8 +123,8 @@ export class Deliveries {
 }
 
 /**
- * The body of a delivery. The service description shows only its `eventId`: here it is the item's own text without its publish
- * status and the result of its delivery.
+ * Returns the body of a delivery. The service description shows only its `eventId`: here it is the item's own text
+ * without the publish status and the result of the delivery.
  */
 export function payloadOf(json: string): string {
   return json.replace(/,"publishStatus":"[^"]*"/, '').replace(/,"delivery":\{(?:[^{}]|\{[^{}]*\})*\}/, '');
@@ -128,7 +132,7 @@ export function payloadOf(json: string): string {
 
 /** Posts to one endpoint over kept-alive connections. */
 interface Endpoint {
-  /** Returns the status of the answer; undefined if the connection failed or the time was over. */
+  /** Returns the status of the answer; undefined if the connection failed or timed out. */
   post(body: string): Promise<number | undefined>;
   close(): void;
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { Random } from './random.ts';
 
-/** The requests that a fault is for; `service` is either operation of the event service. */
+/** The requests that a fault applies to; `service` means both operations of the event service. */
 export type FaultTarget =
   | 'authorize'
   | 'token'
@@ -21,9 +21,9 @@ export interface Answer {
   body: Buffer;
 }
 
-/** Something that goes wrong with one request. Lengths are in bytes of the body, times in milliseconds. */
+/** A fault in the answer to one request. Lengths are in bytes of the body, times in milliseconds. */
 export type Fault =
-  /** Answers normally, so that a later request is hit. */
+  /** Answers normally, so that a later request gets the next fault. */
   | { readonly kind: 'pass' }
   /** Does something first, then answers normally. */
   | { readonly kind: 'run'; readonly run: (request: IncomingMessage) => unknown }
@@ -39,7 +39,7 @@ export type Fault =
    */
   | { readonly kind: 'raw'; readonly text: string; readonly again?: string; readonly everyMs?: number }
   /**
-   * Answers with an empty search answer that has this many bytes of white space in it, without end when absent;
+   * Answers with an empty search answer that contains this many bytes of white space (absent: without end);
    * `compressed` sends a thousandth of them, as gzip. The request is not carried out.
    */
   | { readonly kind: 'flood'; readonly bytes?: number; readonly compressed?: boolean }
@@ -49,26 +49,26 @@ export type Fault =
   | { readonly kind: 'answer-lost' }
   /** Breaks the connection after part of the body (default: half). */
   | { readonly kind: 'reset-mid-body'; readonly after?: number }
-  /** As `reset-mid-body`, with an orderly end of the connection. */
+  /** As `reset-mid-body`, but closes the connection in an orderly way. */
   | { readonly kind: 'close-mid-body'; readonly after?: number }
-  /** Sends part of the body as if it were all. */
+  /** Sends part of the body as if it were the whole. */
   | { readonly kind: 'truncate'; readonly after?: number }
-  /** Stops after part of the body, for good or for `ms`; `after: -1` stops before the status line. */
+  /** Pauses after part of the body, forever or for `ms`; `after: -1` pauses before the status line. */
   | { readonly kind: 'stall'; readonly after?: number; readonly ms?: number }
   /** Answers later. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Sends the body in small pieces. */
   | { readonly kind: 'trickle'; readonly bytes: number; readonly everyMs: number }
-  /** Carries the request out and answers with something else. */
+  /** Carries the request out, but answers with this. */
   | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer };
 
-/** An answer that hands the connection to another protocol, which nobody asked for. */
+/** An answer that switches to another protocol, although the client did not ask for that. */
 export const switchingProtocols: Fault = {
   kind: 'raw',
   text: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
 };
 
-/** Interim answers (RFC 9110 section 15.2) that no final one ever follows. */
+/** Interim answers (RFC 9110 section 15.2) that are never followed by a final one. */
 export const interimForEver: Fault = {
   kind: 'raw',
   text: '',
@@ -103,13 +103,13 @@ export class FaultQueue {
 
 const statuses = [500, 502, 503, 504];
 
-/** Draws whether a request fails, and how. */
+/** Decides at random whether a request fails, and how. */
 export function drawFault(random: Random, rate: number): Fault | undefined {
   if (rate <= 0 || random.float() >= rate) return undefined;
   const draw = random.below(statuses.length + 2);
   const status = statuses[draw];
   if (status !== undefined) {
-    const body = JSON.stringify({ code: 'service.unavailable', message: 'a fault drawn by chance' });
+    const body = JSON.stringify({ code: 'service.unavailable', message: 'a random fault' });
     return { kind: 'status', status, body, headers: { 'Content-Type': 'application/json' } };
   }
   return draw === statuses.length ? { kind: 'reset' } : { kind: 'reset-mid-body' };
@@ -197,7 +197,7 @@ function spoil(
 ): void {
   const { socket } = request;
   const part = () => body.subarray(0, ('after' in fault ? fault.after : undefined) ?? body.length >> 1);
-  // Announces the whole length and sends less, as a service does that breaks in the middle.
+  // Announces the whole length and sends less, as a service does that fails in the middle.
   const announce = () => response.setHeader('Content-Length', body.length);
   switch (fault.kind) {
     case 'answer-lost':

@@ -3,7 +3,7 @@ import type { EventOrder } from './store/event-store.ts';
 
 /** The options of a new sandbox; each has a default. */
 export interface SandboxOptions {
-  /** 0 takes any free port. */
+  /** 0 chooses any free port. */
   readonly port?: number | undefined;
   /** Number of events in the seeded history. */
   readonly events?: number | undefined;
@@ -62,7 +62,7 @@ export type LinkStyle =
   | 'same-page'
   | 'none';
 
-/** Everything that the service description leaves open. It can be changed while the sandbox runs. */
+/** Behaviour that the service description leaves open. It can be changed while the sandbox runs. */
 export interface Behaviour {
   latencyMs: number;
   /** Requests per second; 0 is no limit. */
@@ -74,14 +74,14 @@ export interface Behaviour {
   /** Members left out of search answers. */
   omit: readonly CollectionMember[];
   order: EventOrder;
-  /** Pages hold no more items than this, whatever was asked for. */
+  /** Pages hold no more items than this, whatever the client asks for. */
   maxPageSize: number;
   links: LinkStyle;
   /** Answers of the event service are indented over several lines. */
   pretty: boolean;
   /**
-   * The milliseconds by which the service's clock is ahead: added to the `Date` header and to the creation time of new
-   * events.
+   * The service's clock is ahead by this many milliseconds, which are added to the `Date` header and to the creation
+   * time of new events.
    */
   clockOffsetMs: number;
   autoApprove: boolean;
@@ -94,9 +94,9 @@ export interface Behaviour {
   devicePollSeconds: number;
   /** The provider offers revocation (RFC 7009). */
   revocation: boolean;
-  /** The provider's metadata (RFC 8414): as it is, none (404), or as a function changes it. */
+  /** The provider's metadata (RFC 8414): unchanged, none (404), or changed by a function. */
   metadata: 'whole' | 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
-  /** Token answers carry a refresh token. */
+  /** Token answers include a refresh token. */
   refreshTokens: boolean;
   /** Characters of padding in each access token. */
   accessTokenPadding: number;

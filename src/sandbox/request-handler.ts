@@ -21,7 +21,7 @@ export interface RequestHandlerParts {
   readonly service: Handler;
 }
 
-/** Passes each request to its part of the sandbox, or makes it fail. */
+/** Returns the handler that passes each request to its part of the sandbox, or makes it fail. */
 export function createRequestHandler(parts: RequestHandlerParts) {
   const { behaviour, faults } = parts;
   const identityPath = new URL(parts.settings.authUrl).pathname;
@@ -58,13 +58,13 @@ export function createRequestHandler(parts: RequestHandlerParts) {
   function tooManyRequests(response: ServerResponse, seconds: number): void {
     if (behaviour.retryAfter) response.setHeader('Retry-After', seconds);
     response.writeHead(429, { 'Content-Type': 'application/json; charset=utf-8' });
-    response.end(JSON.stringify({ code: 'request.rate_limited', message: 'too many requests a second' }));
+    response.end(JSON.stringify({ code: 'request.rate_limited', message: 'too many requests per second' }));
   }
 
   return (request: IncomingMessage, response: ServerResponse): void => {
     parts.log.add(request, response);
     handle(request, response).catch((error: unknown) => {
-      // Tests must see an error of the sandbox itself. A connection that broke is not one.
+      // An error in the sandbox itself must be visible to tests. A broken connection is not one.
       if (response.headersSent || response.destroyed) return void request.socket.destroy();
       response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8' });
       response.end(JSON.stringify({ code: 'sandbox.defect', message: String(error) }));
@@ -82,7 +82,7 @@ class RateLimit {
   #window = 0;
   #taken = 0;
 
-  /** Seconds to wait when this request is one too many, else 0. */
+  /** Returns the seconds to wait if this request exceeds the limit, or else 0. */
   take(perSecond: number, now: number): number {
     if (perSecond <= 0) return 0;
     if (now - this.#window >= 1000) {

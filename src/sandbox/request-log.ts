@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
-/** One request as the sandbox saw it. */
+/** One request that the sandbox received. */
 export interface RequestRecord {
   /** Milliseconds since the epoch. */
   readonly at: number;

@@ -29,14 +29,14 @@ export interface Sandbox extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** For tests: looks at a running sandbox and changes it, with effect from the next request. */
+/** For tests: inspects and changes a running sandbox. Changes apply from the next request. */
 export interface Control {
-  /** Assign to its members. */
+  /** Assign to its members to change them. */
   readonly behaviour: Behaviour;
   /** The endpoints that the seeded history was published to. */
   readonly subscriptions: readonly Subscription[];
   readonly store: EventStore;
-  /** Makes the next requests to a target go wrong, one fault each, in this order. */
+  /** Makes the next requests to a target fail, one fault each, in this order. */
   fault(target: FaultTarget, ...faults: Fault[]): void;
   /** Faults that no request has met yet. */
   readonly pendingFaults: number;
@@ -46,11 +46,11 @@ export interface Control {
   setStatus(eventId: string, status: PublishStatus): boolean;
   /** Adds events at a steady rate until the returned function is called. */
   startLive(perSecond: number, event?: () => NewEvent): () => void;
-  /** Refuses all access tokens issued so far; refresh tokens stay good. */
+  /** Refuses all access tokens issued so far; refresh tokens stay valid. */
   revokeAccessTokens(): void;
   /** Refuses everything issued so far, refresh tokens too. */
   revokeGrants(): void;
-  /** The deliveries of events that were added; undefined where nothing is delivered. */
+  /** The deliveries of events that were added; undefined if nothing is delivered. */
   readonly deliveries: Pick<Deliveries, 'attempts' | 'pending'> | undefined;
 }
 

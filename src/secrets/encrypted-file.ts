@@ -10,10 +10,10 @@ import {
 import { promisify } from 'node:util';
 
 /**
- * The two formats, told apart by their magic. Sealed with a passphrase: magic, scrypt's log2 N, r and p, salt. Sealed with
- * a key of `keygen`: magic, salt; nothing has to be stretched, so HKDF takes scrypt's place. Then, in both: nonce, tag and
- * ciphertext of AES-256-GCM, then SHA-256 of all of it. The header is authenticated with the ciphertext. The checksum
- * tells an accident from a wrong passphrase; it proves nothing.
+ * The two formats, which differ in their magic. Sealed with a passphrase: magic, scrypt's log2 N, r and p, salt. Sealed
+ * with a key of `keygen`: magic, salt; a key needs no stretching, so HKDF replaces scrypt. Both continue with nonce,
+ * tag and ciphertext of AES-256-GCM, and SHA-256 of everything before it. The header is authenticated with the
+ * ciphertext. The checksum distinguishes accidental damage from a wrong passphrase; it proves nothing.
  */
 const PASSPHRASE_MAGIC = Buffer.from('hooktrail-secrets-1\n');
 const KEY_MAGIC = Buffer.from('hooktrail-secrets-2\n');
@@ -34,7 +34,7 @@ const derive = promisify(scrypt) as (
   options: ScryptOptions,
 ) => Promise<Buffer>;
 
-/** A key together with the header it was derived by, so that the next write need not derive it again. */
+/** A key with the header from which it was derived, so that the next write need not derive it again. */
 export interface FileKey {
   readonly header: Buffer;
   readonly key: Buffer;
@@ -56,7 +56,7 @@ export function sealKindOf(passphrase: string): SealKind {
   return GENERATED.test(passphrase) ? 'key' : 'passphrase';
 }
 
-/** The way an intact file was sealed. */
+/** Returns how an intact file was sealed. */
 export function sealKindIn(file: Buffer): SealKind {
   return file.subarray(0, MAGIC_BYTES).equals(KEY_MAGIC) ? 'key' : 'passphrase';
 }
@@ -81,13 +81,13 @@ export function encryptFile({ header, key }: FileKey, plaintext: string, binding
   return Buffer.concat([content, checksum(content)]);
 }
 
-/** Undefined where the key is wrong or the file was altered by someone who repaired the checksum. */
+/** Returns undefined if the key is wrong, or if somebody altered the file and repaired the checksum. */
 export function decryptFile({ header, key }: FileKey, file: Buffer, binding: string): string | undefined {
   const sealed = file.subarray(header.length, -CHECKSUM);
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
-/** The damage of a file that is visible without the passphrase; undefined if there is none. */
+/** Returns the damage that is visible without the passphrase; undefined if there is none. */
 export function damageOf(file: Buffer): Damage | undefined {
   const magic = file.subarray(0, MAGIC_BYTES);
   const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));
@@ -109,7 +109,7 @@ async function deriveKey(passphrase: string, header: Buffer): Promise<Buffer> {
   const isKey = sealKindIn(header) === 'key';
   const salt = header.subarray(isKey ? MAGIC_BYTES : MAGIC_BYTES + 3);
   if (isKey) {
-    // RFC 5869. A passphrase that is no key opens nothing: the caller tells the two kinds apart.
+    // RFC 5869. A passphrase that is not a key opens nothing: the caller distinguishes the two.
     const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
     return Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32));
   }
@@ -133,7 +133,7 @@ export function seal(key: Buffer, plaintext: Uint8Array, authenticated: Uint8Arr
   return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
 }
 
-/** Undefined if the key is wrong or anything was changed. */
+/** Returns undefined if the key is wrong or anything was changed. */
 export function unseal(key: Buffer, sealed: Buffer, authenticated: Uint8Array): Buffer | undefined {
   if (sealed.length < IV + TAG) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV), { authTagLength: TAG })

@@ -29,11 +29,13 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' 
 
 /**
  * The file was sealed with a passphrase and a key was given, or the other way round. `login` may seal the file again,
- * because it needs nothing that is in it.
+ * because it needs nothing from it.
  */
 export class OtherSealError extends UsageError {}
 
-/** The content of a file; `written` tells which of two is the later one: milliseconds since the epoch, always growing. */
+/**
+ * The content of a file. The later of two has the larger `written`: milliseconds since the epoch, always increasing.
+ */
 interface Content extends Secrets {
   readonly written?: number;
 }
@@ -44,11 +46,11 @@ export class FileVault implements Vault {
   readonly place: string;
   readonly #binding: string;
   readonly #context: Surroundings;
-  /** Kept for this run: the passphrase is asked once and the key derived once. */
+  /** Kept for this run, so that the user is asked once and the key derived once. */
   #passphrase: Promise<string> | undefined;
   #key: FileKey | undefined;
   #written = 0;
-  /** True if the stored file is sealed in the other way, and will be overwritten unread. */
+  /** True if the stored file is sealed the other way, and will be overwritten without being read. */
   #isReplaced = false;
 
   constructor(binding: Binding, context: Surroundings) {
@@ -59,7 +61,7 @@ export class FileVault implements Vault {
 
   async probe(anew = false): Promise<void> {
     await probeSecretFolder(this.#context);
-    // A file that cannot be opened, or a missing passphrase, must be found before a browser opens or a token is spent.
+    // Find out about a file that cannot be opened, or a missing passphrase, before a browser opens or a token is spent.
     const stored = await this.read().catch((error) => {
       if (!anew || !(error instanceof OtherSealError)) throw error;
       this.#isReplaced = true;
@@ -101,7 +103,7 @@ export class FileVault implements Vault {
   async write(secrets: Secrets): Promise<void> {
     await writeSecretFile(this.place, await this.#sealed(secrets));
     this.#isReplaced = false;
-    // These files are older than the one just written, so they do no harm.
+    // If this fails, it does no harm: these files are older than the one just written.
     await deleteElsewhere(this.place, this.#context).catch(() => undefined);
   }
 
@@ -160,7 +162,7 @@ export class FileVault implements Vault {
 const DAMAGES: Readonly<Record<Damage, string>> = {
   truncated: 'is cut short',
   damaged: 'is damaged',
-  'other-format': 'is not one of this version of hooktrail',
+  'other-format': 'was not written by this version of hooktrail',
 };
 
 function damaged(how: string, place: string): NotSignedInError {
@@ -173,17 +175,17 @@ function otherSeal(place: string, kind: 'passphrase' | 'key'): OtherSealError {
   const [was, given] =
     kind === 'key' ? ['a key of `hooktrail keygen`', 'a passphrase'] : ['a passphrase', 'a key'];
   return new OtherSealError(`${place} is sealed with ${was}, and ${given} was given`, {
-    next: 'give the one it was sealed with, or run `hooktrail login`: it seals the file with the one that is given now',
+    next: 'give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now',
   });
 }
 
-/** The answers by input stream: a command that opens several files, or one file again, asks only once. */
+/** The answers by input stream, so that a command that opens several files, or one file twice, asks only once. */
 const answers = new WeakMap<Context['stdin'], Promise<string>>();
 
 /**
- * The passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or a hidden prompt, asked twice for a new
- * file. White space around it does not count, and letters that look alike are the same (NFKC). Throws `UsageError` where
- * there is neither.
+ * Returns the passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or the answer to a
+ * hidden prompt, asked twice for a new file. White space around it is ignored, and Unicode is normalized (NFKC). Throws
+ * `UsageError` if there is neither.
  */
 export async function askPassphrase(
   context: Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>,
@@ -209,9 +211,9 @@ async function promptPassphrase(
   let message = isNew ? 'New passphrase for the encrypted file' : 'Passphrase of the encrypted file';
   for (;;) {
     const passphrase = await promptSecret(message, context);
-    if (!isNew || (await promptSecret('The same passphrase again', context)) === passphrase) {
+    if (!isNew || (await promptSecret('Repeat the passphrase', context)) === passphrase) {
       return passphrase.normalize('NFKC');
     }
-    message = 'The two differ. New passphrase for the encrypted file';
+    message = 'The passphrases differ. New passphrase for the encrypted file';
   }
 }

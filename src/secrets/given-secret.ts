@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
-/** The secrets that the environment may give. */
+/** The secrets that the environment may provide. */
 export const SECRET_VARIABLES = [
   'HOOKTRAIL_PASSPHRASE',
   'HOOKTRAIL_CLIENT_SECRET',
@@ -17,18 +17,18 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr'
 /** Milliseconds that a command may take to print a secret. */
 const COMMAND_LIMIT = 60_000;
 
-/** By environment: a run that needs a secret twice reads its file, or runs its command, once. */
+/** Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once. */
 const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
 
-/** True where the environment names a source of the secret; nothing is read or run. */
+/** Returns whether the environment names a source of the secret. Reads and runs nothing. */
 export function isSecretGiven(name: SecretVariable, environment: Context['environment']): boolean {
   return sourcesOf(name, environment).length > 0;
 }
 
 /**
- * A secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the first line that the
- * command in `<NAME>_COMMAND` prints; undefined where none of them is set. Throws `UsageError` where two are, and where
- * a file or command does not give one.
+ * Returns a secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the first line
+ * that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. Throws `UsageError` if two are set, or
+ * if a file or command does not provide a secret.
  */
 export async function givenSecret(name: SecretVariable, context: Surroundings): Promise<string | undefined> {
   const known = found.get(context.environment) ?? new Map<SecretVariable, Promise<string | undefined>>();
@@ -47,7 +47,7 @@ async function readSecret(name: SecretVariable, context: Surroundings): Promise<
   const [variable] = sources;
   if (variable === undefined) return undefined;
   if (sources.length > 1) {
-    throw new UsageError(`${sources.join(' and ')} are both set: one secret has one source`, {
+    throw new UsageError(`${sources.join(' and ')} are both set, but a secret can have only one source`, {
       next: 'unset all but one of them',
     });
   }
@@ -70,11 +70,11 @@ async function secretInFile(
     mode = statSync(file).mode;
   } catch (error) {
     throw new UsageError(`${variable}: the file cannot be read: ${(error as Error).message}`, {
-      next: 'name a file that holds the secret in its first line',
+      next: 'name a file with the secret on its first line',
       cause: error,
     });
   }
-  // Windows has no such modes. A secret mounted below /run (Docker, systemd) is kept from others by its folder.
+  // Windows has no such modes. A secret mounted below /run (Docker, systemd) is protected by its folder.
   if (machine.platform !== 'win32' && (mode & 0o022) !== 0) {
     throw new UsageError(`${variable}: others can write ${terminalSafeLine(file)}`, {
       next: `run \`chmod 600\` on it`,
@@ -99,7 +99,7 @@ async function secretOfCommand(variable: string, command: string, context: Surro
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed = (printed + text).slice(0, 65_536);
   });
-  // The user has to see its prompts and errors.
+  // The user has to see the command's prompts and errors.
   child.stderr.on('data', (bytes: Buffer) => void stderr.write(bytes).catch(() => undefined));
   const over = new AbortController();
   const ended = new Promise<string | undefined>((resolve) => {
@@ -117,7 +117,7 @@ async function secretOfCommand(variable: string, command: string, context: Surro
   } finally {
     over.abort(new Error('over'));
     late.catch(() => undefined);
-    // Programs that it started may hold the pipes open: do not wait for them.
+    // Programs that the command started may keep the pipes open: do not wait for them.
     child.kill();
     for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
   }
@@ -129,7 +129,7 @@ async function secretOfCommand(variable: string, command: string, context: Surro
   return firstLine(printed, variable, 'the command');
 }
 
-/** The environment for a command that prints a secret, without our other secrets. */
+/** Returns the environment for a command that prints a secret, without the program's other secrets. */
 function withoutSecrets(environment: Context['environment']): Record<string, string | undefined> {
   const secrets: readonly string[] = SECRET_VARIABLES;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name)));
@@ -146,7 +146,10 @@ function firstLine(text: string, variable: string, source: string): string {
   });
 }
 
-/** True for a text that a header can carry whole (RFC 6750 section 2.1, and the characters that providers use besides). */
+/**
+ * Returns whether a header can carry the text unchanged (RFC 6750 section 2.1, and other characters that providers
+ * use).
+ */
 export function isHeaderSafe(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 
-/** Why the OS keychain cannot be used now. */
+/** The reason why the OS keychain cannot be used now. */
 export type KeychainCondition =
   | 'no-package'
   | 'no-library'
@@ -55,7 +55,7 @@ const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string 
   },
   'no-keyring': {
     message: 'the OS keychain has no default keyring to store anything in',
-    step: 'make one (in "Passwords and Keys", or by signing in to the desktop once)',
+    step: 'create one (in "Passwords and Keys", or by signing in to the desktop once)',
   },
   locked: {
     message: 'the OS keychain is locked',

@@ -21,13 +21,16 @@ import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault }
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Windows keeps 2,560 bytes an item. Secrets that are longer lie in a file, encrypted under the key in the item: a file is
- * replaced as a whole, several items would be written one after the other. One limit holds on every system, so that
- * every system tests it.
+ * Windows stores at most 2,560 bytes per item. Longer secrets are kept in a file, encrypted with the key in the item: a
+ * file is replaced atomically, whereas several items would be written one after the other. The same limit applies on
+ * every system, so that every system tests it.
  */
 const ITEM_LIMIT = 2_048;
 
-/** The secrets that cannot be replaced. `written` (milliseconds, always growing) tells which of two copies is later. */
+/**
+ * The secrets that cannot be replaced. The later of two copies has the larger `written` (milliseconds, always
+ * increasing).
+ */
 interface Kept {
   readonly refreshToken?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -38,13 +41,13 @@ interface Kept {
 interface Item extends Kept {
   /** Encrypts the files of this sign-in; 32 bytes. */
   readonly key: Buffer;
-  /** The secrets were too long: they are in the file. */
+  /** True if the secrets were too long and are in the file. */
   readonly inFile: boolean;
 }
 
 /**
- * Secrets in one item of the OS keychain: one question to its user, one write. The access token, which may be long and
- * changes often, is cached in a file encrypted under a random key that only the item holds.
+ * Keeps secrets in one item of the OS keychain, so that the system asks the user once and a write is atomic. The access
+ * token, which may be long and changes often, is cached in a file encrypted with a random key that only the item holds.
  */
 export class KeychainVault implements Vault {
   readonly kind = 'keychain';
@@ -73,7 +76,7 @@ export class KeychainVault implements Vault {
     await keychain.delete(account);
     if (read !== text) throw new KeychainError('refused', 'what was stored could not be read back');
     await probeSecretFolder(this.#context);
-    // Read now, so that `write` does not have to.
+    // Read the item now, so that `write` does not have to.
     await this.#readItem();
   }
 
@@ -109,7 +112,7 @@ export class KeychainVault implements Vault {
       if (!before?.inFile) await this.#setItem({ key, inFile, written: 0 });
     } else {
       await this.#setItem({ ...kept, key, inFile });
-      // These files are older than the one just written, so they do no harm.
+      // If this fails, it does no harm: these files are older than what was just written.
       await deleteSecretFile(this.#file('secrets')).catch(() => undefined);
     }
     await deleteElsewhere(this.#file('secrets'), this.#context).catch(() => undefined);
@@ -119,7 +122,7 @@ export class KeychainVault implements Vault {
   }
 
   async rescue({ refreshToken, clientSecret, access }: Secrets): Promise<string> {
-    // A key that the keychain does not have yet opens nothing later.
+    // A file encrypted with a key that the keychain does not have yet could never be opened.
     if (this.#item === undefined) throw new KeychainError('refused');
     const { key } = this.#item;
     const sealed = this.#sealed({ refreshToken, clientSecret, written: this.#nextWritten() }, key);
@@ -160,7 +163,7 @@ export class KeychainVault implements Vault {
     this.#item = item;
   }
 
-  /** The files that may hold the secrets: the usual one, and those of a last resort. */
+  /** Returns the files that may hold the secrets: the usual one, and those written as a last resort. */
   async #sealedFiles(): Promise<Buffer[]> {
     const file = this.#file('secrets');
     const usual = await readSecretFile(file);
@@ -177,7 +180,9 @@ export class KeychainVault implements Vault {
     return text && keptIn(JSON.parse(text.toString('utf8')));
   }
 
-  /** A cache that is missing, damaged or of another key is no cache: the refresh token brings a new one. */
+  /**
+   * Ignores a cache that is missing, damaged or encrypted with another key: the refresh token gets a new access token.
+   */
   async #cached(key: Buffer): Promise<AccessToken | undefined> {
     const sealed = await readSecretFile(this.#file('access'));
     const plaintext = sealed && unseal(key, sealed, this.#authenticated('access'));
@@ -190,8 +195,8 @@ export class KeychainVault implements Vault {
   }
 
   /**
-   * Versions before 0.2 kept three items, `cache-key`, `refresh-token` and `client-secret`, and the long ones in files. They
-   * are read as they are; the next write makes one item of them.
+   * Versions before 0.2 kept three items, `cache-key`, `refresh-token` and `client-secret`, and the long ones in files.
+   * They are still read; the next write replaces them with one item.
    */
   async #readEarlierForm(): Promise<Item | undefined> {
     const keychain = await this.#open();
@@ -212,7 +217,7 @@ export class KeychainVault implements Vault {
     const keychain = await this.#open();
     for (const name of ['refresh-token', 'client-secret'])
       await keychain.delete(this.#account(name)).then(() => deleteSecretFile(this.#file(name)));
-    // Deleted last, because the other items are found by it.
+    // This item is deleted last, because the others are found through it.
     await keychain.delete(this.#account('cache-key'));
     this.#hasEarlierForm = false;
   }
@@ -246,7 +251,7 @@ function itemText({ key, ...rest }: Item): string {
   return JSON.stringify({ ...rest, key: key.toString('base64url') });
 }
 
-/** Undefined where the text is no item. */
+/** Parses an item; undefined if the text is not one. */
 function itemOf(text: string): Item | undefined {
   try {
     const { key, inFile, ...rest } = JSON.parse(text);

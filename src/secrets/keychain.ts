@@ -6,17 +6,16 @@ import { KeychainError } from './keychain-error.ts';
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Every call ends within 5 s. A service that falls silent during a call still delays the end of the process: Node waits
- * for the native thread at exit, and libsecret gives up after 25 s per call.
+ * Every call ends within 5 s. If the service stops answering during a call, the process still ends late: Node waits for
+ * the native thread at exit, and libsecret gives up only after 25 s per call.
  */
 const LIMIT = 4_500;
-/** macOS shows its own dialog that asks the user whether this program may read the item. */
+/** macOS shows a dialog that asks the user whether this program may read the item. */
 const DIALOG_LIMIT = 60_000;
 
 /**
- * Opens the OS keychain and checks that it is usable. Its calls end in time; failures are `KeychainError`s that say
- * what is wrong. On Linux the Secret Service is checked first, so that the native library is not called when it would
- * hang.
+ * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are `KeychainError`s. On
+ * Linux the Secret Service is checked first, so that the native library is not called when it would hang.
  */
 export async function openKeychain(context: Surroundings): Promise<Keychain> {
   const { clock } = context;
@@ -26,7 +25,7 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
     platform === 'linux'
       ? checkSecretService(context, { service: 'hooktrail' }, LIMIT - 500)
       : Promise.resolve();
-  // The library is loaded while the service answers: the question has to be out by then, since loading holds the thread.
+  // The library is loaded while the service answers. The request has to be sent first, since loading blocks the thread.
   const loaded = setImmediate().then(() => load(context));
   for (const outcome of [checked, loaded]) outcome.catch(() => undefined);
   await checked;

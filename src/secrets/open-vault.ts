@@ -2,7 +2,7 @@ import type { Context, Keychain } from '../context.ts';
 import type { Binding, Vault } from './vault.ts';
 
 /**
- * Opens the store that holds the secrets of a binding. The user is asked for nothing until something is read or written.
+ * Opens the store that holds the secrets of a binding. Nothing is asked of the user until something is read or written.
  * `keychain`: a keychain that is already being opened.
  */
 export async function openVault(

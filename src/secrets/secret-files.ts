@@ -16,17 +16,20 @@ export function bindingHash(binding: Binding): string {
   return createHash('sha256').update(bindingText(binding)).digest('hex').slice(0, 16);
 }
 
-/** The binding in the one form that encrypted files are authenticated with. */
+/** Returns the canonical text of a binding, with which encrypted files are authenticated. */
 export function bindingText({ profile, authUrl, clientId, serviceOrigin }: Binding): string {
   return JSON.stringify([profile, authUrl, clientId, serviceOrigin]);
 }
 
-/** A file of encrypted secrets; `~` is in no profile name, so that names of two profiles cannot meet. */
+/**
+ * Returns the path of a file of encrypted secrets. Profile names cannot contain `~`, so names of two profiles cannot
+ * collide.
+ */
 export function secretFile(context: Place, binding: Binding, kind: string): string {
   return path.join(secretFolder(context), `${binding.profile}~${bindingHash(binding)}.${kind}`);
 }
 
-/** The content of the file; undefined if it does not exist. */
+/** Returns the content of the file; undefined if it does not exist. */
 export async function readSecretFile(file: string): Promise<Buffer | undefined> {
   try {
     return readFileSync(file);
@@ -39,7 +42,7 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
   }
 }
 
-/** Replaces the file as a whole, in a folder that only the user can open. */
+/** Replaces the whole file, in a folder that only the user can open. */
 export async function writeSecretFile(file: string, content: Uint8Array): Promise<void> {
   const folder = path.dirname(file);
   try {
@@ -65,7 +68,10 @@ export async function deleteSecretFile(file: string): Promise<void> {
   }
 }
 
-/** Proves that a file of the size of a secret file can be written, and removes it. Throws as `writeSecretFile` does. */
+/**
+ * Checks that a file of the size of a secret file can be written, and removes it again. Throws as `writeSecretFile`
+ * does.
+ */
 export async function probeSecretFolder(context: Place): Promise<void> {
   const file = path.join(secretFolder(context), `probe-${context.machine.pid}`);
   await writeSecretFile(file, new Uint8Array(16_384));
@@ -86,10 +92,10 @@ export async function writeElsewhere(file: string, content: Uint8Array, context:
       return place;
     } catch {}
   }
-  throw new UsageError(`${path.basename(file)} can be written nowhere`);
+  throw new UsageError(`no folder accepts ${path.basename(file)}`);
 }
 
-/** The copies of a file that `writeElsewhere` left, with their paths. */
+/** Returns the copies of a file that `writeElsewhere` left, with their paths. */
 export async function readElsewhere(
   file: string,
   context: Place,
@@ -111,7 +117,7 @@ export async function deleteElsewhere(file: string, context: Place): Promise<voi
   for (const folder of otherFolders(context)) await deleteSecretFile(path.join(folder, path.basename(file)));
 }
 
-/** The files of a profile, or of all, each with the hash of its binding, wherever they are. */
+/** Returns the files of one profile or of all, from all folders, each with the hash of its binding. */
 export async function listSecretFiles(
   context: Place,
   profile: string | undefined,
@@ -129,7 +135,7 @@ export async function listSecretFiles(
   const folders = [secretFolder(context), ...otherFolders(context)];
   return lists.flatMap((names, index) =>
     names.flatMap((name) => {
-      // Temporary files of a write that was cut short carry a suffix of their own.
+      // Temporary files of interrupted writes have another suffix.
       const [, owner, hash, kind] =
         /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(?:\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
       if (!owner || !hash || !kind || (profile !== undefined && owner !== profile)) return [];
@@ -144,7 +150,7 @@ function secretFolder(context: Place): string {
 
 /**
  * Folders that are usually on other file systems than the configuration: the home, the session's memory, the temporary
- * files. Each configuration folder has its own folders there.
+ * files. Each configuration folder has its own subfolder there.
  */
 function otherFolders(context: Place): string[] {
   const { environment, machine } = context;

@@ -4,7 +4,7 @@ import { KeychainError } from './keychain-error.ts';
 import { bindingHash, deleteSecretFile, listSecretFiles } from './secret-files.ts';
 import type { Binding, Vault } from './vault.ts';
 
-/** True where the profile has secrets in that store for another provider, client or service than the binding's. */
+/** Returns whether the profile has secrets in that store for another provider, client or service than the binding's. */
 export async function hasOtherSignIn(
   kind: Vault['kind'],
   binding: Binding,
@@ -14,7 +14,7 @@ export async function hasOtherSignIn(
   return (await signInsOf(kind, binding.profile, context)).some((signIn) => signIn !== own);
 }
 
-/** True where something is stored for the binding; nothing of it is opened. */
+/** Returns whether something is stored for the binding, without opening it. */
 export async function hasSignIn(kind: Vault['kind'], binding: Binding, context: Context): Promise<boolean> {
   return (await signInsOf(kind, binding.profile, context)).includes(signInOf(binding));
 }
@@ -40,7 +40,7 @@ export async function forgetProfile(profile: string, context: Context): Promise<
   return await forget(profile, context);
 }
 
-/** The same for every profile. */
+/** Deletes every secret of every profile in the same way. */
 export async function forgetEverything(context: Context): Promise<number> {
   return await forget(undefined, context);
 }

@@ -62,7 +62,7 @@ test('login moves a profile from a passphrase to a key and back, and needs the c
     stdout: '',
     stderr:
       `error: ${place} is sealed with a passphrase, and a key was given\n` +
-      'next: give the one it was sealed with, or run `hooktrail login`: it seals the file with the one that is given now\n',
+      'next: give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now\n',
   });
   expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
   expect(await readFile(place, 'latin1')).toMatch(/^hooktrail-secrets-2\n/);

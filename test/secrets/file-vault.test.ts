@@ -110,7 +110,7 @@ test('a file that is sealed the other way is told as such, and a sign-in seals i
   const refused = {
     exitCode: 2,
     message: `${place} is sealed with a passphrase, and a key was given`,
-    next: 'give the one it was sealed with, or run `hooktrail login`: it seals the file with the one that is given now',
+    next: 'give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now',
   };
   await expect((await open(key)).read()).rejects.toMatchObject(refused);
   await expect((await open(key)).probe()).rejects.toMatchObject(refused);

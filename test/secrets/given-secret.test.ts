@@ -42,7 +42,7 @@ test.each([
 ])('%s and %s together are a usage error', async (one, other) => {
   await expect(give({ [one]: 'x', [other]: 'x' }).secret).rejects.toMatchObject({
     exitCode: 2,
-    message: `${one} and ${other} are both set: one secret has one source`,
+    message: `${one} and ${other} are both set, but a secret can have only one source`,
     next: 'unset all but one of them',
   });
 });

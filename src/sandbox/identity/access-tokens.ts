@@ -15,7 +15,10 @@ interface Verified extends AccessToken {
 
 const KEPT = 10_000;
 
-/** Checks access tokens (RFC 9068) and remembers the good ones, so that only their first request checks a signature. */
+/**
+ * Checks access tokens (RFC 9068) and remembers the valid ones, so that only the first request with a token checks its
+ * signature.
+ */
 export class AccessTokens {
   readonly #key: KeyObject;
   readonly #issuer: string;
@@ -23,7 +26,7 @@ export class AccessTokens {
   readonly #clock: () => number;
   readonly #verified = new Map<string, Verified>();
   readonly #revokedGrants = new Set<string>();
-  /** Carried by each token; tokens of an earlier generation are revoked. */
+  /** Part of each token; tokens of an earlier generation are revoked. */
   generation = 1;
 
   constructor(key: KeyObject, issuer: string, audience: string, clock: () => number) {

@@ -8,7 +8,7 @@ interface Entry {
 
 const KEPT = 20_000;
 
-/** The identity provider's storage: the latest 20,000 entries used, of all kinds together. */
+/** The identity provider's storage: the 20,000 most recently used entries of all kinds. */
 export class IdentityMemory {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: () => number;
@@ -37,7 +37,7 @@ export class IdentityMemory {
       consume: async (id) => {
         const payload = this.#get(key(id));
         if (!payload) return;
-        // Two requests at once may both have found it unspent. This runs for one after the other.
+        // Two simultaneous requests may both have found it unspent. This runs for one after the other.
         if (payload.consumed) throw this.#reused(String(payload.grantId));
         payload.consumed = Math.floor(this.#clock() / 1000);
       },
@@ -50,7 +50,7 @@ export class IdentityMemory {
     };
   }
 
-  /** Forgets a grant and what was issued on it. */
+  /** Forgets a grant and everything that was issued for it. */
   revoke(grantId: string): void {
     this.#entries.delete(`Grant:${grantId}`);
     for (const kind of ['RefreshToken', 'AuthorizationCode']) {

@@ -16,7 +16,7 @@ export interface IdentityProvider {
   revokeGrants(): void;
 }
 
-/** The endpoints of the identity provider (service description, parts 4 and 5) by a certified library. */
+/** The endpoints of the identity provider (service description, parts 4 and 5), implemented by a certified library. */
 export async function createIdentityProvider(
   settings: SandboxSettings,
   behaviour: Behaviour,
@@ -34,7 +34,7 @@ export async function createIdentityProvider(
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
   const setup: Configuration = configuration({ settings, behaviour, clock, tokens, memory, key, errors });
   const provider = new Provider(settings.issuer, setup);
-  // Koa would print what goes wrong.
+  // Without this Koa would print errors.
   provider.silent = true;
   provider.on('grant.revoked', (_ctx: unknown, grantId: string) => tokens.revokeGrant(grantId));
   provider.on('authorization.success', (ctx: KoaContextWithOIDC, out: Record<string, unknown> = {}) => {
@@ -45,7 +45,7 @@ export async function createIdentityProvider(
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const body = ctx.body as { refresh_token?: string; scope?: string };
-    // The library leaves out `offline_access`, which is no scope of the API; the service includes it.
+    // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
     if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
     if (!behaviour.refreshTokens) delete body.refresh_token;
     note(ctx);
@@ -95,7 +95,7 @@ export async function createIdentityProvider(
       if (route === paths.device) return approval.page(new URLSearchParams(query), response);
       const target = route === paths.authorization ? withConsent(query) : query;
       const url = route + (target && `?${target}`);
-      // The library compares the two to find out where it is mounted.
+      // The library compares these two to find out where it is mounted.
       Object.assign(request, { originalUrl: mount + url, url });
       await callback(request, response);
     },
@@ -115,8 +115,8 @@ function metadata(whole: Record<string, unknown>, behaviour: Behaviour): unknown
 }
 
 /**
- * Drops the browser's session, so that each sign-in asks for the user. Fills in the cookies of a sign-in that is
- * approved without a click, so that any HTTP client that follows redirects can be the browser.
+ * Drops the browser's session, so that each sign-in asks for the user. If sign-ins are approved without a click, it
+ * also adds their cookies, so that any HTTP client that follows redirects can act as the browser.
  */
 function setCookies(request: IncomingMessage, uid: string | undefined): void {
   const kept = (request.headers.cookie ?? '').split(/; */).filter((cookie) => !/^_session[.=]/.test(cookie));
@@ -124,7 +124,10 @@ function setCookies(request: IncomingMessage, uid: string | undefined): void {
   request.headers.cookie = kept.filter(Boolean).join('; ');
 }
 
-/** OpenID Connect wants `prompt=consent` for `offline_access`; the service does not. The sign-in page always asks. */
+/**
+ * OpenID Connect requires `prompt=consent` for `offline_access`; the service does not. The sign-in page asks in any
+ * case.
+ */
 function withConsent(query: string): string {
   return /(?:^|&)prompt=/.test(query) ? query : `${query}${query && '&'}prompt=consent`;
 }
@@ -134,8 +137,8 @@ type Library = typeof import('oidc-provider');
 let loading: Promise<Library> | undefined;
 
 /**
- * Loads `oidc-provider` on every Node that this program runs on, without a warning on standard error. The library is made
- * for Node 22 and warns on older ones, where it only lacks `URL.parse`.
+ * Loads `oidc-provider` on every Node version that this program supports, without a warning on standard error. The
+ * library is made for Node 22 and warns on older versions, where only `URL.parse` is missing.
  */
 function loadProvider(): Promise<Library> {
   loading ??= load();

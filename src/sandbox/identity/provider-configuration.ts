@@ -43,7 +43,10 @@ class ShownError extends Error {
   }
 }
 
-/** Configures the library to behave as the service description says. Each function replaces a default that would print a notice. */
+/**
+ * Configures the library to behave as the service description says. Each function also replaces a default that would
+ * print a notice.
+ */
 export function configuration({
   settings,
   behaviour,
@@ -101,7 +104,7 @@ export function configuration({
           }
         : {}),
     }),
-    // The library stamps tokens with the machine's clock.
+    // The library uses the machine's clock for tokens.
     formats: {
       customizers: {
         jwt: async (_ctx, _token, { payload }) => {
@@ -129,7 +132,7 @@ export function configuration({
     interactions: { url: (_ctx, { uid }) => `${new URL(settings.issuer).pathname}/sign-in/${uid}` },
     features: {
       devInteractions: { enabled: false },
-      // Its pages are ours: see sign-in.ts.
+      // The sandbox has its own pages: see sign-in-pages.ts.
       deviceFlow: { enabled: true },
       revocation: {
         enabled: true,
@@ -163,7 +166,7 @@ function checkScopes(
   if (unknown !== undefined) throw new InvalidScope('the client has no such scope', unknown);
 }
 
-/** The redirect URI, and the same on the other loopback hosts. */
+/** Returns the redirect URI, and the same URI on the other loopback hosts. */
 function redirectUris(redirectUri: string): string[] {
   const { protocol, hostname, pathname, search } = new URL(redirectUri);
   const loopbacks = ['127.0.0.1', 'localhost', '[::1]'];

@@ -63,11 +63,11 @@ export function createDeviceApproval(provider: Provider, resource: string) {
     if (!userCode) return answer(200, deviceCodePage());
     const code = await provider.DeviceCode.findByUserCode(userCode.toUpperCase().replace(/\W/g, ''));
     if (!code || code.accountId || code.error)
-      return answer(400, errorPage('invalid_request', 'This code is not known, or it was used already.'));
+      return answer(400, errorPage('invalid_request', 'This code is unknown, or it was already used.'));
     const decision = query.get('decision');
     if (decision === 'approve') {
       await approve(code, query.get('user')?.trim());
-      return answer(200, deviceDonePage('You are signed in', 'The device goes on by itself.'));
+      return answer(200, deviceDonePage('You are signed in', 'The device continues by itself.'));
     }
     if (decision === 'cancel') {
       Object.assign(code, { error: 'access_denied', errorDescription: 'the sign-in was cancelled' });
@@ -89,7 +89,7 @@ function scopesOf(params: Readonly<Record<string, unknown>>): string[] {
     .filter(Boolean);
 }
 
-/** Grants a client what it asked for; returns the id of the grant. */
+/** Grants a client the scopes it asked for. Returns the id of the grant. */
 async function saveGrant(
   provider: Provider,
   resource: string,

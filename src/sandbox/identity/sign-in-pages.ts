@@ -49,8 +49,8 @@ ${main}
 }
 
 /**
- * Headers for such a page. A form may be sent to the page's own origin (`self`), or also be redirected to a URL:
- * Chromium holds a form's redirects to `form-action` too.
+ * Returns the headers for such a page. A form may be sent to the page's own origin (`self`), and with a URL also be
+ * redirected there, since Chromium applies `form-action` to a form's redirects too.
  */
 export function pageHeaders(formTarget?: 'self' | (string & {})): Record<string, string> {
   const policy = [
@@ -73,7 +73,7 @@ function formSources(target: string | undefined): string {
   if (target === undefined) return "'none'";
   if (target === 'self') return "'self'";
   const { protocol, hostname, origin } = new URL(target);
-  // CSP has no IPv6 literals (CSP3 section 2.3.1): the scheme stands in for them.
+  // CSP has no IPv6 literals (CSP3 section 2.3.1), so the scheme is used for them.
   return `'self' ${hostname.startsWith('[') || origin === 'null' ? protocol : origin}`;
 }
 
@@ -87,18 +87,18 @@ interface AccessRequest {
   readonly scopes: readonly string[];
 }
 
-/** An authorization request, decided by POST to `action`. */
+/** An authorization request. The decision is sent by POST to `action`. */
 export interface SignInRequest extends AccessRequest {
   readonly action: string;
   readonly redirectUri: string;
 }
 
-/** A device that shows this code, decided by GET. */
+/** A device that shows this code. The decision is sent by GET. */
 export interface DeviceRequest extends AccessRequest {
   readonly userCode: string;
 }
 
-/** The page on which a person agrees that a client gets access. */
+/** Returns the page on which a person gives a client access. */
 export function signInPage(request: SignInRequest | DeviceRequest): string {
   const scopes = request.scopes.map((scope) => {
     const meaning = meanings[scope];
@@ -133,7 +133,7 @@ ${form}
   );
 }
 
-/** The page on which a person types the code that a device shows. */
+/** Returns the page on which a person types the code that a device shows. */
 export function deviceCodePage(): string {
   return renderPage(
     'Sign in a device – sandbox',
@@ -148,12 +148,12 @@ export function deviceCodePage(): string {
   );
 }
 
-/** The page after the decision about a device. */
+/** Returns the page after the decision about a device. */
 export function deviceDonePage(title: string, text: string): string {
   return renderPage(`${title} – sandbox`, `<h1>${escapeHtml(title)}</h1>\n<p>${escapeHtml(text)}</p>`);
 }
 
-/** The page for an authorization request that can neither be carried out nor be sent back. */
+/** Returns the page for an authorization request that can be neither carried out nor answered by a redirect. */
 export function errorPage(error: string, description: string): string {
   return renderPage(
     'Sign-in not possible – sandbox',

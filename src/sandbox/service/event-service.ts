@@ -13,7 +13,9 @@ export interface EventServiceParts {
   readonly vendor: string;
   readonly store: EventStore;
   readonly behaviour: Behaviour;
-  /** Returns the token's content, or undefined if it is not ours, has expired or was revoked. */
+  /**
+   * Returns the token's content, or undefined if this sandbox did not issue it, or if it has expired or was revoked.
+   */
   readonly verify: (token: string) => AccessToken | undefined | Promise<AccessToken | undefined>;
 }
 
@@ -59,7 +61,7 @@ export function createEventService(parts: EventServiceParts) {
       );
     }
     const verified = parts.verify(token);
-    // Awaiting a token that is known already would cost a turn of the event loop.
+    // Awaiting a token that is already known would cost a turn of the event loop.
     const content = verified instanceof Promise ? await verified : verified;
     if (!content) {
       const message = 'the access token is invalid, expired or revoked';
@@ -138,7 +140,7 @@ function accepts(header: string | undefined, mediaType: string): boolean {
   });
 }
 
-/** The raw path and the raw query of a request target. */
+/** Splits a request target into its raw path and its raw query. */
 export function splitTarget(target: string): [path: string, query: string] {
   const mark = target.indexOf('?');
   return mark < 0 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];

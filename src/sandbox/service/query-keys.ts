@@ -14,7 +14,10 @@ export interface EventQuery {
   readonly filterKeys: readonly string[];
 }
 
-/** operator(argument,value). The value may have the characters that RFC 3986 allows in a query, except those of this grammar. */
+/**
+ * operator(argument,value). The value may contain the characters that RFC 3986 allows in a query, except those of this
+ * grammar.
+ */
 const KEY = /^([a-z]+)\(([A-Za-z0-9]+),((?:[\w.~!$'*+;:@/?-]|%[0-9A-Fa-f]{2})*)\)$/;
 
 /** Operators and properties of the query keys (service description, part 4). */
@@ -45,7 +48,7 @@ const readers: Readonly<Record<string, (filter: EventFilter, value: string) => v
  * Reads a raw query whose keys carry operator and argument and no value: `gt(createdOn,2026-11-01)&limit(1,500)`.
  * Parentheses and the first comma are grammar when sent literally, and data when percent-encoded.
  *
- * @throws ServiceFailure 400 for anything that is not in the grammar.
+ * @throws ServiceFailure 400 for anything that does not follow the grammar.
  */
 export function parseQuery(query: string): EventQuery {
   const filter: EventFilter = {};

@@ -24,7 +24,10 @@ export function searchAnswer(position: PagePosition, page: EventPage, behaviour:
   return `${head}${head.length > 1 ? ',' : ''}"items":[${page.events.map(itemText).join(',')}]}`;
 }
 
-/** Links in the `limit(start,count)` form, keeping the filters as they were sent (service description, part 4). */
+/**
+ * Returns links in the `limit(start,count)` form, which keep the filters as they were sent (service description, part
+ * 4).
+ */
 function pageLinks(position: PagePosition, count: number, style: LinkStyle) {
   const { start, size } = position;
   const link = (from: number) => styledLink(position, style, from);
@@ -49,7 +52,10 @@ function styledLink({ collection, filterKeys, size }: PagePosition, style: LinkS
   return collection + query;
 }
 
-/** JSON text over several lines. Its values are not read: numbers, duplicate members and escapes stay as they are. */
+/**
+ * Indents JSON text over several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as
+ * they are.
+ */
 export function indented(json: string): string {
   let depth = 0;
   const line = () => `\n${'  '.repeat(depth)}`;

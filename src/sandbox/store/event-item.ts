@@ -12,7 +12,7 @@ export interface StoredEvent {
   readonly createdOn: string;
   readonly subscriptionId: string;
   publishStatus: PublishStatus;
-  /** The item's JSON text as it was given, or the parts that `itemText` writes it from. */
+  /** The item's JSON text as it was given, or the parts from which `itemText` writes it. */
   content: string | ItemParts;
 }
 
@@ -49,7 +49,7 @@ const currencies = json(['EUR', 'USD', 'GBP', 'NOK']);
 const versions = ['1.0', '1.10', '2.0', '2.50', '3.00'];
 const resources = new Map(eventTypes.map(({ name, category }) => [name, JSON.stringify(category)]));
 
-/** JSON text of the members that describe what happened; several events may share it. */
+/** JSON text of the members that describe the event's subject; several events may share it. */
 export function drawDetails(random: Random): string {
   const id = randomWords(random);
   const name = random.pick(names);
@@ -92,7 +92,7 @@ export function parseGuid(text: string): string | undefined {
   return GUID.test(guid) ? guid : undefined;
 }
 
-/** The 128 bits of a GUID as four unsigned 32-bit words, first digits first. */
+/** Returns the 128 bits of a GUID as four unsigned 32-bit words, first digits first. */
 type GuidWords = [number, number, number, number];
 
 function randomWords(random: Random): GuidWords {

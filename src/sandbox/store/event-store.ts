@@ -3,7 +3,10 @@ import type { PublishStatus, StoredEvent } from './event-item.ts';
 /** The order of search answers, which the service description leaves open. `unordered` is the same order on each page. */
 export type EventOrder = 'newest-first' | 'oldest-first' | 'unordered';
 
-/** All parts must hold. `after` and `before` are exclusive (service description, part 4) and as `sortableTime` writes them. */
+/**
+ * An event must match all members. `after` and `before` are exclusive (service description, part 4) and in the form
+ * that `sortableTime` returns.
+ */
 export interface EventFilter {
   after?: string;
   before?: string;
@@ -14,14 +17,14 @@ export interface EventFilter {
 }
 
 export interface EventPage {
-  /** Number of events that match the filter, on this page or not. */
+  /** The number of events that match the filter, on all pages. */
   readonly count: number;
   readonly events: readonly StoredEvent[];
 }
 
 /** The events in memory. */
 export class EventStore {
-  /** By creation, then by id; the oldest first. */
+  /** Sorted by creation, then by id; oldest first. */
   readonly #events: StoredEvent[] = [];
   readonly #byId = new Map<string, StoredEvent>();
   #selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
@@ -47,7 +50,7 @@ export class EventStore {
     return this.#byId.get(eventId);
   }
 
-  /** Call this after the status of an event changed. */
+  /** Call this after the status of an event has changed. */
   changed(): void {
     this.#selected = undefined;
   }
@@ -66,7 +69,10 @@ export class EventStore {
     return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
   }
 
-  /** Returns the matching events. The latest selection is kept, since a client asks for the pages of a search in a row. */
+  /**
+   * Returns the matching events. The latest selection is kept, since clients request the pages of a search one after
+   * the other.
+   */
   #select(filter: EventFilter, order: EventOrder): readonly StoredEvent[] {
     const key = JSON.stringify([filter, order]);
     if (this.#selected?.key !== key) this.#selected = { key, events: ordered(this.#matching(filter), order) };
@@ -90,7 +96,7 @@ export class EventStore {
   }
 }
 
-/** The number of events at the start of the list for which the test holds, by bisection. */
+/** Returns the number of events at the start of the list that pass the test, found by bisection. */
 function countWhere(events: readonly StoredEvent[], holds: (event: StoredEvent) => boolean): number {
   let low = 0;
   let high = events.length;
@@ -111,10 +117,10 @@ function compare(one: StoredEvent, other: StoredEvent): number {
   return one.eventId < other.eventId ? -1 : one.eventId > other.eventId ? 1 : 0;
 }
 
-/** The events, which come oldest first, in the order of the answer. */
+/** Returns the events, which are given oldest first, in the order of the answer. */
 function ordered(events: StoredEvent[], order: EventOrder): StoredEvent[] {
   if (order === 'newest-first') return events.reverse();
-  // Ids are random: sorting by them gives an order that has nothing to do with time and is the same on every page.
+  // Ids are random: sorting by them gives an order that is unrelated to time and the same on every page.
   if (order === 'unordered') return events.sort((one, other) => (one.eventId < other.eventId ? -1 : 1));
   return events;
 }

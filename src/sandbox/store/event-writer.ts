@@ -13,7 +13,7 @@ import { eventTypes } from './seeded-event-types.ts';
 import { causes, type Subscription } from './seeded-history.ts';
 import { createdOnText, sortableTime } from './sortable-times.ts';
 
-/** An event to add. Members that are not given are drawn; `createdOn` is now. */
+/** An event to add. Absent members get random values, and `createdOn` the current time. */
 export interface NewEvent {
   readonly eventId?: string;
   readonly eventType?: string;
@@ -21,7 +21,7 @@ export interface NewEvent {
   readonly createdOn?: string;
   readonly publishStatus?: PublishStatus;
   readonly subscriptionId?: string;
-  /** The item's whole JSON text. Filters still compare the other members. */
+  /** The item's whole JSON text. Filters still use the other members. */
   readonly json?: string;
 }
 

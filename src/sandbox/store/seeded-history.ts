@@ -12,7 +12,7 @@ export interface Subscription {
   readonly share: number;
 }
 
-/** A time in which an endpoint did not take deliveries. `cause` is the JSON text of the events' `lastError`. */
+/** A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`. */
 interface Outage {
   readonly subscription: number;
   readonly from: number;
@@ -51,7 +51,7 @@ const MINUTE = 60_000;
 const SHARE_IN_OUTAGES = 0.04;
 const STRAY_FAILURES = 0.003;
 const SAME_MOMENT = 0.01;
-/** Later events repeat the details of these, so that a million of them fit into memory. */
+/** Later events share the details of these, so that a million events fit into memory. */
 const DISTINCT_DETAILS = 10_000;
 
 /**
@@ -70,7 +70,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
   let ordinal = 0;
   for (const time of rhythm.times(count, () => random.float())) {
-    // The newest event is a failure of the last minute: even the smallest history has one to find.
+    // The newest event is a failure within the last minute, so that even the smallest history has a failure to find.
     const newest = ordinal === count - 1;
     let ms = newest ? Math.max(now - 1 - random.below(MINUTE), last.ms + 1) : Math.floor(time);
     let ticks = random.below(10_000);
@@ -108,7 +108,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
 }
 
 /**
- * Draws outages until about 4 % of all events fall into one. The first one lies within the last 24 hours, so that
+ * Generates outages until about 4 % of all events fall into one. The first one lies within the last 24 hours, so that
  * there is always something recent to look into.
  */
 function drawOutages(
@@ -129,7 +129,7 @@ function drawOutages(
         : rhythm.start + random.float() * (latest - rhythm.start);
     const to = Math.min(from + duration, rhythm.end);
     const share = (rhythm.share(from, to) * (subscriptions[subscription] as Subscription).share) / shares;
-    // A single long outage of a busy endpoint would use up the whole share.
+    // One long outage of a busy endpoint would use up the whole share.
     if (failedShare + share > SHARE_IN_OUTAGES * 1.2) continue;
     failedShare += share;
     outages.push({ subscription, from, to, cause: random.pick(causes) });
@@ -150,7 +150,7 @@ function failureCause(
   return random.float() < STRAY_FAILURES ? random.pick(causes) : undefined;
 }
 
-/** A function that draws an index, each as often as its share says. */
+/** Returns a function that chooses a random index, each in proportion to its share. */
 function weighted(values: readonly { readonly share: number }[], random: Random): () => number {
   const total = values.reduce((sum, { share }) => sum + share, 0);
   const table = values.flatMap(({ share }, index) =>
@@ -169,7 +169,7 @@ const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 class TrafficRhythm {
   readonly start: number;
   readonly end: number;
-  /** Weight up to the start of each hour of the span, and up to its end. */
+  /** The cumulative weight at the start of each hour of the span, and at its end. */
   readonly #upTo: number[] = [0];
 
   constructor(end: number, days: number) {
@@ -182,12 +182,12 @@ class TrafficRhythm {
     }
   }
 
-  /** The share of all events that falls between two times in milliseconds. */
+  /** Returns the share of all events between two times in milliseconds. */
   share(from: number, to: number): number {
     return (this.#weightUpTo(to) - this.#weightUpTo(from)) / (this.#upTo.at(-1) as number);
   }
 
-  /** Yields `count` times in milliseconds with fractions, ascending; `jitter` gives numbers from 0 to 1. */
+  /** Yields `count` times in milliseconds with fractions, ascending; `jitter` returns numbers from 0 to 1. */
   *times(count: number, jitter: () => number): Generator<number> {
     const total = this.#upTo.at(-1) as number;
     let hour = 0;

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Context } from '../../context.ts';
 
 /**
- * The address at which libsecret looks for the session bus: a path for `net.connect` (a leading NUL means Linux'
- * abstract namespace), `absent` if there is none, `other` for an address that only the native library supports.
+ * Returns the address at which libsecret looks for the session bus: a path for `net.connect` (a leading NUL means
+ * Linux' abstract namespace), `absent` if there is none, `other` for an address that only the native library supports.
  */
 export async function sessionBus({
   environment,
@@ -12,7 +12,7 @@ export async function sessionBus({
 }: Pick<Context, 'environment' | 'machine'>): Promise<{ socket: string } | 'absent' | 'other'> {
   const address = environment['DBUS_SESSION_BUS_ADDRESS'];
   if (address) return parseAddress(address) ?? 'other';
-  // GLib's rule: the bus of systemd, only if the user owns it.
+  // As GLib does: the bus of systemd, but only if the user owns it.
   const folder = environment['XDG_RUNTIME_DIR'];
   if (!folder) return 'absent';
   const socket = path.join(folder, 'bus');
@@ -20,7 +20,10 @@ export async function sessionBus({
   return found?.isSocket() && found.uid === machine.userId ? { socket } : 'absent';
 }
 
-/** D-Bus specification, "Server Addresses": alternatives by `;`, values escaped with `%`; the first that can be used. */
+/**
+ * D-Bus specification, "Server Addresses": alternatives are separated by `;`, values escaped with `%`. Returns the
+ * first that can be used.
+ */
 function parseAddress(address: string): { socket: string } | undefined {
   for (const alternative of address.split(';')) {
     const [, transport, list = ''] = /^([^:]+):(.*)$/.exec(alternative) ?? [];

@@ -11,7 +11,7 @@ export class DBusError extends Error {
   }
 }
 
-/** The time for the whole conversation is over. */
+/** The whole conversation took too long. */
 export class DBusTimeout extends Error {}
 
 interface Waiting {
@@ -20,9 +20,9 @@ interface Waiting {
 }
 
 /**
- * The part of a D-Bus client that checking a service needs: connect, authenticate, call, wait for the answers. The npm
- * libraries for it are unmaintained or bring an XML parser and a binding generator; a probe that every command runs
- * before it touches the keychain has to load in a millisecond.
+ * A minimal D-Bus client, enough to check a service: connect, authenticate, call, wait for the answers. Every command
+ * runs this check before it uses the keychain, so it has to load in a millisecond; the npm libraries are unmaintained,
+ * or bring an XML parser and a binding generator.
  */
 export class DBusConnection {
   readonly #socket: Socket;
@@ -49,14 +49,14 @@ export class DBusConnection {
   }
 
   /**
-   * Connects and greets the bus, and makes the `first` call without waiting for it: one round trip for both. `limit`:
-   * milliseconds for the whole life of the connection. Throws what the socket throws, `DBusError` where the bus refuses
-   * us, or `DBusTimeout`; what the call throws comes when its result is awaited.
+   * Connects and greets the bus, and makes the `first` call in the same round trip. `limit`: milliseconds for the whole
+   * life of the connection. Throws the socket's error, `DBusError` if the bus refuses the connection, or `DBusTimeout`.
+   * Errors of the call are thrown when its result is awaited.
    */
   static async open(socketPath: string, userId: number, limit: number, first: MethodCall) {
     const bus = new DBusConnection(connect(socketPath), limit);
     bus.#socket.cork();
-    // D-Bus specification, "Authentication Protocol": EXTERNAL, the kernel vouches for the user id.
+    // D-Bus specification, "Authentication Protocol": with EXTERNAL, the kernel vouches for the user id.
     bus.#socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId)).toString('hex')}\r\nBEGIN\r\n`);
     const hello = bus.call({ ...BUS, member: 'Hello' });
     const result = bus.call(first);

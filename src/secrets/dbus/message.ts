@@ -1,4 +1,4 @@
-/** A method call, with the few types that the conversation with the Secret Service needs. */
+/** A method call with the few argument types that the Secret Service check needs. */
 export interface MethodCall {
   readonly destination: string;
   readonly path: string;
@@ -16,7 +16,7 @@ export interface Reply {
   readonly body: readonly unknown[];
 }
 
-/** One method call in the wire format (D-Bus specification, "Message Format"), little-endian. */
+/** Encodes a method call in the wire format (D-Bus specification, "Message Format"), little-endian. */
 export function encodeCall(serial: number, call: MethodCall): Buffer {
   const { body = [] } = call;
   const signature = body.map((value) => (typeof value === 'string' ? 's' : 'a{ss}')).join('');
@@ -96,7 +96,7 @@ class Writer {
   }
 }
 
-/** The message at the start of the bytes and how many it takes; undefined while it is not complete. */
+/** Returns the message at the start of the bytes and its length; undefined while it is incomplete. */
 export function decodeMessage(bytes: Buffer): { message: Reply; size: number } | undefined {
   if (bytes.length < 16) return undefined;
   const reader = new Reader(bytes, bytes[0] === 0x6c);
@@ -122,7 +122,7 @@ export function decodeMessage(bytes: Buffer): { message: Reply; size: number } |
   return { message, size };
 }
 
-/** Reads the leading values of known types; everything after an unknown type is left unread. */
+/** Reads the leading values of known types; everything after an unknown type is skipped. */
 function typesIn(signature: string): string[] {
   return /^(?:a[sob]|[sogubv])*/.exec(signature)?.[0].match(/a?[sogubv]/g) ?? [];
 }
@@ -161,7 +161,7 @@ class Reader {
     if (type === 's' || type === 'o') return this.text(this.uint32());
     if (type === 'v') return this.value(this.text(this.byte()));
     const [array, element] = type;
-    if (array !== 'a' || element === undefined) throw new Error(`D-Bus type ${type} is not known here`);
+    if (array !== 'a' || element === undefined) throw new Error(`D-Bus type ${type} is not supported`);
     const end = this.uint32() + this.at;
     const values: unknown[] = [];
     while (this.at < end) values.push(this.value(element));

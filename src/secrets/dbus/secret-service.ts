@@ -12,8 +12,8 @@ const SERVICE = {
 
 /**
  * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the native library
- * calls it: a native call that hangs would hold the process for 25 s and more, since Node joins its threads on exit,
- * and a locked keyring looks empty to it. `limit` in milliseconds. Throws `KeychainError`.
+ * calls it: a native call that hangs would keep the process alive for 25 s or more, since Node joins its threads on
+ * exit, and a locked keyring looks empty to it. `limit` is in milliseconds. Throws `KeychainError`.
  */
 export async function checkSecretService(
   context: Pick<Context, 'environment' | 'machine'>,
@@ -23,14 +23,15 @@ export async function checkSecretService(
   const address = await sessionBus(context);
   if (address === 'absent') throw new KeychainError('no-bus');
   if (address === 'other') return;
-  // libsecret begins with this call, too. It works while locked, and the bus starts the service if it can.
+  // libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it
+  // can.
   const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
   const connection = await connected(address.socket, context.machine.userId, limit, search);
   if (connection === undefined) return;
   const { bus, result } = connection;
   try {
     const [open, locked] = await result.catch((error) => {
-      // Under many calls at once, gnome-keyring answers one in thousands that it has no such method.
+      // Under many simultaneous calls, gnome-keyring answers about one in a thousand with "no such method".
       if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
       throw error;
     });
@@ -45,8 +46,8 @@ export async function checkSecretService(
 
 /**
  * Checks that the default collection exists and is unlocked. Skipped if there are items to read. The calls go one at a
- * time, and are repeated once before the collection counts as missing: gnome-keyring gives random answers, and can
- * crash, when it gets two calls for an alias at the same time.
+ * time, and are repeated once before the collection counts as missing: with two simultaneous calls for an alias,
+ * gnome-keyring gives random answers and can crash.
  */
 async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
   const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
@@ -70,7 +71,7 @@ async function connected(socket: string, userId: number, limit: number, first: M
     if (error instanceof DBusTimeout)
       throw new KeychainError('mute', 'the D-Bus session bus does not answer');
     if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${error.message}`);
-    // Node 20 pads abstract names with NULs and so reaches no bus there; the native library does.
+    // Node 20 pads abstract names with NULs and therefore cannot connect there; the native library can.
     if (socket.startsWith('\0')) return undefined;
     throw new KeychainError('no-bus', (error as Error).message);
   }
