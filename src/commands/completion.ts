@@ -105,8 +105,10 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
   if (shell === 'fish') return { script: path.join(config, 'fish', 'completions', files.fish) };
   const script = path.join(data, 'hooktrail', files[shell]);
   const word = quotedWord(script);
+  // Terminal on macOS opens login shells, which do not read ~/.bashrc.
+  const bashrc = machine.platform === 'darwin' ? '.bash_profile' : '.bashrc';
   if (shell === 'bash')
-    return { script, startup: { file: path.join(home, '.bashrc'), lines: [`[ -r ${word} ] && . ${word}`] } };
+    return { script, startup: { file: path.join(home, bashrc), lines: [`[ -r ${word} ] && . ${word}`] } };
   if (shell === 'zsh') {
     const lines = [
       '(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }',

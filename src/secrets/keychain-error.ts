@@ -59,7 +59,7 @@ const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string 
   },
   locked: {
     message: 'the OS keychain is locked',
-    step: 'unlock it (in "Passwords and Keys" or your wallet manager, or with `gnome-keyring-daemon --unlock`) and run the command again',
+    step: 'unlock it (in "Passwords and Keys" or your wallet manager, with `gnome-keyring-daemon --unlock`, on macOS with `security unlock-keychain`) and run the command again',
   },
   mute: {
     message: 'the OS keychain does not answer',
@@ -67,6 +67,6 @@ const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string 
   },
   refused: {
     message: 'the OS keychain refused',
-    step: 'allow hooktrail to use it',
+    step: 'allow hooktrail to use it (macOS calls it node)',
   },
 };

@@ -40,7 +40,12 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
     get: (account) => bounded(keychain.get(account)),
     set: (account, secret) => bounded(keychain.set(account, secret)),
     delete: (account) => bounded(keychain.delete(account)),
-    accounts: () => bounded(keychain.accounts()),
+    accounts: async () => {
+      const accounts = await bounded(keychain.accounts());
+      // On macOS keytar reads every item to list them, and gives one that its user denies without its name.
+      if (accounts.includes('')) throw new KeychainError('refused', 'an item could not be read');
+      return accounts;
+    },
   };
 }
 

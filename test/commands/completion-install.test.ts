@@ -78,6 +78,13 @@ test('without a shell it says which there are', async () => {
   });
 });
 
+test('bash on macOS reads ~/.bash_profile', async () => {
+  await using home = await createHome();
+  const machine = { ...thisMachine(), platform: 'darwin' as const };
+  const { stderr } = await run(['completion', 'bash', '--install'], { env: home.env, context: { machine } });
+  expect(stderr).toContain(`added lines to ${path.join(home.folder, '.bash_profile')}\n`);
+});
+
 describe('on Windows', () => {
   const PROFILE = 'Microsoft.PowerShell_profile.ps1';
   const SYSTEM =

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Behaviour } from '../../src/sandbox/options.ts';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
+import { run } from '../support/command.ts';
+import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
@@ -158,4 +160,24 @@ test('logout points out a token that stays in the environment', async () => {
   expect((await at.run(['logout'], { env })).stderr).toContain(
     'warning: HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it\n',
   );
+});
+
+test('a keychain whose user denies to read an item is not taken for an empty one', async () => {
+  const keychain = memoryKeychain();
+  // keytar on macOS, in getCredentialsForItem of keytar_mac.cc.
+  const accounts = async () => (await keychain.accounts()).map(() => '');
+  const get = () => Promise.reject(new Error('User canceled the operation.'));
+  await keychain.set('default/0123456789abcdef/sign-in', '{}');
+  const context = {
+    machine: { ...thisMachine(), platform: 'darwin' as const },
+    loadKeychain: async () => ({ ...keychain, get, accounts }),
+  };
+  expect(await run(['logout'], { env: at.home.env, context })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'error: the OS keychain refused\n  an item could not be read\n' +
+      'next: allow hooktrail to use it (macOS calls it node), or keep the secrets in an encrypted file: ' +
+      '`hooktrail login --store file` (or HOOKTRAIL_STORE=file)\n',
+  });
 });

@@ -80,7 +80,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
       stdout: '',
       stderr:
         'error: the OS keychain is locked\n' +
-        'next: unlock it (in "Passwords and Keys" or your wallet manager, or with `gnome-keyring-daemon --unlock`) and run the command again, ' +
+        'next: unlock it (in "Passwords and Keys" or your wallet manager, with `gnome-keyring-daemon --unlock`, on macOS with `security unlock-keychain`) and run the command again, ' +
         'or keep the secrets in an encrypted file: `hooktrail login --store file` (or HOOKTRAIL_STORE=file)\n',
     });
     const logout = await run(['logout'], { env });
