@@ -65,6 +65,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
 function tell(profile: string, { revocation }: SignOut, reporter: Reporter): void {
   const out = `signed out of the profile '${profile}' on this machine`;
   if (revocation === 'done') reporter.notice(`${out}; its tokens are revoked`);
+  else if (revocation === 'refresh token only') reporter.notice(`${out}; its refresh token is revoked`);
   else if (revocation === 'not offered')
     reporter.notice(`${out}; the identity provider offers no way to revoke tokens`);
   else reporter.notice(out);

@@ -9,13 +9,18 @@ import type { Secrets } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
 import { forgetPending } from './pending-sign-in.ts';
-import { METADATA_LIMITS, readMetadata, revoke } from './token-endpoint.ts';
+import { METADATA_LIMITS, RefusedGrantError, readMetadata, revoke } from './token-endpoint.ts';
 
 export interface SignOut {
   /** The number of sign-ins removed from this machine, including started ones. */
   readonly removed: number;
   /** The outcome at the provider; `failure` says why the tokens could not be revoked. */
-  readonly revocation: 'done' | 'not offered' | 'nothing to revoke' | { readonly failure: string };
+  readonly revocation:
+    | 'done'
+    | 'refresh token only'
+    | 'not offered'
+    | 'nothing to revoke'
+    | { readonly failure: string };
 }
 
 /**
@@ -59,20 +64,31 @@ async function revokeAt(
     const { revocation } = await readMetadata(settings, transport);
     if (revocation === undefined) return 'not offered';
     if (!secrets) return { failure: 'they could not be read' };
-    const token = secrets.refreshToken ?? secrets.access?.token;
+    const { refreshToken, access } = secrets;
+    if (refreshToken === undefined && access === undefined) return 'nothing to revoke';
     const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? secrets.clientSecret;
-    if (token === undefined) return 'nothing to revoke';
     if (clientSecret === undefined) return { failure: 'the client secret is not stored' };
-    const hint = secrets.refreshToken === undefined ? 'access_token' : 'refresh_token';
-    await revoke(
-      settings,
-      { token, hint, clientSecret, endpoint: revocation },
-      { transport, clock: context.clock },
-    );
+    const request = { clientSecret, endpoint: revocation };
+    const world = { transport, clock: context.clock };
+    if (refreshToken !== undefined)
+      await revoke(settings, { ...request, token: refreshToken, hint: 'refresh_token' }, world);
+    if (access === undefined) return 'done';
+    try {
+      // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).
+      await revoke(settings, { ...request, token: access.token, hint: 'access_token' }, world);
+    } catch (error) {
+      if (refreshToken === undefined || !isUnsupported(error)) throw error;
+      return 'refresh token only';
+    }
     return 'done';
   } catch (error) {
     return { failure: error instanceof Error ? error.message : String(error) };
   } finally {
     await transport.close();
   }
+}
+
+/** The provider revokes no tokens of this type (RFC 7009 section 2.2.1). */
+function isUnsupported(error: unknown): boolean {
+  return error instanceof RefusedGrantError && error.error === 'unsupported_token_type';
 }

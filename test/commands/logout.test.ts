@@ -32,7 +32,7 @@ test('logout deletes the secrets, revokes the tokens, and keeps addresses and cl
   expect(await at.run(['logout'])).toEqual({
     code: 0,
     stdout: '',
-    stderr: "signed out of the profile 'default' on this machine; its tokens are revoked\n",
+    stderr: "signed out of the profile 'default' on this machine; its refresh token is revoked\n",
   });
   expect(await profiles()).toEqual(before);
   expect((await at.run(['token'])).code).toBe(4);
@@ -40,11 +40,34 @@ test('logout deletes the secrets, revokes the tokens, and keeps addresses and cl
   expect((await at.run(['status', '--check'], { env })).code).toBe(4);
 });
 
-test('the refresh token is what is revoked, with its client', async () => {
+test('refresh token and access token are sent to be revoked', async () => {
   await signInAs('default');
   await at.run(['logout']);
   const revocations = at.sandbox.log.filter(({ url }) => url.endsWith('/connect/revocation'));
-  expect(revocations).toMatchObject([{ method: 'POST', status: 200 }]);
+  expect(revocations).toMatchObject([
+    { method: 'POST', status: 200 },
+    { method: 'POST', status: 400 },
+  ]);
+});
+
+test('a provider that revokes both tokens leaves none valid, which logout says', async () => {
+  await signInAs('default');
+  at.sandbox.control.fault('revocation', { kind: 'status', status: 200 }, { kind: 'status', status: 200 });
+  expect(await at.run(['logout'])).toMatchObject({
+    code: 0,
+    stderr: "signed out of the profile 'default' on this machine; its tokens are revoked\n",
+  });
+});
+
+test('an access token that could not be revoked is a warning', async () => {
+  await signInAs('default');
+  at.sandbox.control.fault('revocation', { kind: 'status', status: 200 }, { kind: 'status', status: 503 });
+  expect(await at.run(['logout'])).toMatchObject({
+    code: 0,
+    stderr:
+      "signed out of the profile 'default' on this machine\n" +
+      "warning: the tokens of 'default' could not be revoked: the revocation failed: the identity provider answered 503\n",
+  });
 });
 
 test('where the provider offers no revocation, logout says so', async () => {
@@ -137,8 +160,8 @@ test('logout --all leaves nothing', async () => {
   expect(await at.run(['logout', '--all'])).toMatchObject({
     code: 0,
     stderr:
-      "signed out of the profile 'default' on this machine; its tokens are revoked\n" +
-      "signed out of the profile 'staging' on this machine; its tokens are revoked\n",
+      "signed out of the profile 'default' on this machine; its refresh token is revoked\n" +
+      "signed out of the profile 'staging' on this machine; its refresh token is revoked\n",
   });
   expect(Object.keys((await profiles()).profiles)).toEqual(['default', 'staging']);
   for (const folder of ['pending', 'secrets']) {

@@ -156,7 +156,12 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
   test('the tokens are dead after logout', async () => {
     await using at = await startAt(startGlewlwyd);
     await at.login();
+    const { stdout } = await at.run('token');
     await at.run('logout');
+    const me = await fetch(`${at.provider.env['HOOKTRAIL_BASE_URL']}/me`, {
+      headers: { authorization: `Bearer ${stdout.trim()}` },
+    });
+    expect(me.status).toBe(401);
     expect(await at.spend(at.provider.refreshTokens[0])).toBe(400);
     expect(at.provider.grants).toEqual(['authorization_code: ok', 'refresh_token: 400']);
   });

@@ -88,6 +88,6 @@ export async function workOverTls(working: WorkingOverTls, env: Readonly<Record<
   expect(await run(['logout'], { env })).toEqual({
     code: 0,
     stdout: '',
-    stderr: "signed out of the profile 'default' on this machine; its tokens are revoked\n",
+    stderr: "signed out of the profile 'default' on this machine; its refresh token is revoked\n",
   });
 }
