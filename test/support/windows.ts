@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
@@ -58,6 +58,30 @@ async function oneAtATime(command: readonly string[], env: NodeJS.ProcessEnv = w
 /** A file or folder of this machine as Windows names it. */
 export function onWindows(file: string): string {
   return `Z:${file.replaceAll('/', '\\')}`;
+}
+
+/** Shares a folder of this machine until the test ends; returns its path, as Windows names it. */
+export async function shareOnWindows(folder: string): Promise<string> {
+  const server = path.join(wine.WINEPREFIX, 'dosdevices', 'unc', 'server');
+  await mkdir(server, { recursive: true });
+  const share = await mkdtemp(path.join(server, 'share-'));
+  onTestFinished(() => rm(share, { recursive: true }));
+  await symlink(folder, path.join(share, 'folder'));
+  return `\\\\server\\${path.basename(share)}\\folder`;
+}
+
+/** A folder on drive C: until the test ends, as this machine names it and as Windows does. */
+export async function createFolderOnC(): Promise<readonly [string, string]> {
+  const folder = await mkdtemp(path.join(wine.WINEPREFIX, 'drive_c', 'test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return [folder, `C:\\${path.basename(folder)}`];
+}
+
+/** The ids of an export's events, as often as they stand there. */
+export async function exportedIds(folder: string): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.ndjson')).sort();
+  const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
+  return texts.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line).eventId);
 }
 
 /** A user's folders on Windows, and the whole environment of the programs that the user runs. */

@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startHandler } from '../support/handler.ts';
@@ -7,6 +6,7 @@ import { freePort } from '../support/ports.ts';
 import { hasWindows, windowsNode } from '../support/requirement.ts';
 import {
   createWindowsHome,
+  exportedIds,
   onWindows,
   prepareWindows,
   startOnWindows,
@@ -105,10 +105,9 @@ describe.skipIf(!hasWindows)('a Windows console', { timeout: 120_000 }, () => {
     expect([ended.code, ended.stderr]).toEqual([130, 'to resume: run the same command again\n']);
     user.sandbox.control.behaviour.latencyMs = 0;
     expect(await user.run(words)).toMatchObject({ code: 0 });
-    const names = (await readdir(folder)).filter((name) => name.endsWith('.ndjson')).sort();
-    const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
-    const ids = texts.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line).eventId);
-    expect(ids.toSorted()).toEqual(user.sandbox.control.store.newestIds(300).toSorted());
+    expect((await exportedIds(folder)).toSorted()).toEqual(
+      user.sandbox.control.store.newestIds(300).toSorted(),
+    );
   });
 
   test.each(endings)('%s reaches the program of a sandbox, whose exit code counts', async (event) => {

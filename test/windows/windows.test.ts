@@ -8,6 +8,7 @@ import { freePort } from '../support/ports.ts';
 import { hasWindows, windowsNode } from '../support/requirement.ts';
 import {
   createWindowsHome,
+  exportedIds,
   onWindows,
   prepareWindows,
   runOnWindows,
@@ -84,13 +85,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
   });
 
   describe('files', () => {
-    /** The ids of an export's events, as often as they stand there. */
-    async function exportedIds(folder: string): Promise<string[]> {
-      const names = (await readdir(folder)).filter((name) => name.endsWith('.ndjson')).sort();
-      const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), 'utf8')));
-      return texts.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line).eventId);
-    }
-
     test('an export that was ended continues, in a folder with spaces and accents', async () => {
       await using user = await startWindowsUser({ events: 3000 });
       await user.signIn();
@@ -108,34 +102,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       expect((await exportedIds(folder)).toSorted()).toEqual(
         user.sandbox.control.store.newestIds(3000).toSorted(),
       );
-    });
-
-    test('paths longer than 260 characters are written and read', async () => {
-      await using user = await startWindowsUser({ events: 5 });
-      await user.signIn();
-      const deep = path.join(user.home.folder, ...Array.from({ length: 6 }, (_, at) => `${at}`.repeat(50)));
-      await mkdir(deep, { recursive: true });
-      const report = path.join(deep, 'report.html');
-      expect(report.length).toBeGreaterThan(260);
-      expect(await user.run(['events', 'report', onWindows(report)])).toMatchObject({ code: 0 });
-      expect(await readFile(report, 'utf8')).toMatch(/^<!doctype html>/i);
-      const folder = path.join(deep, 'export');
-      expect(await user.run(['events', 'export', onWindows(folder)])).toMatchObject({ code: 0 });
-      expect(await exportedIds(folder)).toHaveLength(5);
-    });
-
-    test.each([
-      ['a drive and slashes', (folder: string) => `Z:${folder}/out`],
-      ['a path below the root of the drive', (folder: string) => `${folder.replaceAll('/', '\\')}\\out`],
-      ['a path relative to the folder of the drive', () => 'Z:out'],
-      ['a relative path', () => '.\\a\\..\\out'],
-      ['a device path', (folder: string) => `\\\\?\\Z:${folder.replaceAll('/', '\\')}\\out`],
-    ])('takes %s', async (_name, spelled) => {
-      await using user = await startWindowsUser({ events: 3 });
-      await user.signIn();
-      const { folder } = user.home;
-      expect(await user.run(['events', 'export', spelled(folder)])).toMatchObject({ code: 0 });
-      expect(await exportedIds(path.join(folder, 'out'))).toHaveLength(3);
     });
 
     test('ids with the line ends of Windows are read from standard input', async () => {
