@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
+import { encodingOf } from '../files/text-encoding.ts';
 import { quotedWord } from '../settings/command-words.ts';
 import { suggestion } from '../settings/nearest.ts';
 
@@ -181,11 +182,11 @@ async function uninstall({ script, startup }: Place): Promise<string[]> {
   return removed;
 }
 
-/** A file of text, or undefined if it does not exist. Windows PowerShell writes profiles in UTF-16 (`>> $PROFILE`). */
+/** A file of text, or undefined if it does not exist. */
 async function read(file: string): Promise<{ text: string; encoding: BufferEncoding } | undefined> {
   try {
     const bytes = await readFile(file);
-    const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8';
+    const encoding = encodingOf(bytes);
     return { text: bytes.toString(encoding), encoding };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -6,6 +6,7 @@ import { configFolder } from '../files/places.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
 import { sessionBus } from '../secrets/dbus/address.ts';
 import { openKeychain } from '../secrets/keychain.ts';
+import { shellWord } from '../settings/command-words.ts';
 import type { Settings } from '../settings/settings.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { broken, doubtful, type Finding, failed, ok } from './finding.ts';
@@ -72,12 +73,12 @@ async function folder(context: Context): Promise<Finding> {
   if (platform !== 'win32' && uid !== userId)
     return broken(check, `${place} belongs to another user`, `\`chown\` it to this user`);
   if (platform !== 'win32' && (mode & 0o022) !== 0)
-    return broken(check, `others can write to ${place}`, `\`chmod 700 ${place}\``);
+    return broken(check, `others can write to ${place}`, `\`chmod 700 ${shellWord(place)}\``);
   if (platform !== 'win32' && (mode & 0o055) !== 0)
     return doubtful(
       check,
       `others can look into ${place}; each secret file is private`,
-      `\`chmod 700 ${place}\``,
+      `\`chmod 700 ${shellWord(place)}\``,
     );
   return ok(check, place);
 }

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { encodingOf } from '../files/text-encoding.ts';
 import { memberPath } from '../items/field-path.ts';
 import { compareInstants, parseInstant } from '../items/instant.ts';
 import { Items } from '../items/items.ts';
@@ -147,17 +148,23 @@ async function* plain(stream: Readable): AsyncGenerator<Buffer> {
   yield* text as AsyncIterable<Buffer>;
 }
 
-/** The lines of `bytes` as items. `before` is the number of lines before them. */
+/**
+ * The lines of `bytes` as items. `before` is the number of lines before them. A byte order mark, which programs on Windows
+ * write, is ignored (RFC 8259 section 8.1).
+ */
 function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; lines: number } {
   const scanner = new JsonScanner(bytes);
   const spans: number[] = [];
   let lines = 0;
   let spaced = false;
   const valid = isUtf8(bytes);
-  for (let start = 0; start < bytes.length; lines++) {
+  const isMarked = before === 0 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  for (let start = isMarked ? BYTE_ORDER_MARK.length : 0; start < bytes.length; lines++) {
     const number = before + lines + 1;
     if (!valid && !isUtf8(bytes.subarray(start, lineEnd(bytes, start))))
-      throw damaged(name, number, 'it is not UTF-8');
+      throw number === 1 && encodingOf(bytes) === 'utf16le'
+        ? damaged(name, 1, 'it is UTF-16, which Windows PowerShell makes of it with >; use --output-file')
+        : damaged(name, number, 'it is not UTF-8');
     const first = skipSpace(bytes, start);
     let end = first;
     if (first < bytes.length && bytes[first] !== NEWLINE) {
@@ -177,6 +184,7 @@ function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; l
   return { items: spaced ? items.compacted() : items, lines };
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const NEWLINE = 0x0a;
 
 function lineEnd(bytes: Buffer, start: number): number {

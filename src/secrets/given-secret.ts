@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { encodingOf } from '../files/text-encoding.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /** The secrets that the environment may provide. */
@@ -66,7 +67,8 @@ async function secretInFile(
   let text: string;
   let mode: number;
   try {
-    text = readFileSync(file, 'utf8');
+    const bytes = readFileSync(file);
+    text = bytes.toString(encodingOf(bytes));
     mode = statSync(file).mode;
   } catch (error) {
     throw new UsageError(`${variable}: the file cannot be read: ${(error as Error).message}`, {

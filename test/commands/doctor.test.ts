@@ -117,12 +117,18 @@ test('a peer that cannot be reached, a taken port and a wrong clock are told', a
 
 test('settings that are wrong, certificates and the folder are told', async () => {
   await using home = await createHome();
-  const config = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+  // As on macOS, where it lies in "Application Support".
+  const config = path.join(home.folder, 'Application Support');
   await mkdir(config);
   await chmod(config, 0o777);
   const notes = path.join(home.folder, 'notes.pem');
   await writeFile(notes, 'no certificate');
-  const [, all] = await findings({ ...home.env, HOOKTRAIL_VENDOR: 'a b', NODE_EXTRA_CA_CERTS: notes });
+  const [, all] = await findings({
+    ...home.env,
+    HOOKTRAIL_CONFIG_DIR: config,
+    HOOKTRAIL_VENDOR: 'a b',
+    NODE_EXTRA_CA_CERTS: notes,
+  });
   expect(found(all, 'settings')).toMatchObject({
     state: 'broken',
     message: "HOOKTRAIL_VENDOR: invalid value 'a b': must be made of letters, digits and ! # $ & ^ _ . -",
@@ -131,7 +137,7 @@ test('settings that are wrong, certificates and the folder are told', async () =
     check: 'configuration',
     state: 'broken',
     message: `others can write to ${config}`,
-    next: `\`chmod 700 ${config}\``,
+    next: `\`chmod 700 '${config}'\``,
   });
   expect(found(all, 'certificates')).toMatchObject({
     state: 'broken',

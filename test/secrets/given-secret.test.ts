@@ -60,6 +60,12 @@ describe('a file', () => {
     expect(said).toEqual([]);
   });
 
+  test('in UTF-16, as `>` of Windows PowerShell writes it, gives its first line', async () => {
+    const place = await file('');
+    await writeFile(place, '\ufeffthe sécret\r\n', 'utf16le');
+    expect(await give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).toBe('the sécret');
+  });
+
   test.each(['', '\n', '  \nthe second line\n'])(
     'that begins with an empty line (%j) gives none',
     async (text) => {

@@ -134,6 +134,23 @@ describe('--from, without a sign-in', () => {
     );
   });
 
+  test('a byte order mark is ignored, and UTF-16 is named with what makes it', async () => {
+    const file = inHome('windows.ndjson');
+    const text = '\ufeff{"eventId":"é"}\r\n{"eventId":"c"}\r\n';
+    const same = { code: 0, stdout: '{"eventId":"é"}\n{"eventId":"c"}\n', stderr: '' };
+    for (const bytes of [Buffer.from(text), gzipSync(text)]) {
+      await writeFile(file, bytes);
+      expect(await offline(['search', '--ndjson', '--from', file])).toEqual(same);
+    }
+    expect(await offline(['search', '--ndjson', '--from', '-'], text)).toEqual(same);
+    await writeFile(file, text, 'utf16le');
+    const { code, stderr } = await offline(['count', '--from', file]);
+    expect([code, stderr.split('\n')[0]]).toEqual([
+      1,
+      `error: ${file}, line 1: it is UTF-16, which Windows PowerShell makes of it with >; use --output-file`,
+    ]);
+  });
+
   test('what cannot be read is a usage error', async () => {
     const nowhere = inHome('nowhere');
     for (const [args, message] of [
