@@ -118,23 +118,39 @@ test('a provider that names no issuer is an error that says how to sign in there
 });
 
 describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
-  test('a code that is approved on another device signs in', async () => {
+  /** Starts `login --device`; returns the page to sign in at. */
+  async function startDevice(at: Awaited<ReturnType<typeof startAt>>) {
     clock.skips = 0;
-    await using at = await startAt(startGlewlwyd);
-    const { grants } = at.provider;
-    const login = at.startLogin('--device');
+    const login = at.startLogin('--device', '--timeout', '86400');
     const [, page] = await login.printed('stderr', /The page is\n(\S+)\n.*\n\S+\n/);
-    const advance = () => {
+    return { login, page: page as string };
+  }
+  /** Lets the time pass until the program has asked once whether the person has signed in; returns the answer. */
+  async function firstPoll({ grants }: OtherProvider) {
+    const asked = () => {
       clock.advance(1_000);
-      return grants;
+      return grants.length;
     };
-    const pending = '400 {"error":"authorization_pending"}';
-    const kind = 'urn:ietf:params:oauth:grant-type:device_code';
-    await expect.poll(advance, { interval: 10 }).toContain(`${kind}: ${pending}`);
-    await at.provider.visit(page as string);
-    await expect.poll(advance, { interval: 10 }).toContain(`${kind}: ok`);
+    await expect.poll(asked, { interval: 10, timeout: 20_000 }).toBe(1);
+    return grants[0];
+  }
+  const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code';
+
+  test('a code that is approved on another device signs in', async () => {
+    await using at = await startAt(startGlewlwyd);
+    const { login, page } = await startDevice(at);
+    await at.provider.visit(page);
+    expect(await firstPoll(at.provider)).toBe(`${deviceCode}: ok`);
     expect(await login.finished).toMatchObject({ code: 0, stdout: '' });
     expect((await at.run('api', '/me')).code).toBe(0);
+  });
+
+  test('a code that nobody has approved yet is waited for', async () => {
+    await using at = await startAt(startGlewlwyd);
+    const { login } = await startDevice(at);
+    expect(await firstPoll(at.provider)).toBe(`${deviceCode}: 400 {"error":"authorization_pending"}`);
+    login.kill('SIGINT');
+    expect(await login.finished).toMatchObject({ code: 130, stdout: '' });
   });
 
   test('a refresh token that is used twice ends the sign-in, and the program says so', async () => {
