@@ -68,7 +68,9 @@ describe('the README', () => {
   });
 
   test('shows commands that the command tree takes', async () => {
-    const blocks = [...readme.matchAll(/^```(?:sh|console)\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+    const blocks = [...readme.matchAll(/^```(?:sh|console|powershell)\n([\s\S]*?)^```$/gm)].map(
+      ([, text = '']) => text,
+    );
     // In a sentence, words alone name a command, and … and capitals are the reader's to fill in.
     const spoken = [...prose.matchAll(/`(hooktrail [^`]* -[^`]*)`/g)]
       .map(([, text = '']) => text)
