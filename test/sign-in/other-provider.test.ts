@@ -80,7 +80,7 @@ for (const { name, isThere, startProvider, flags, revocation } of providers) {
       const first = await at.run('token');
       expect(first).toEqual({ code: 0, stdout: expect.stringMatching(/^\S{40,}\n$/), stderr: '' });
       const answer = await me();
-      expect(answer).toEqual({ code: 0, stdout: expect.stringMatching(/^\{"sub":"\w+"\}/), stderr: '' });
+      expect(answer).toEqual({ code: 0, stdout: expect.stringMatching(/^\{"sub":"\w+"\}$/), stderr: '' });
 
       pastExpiry();
       const answers = await Promise.all(Array.from({ length: 40 }, me));
