@@ -7,6 +7,7 @@ import type { Items } from '../items/items.ts';
 import { type TimeZone, UTC, zoneOf } from '../items/time-zone.ts';
 import { tableDrawing } from '../output/table-drawing.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { eventLines, screenLines } from './browse-views.ts';
 import { Browsing } from './browsing.ts';
@@ -28,6 +29,7 @@ export async function browse(
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
+  await loadWidths();
   const failedOnly = filters.statuses.join() === 'FAILED';
   // The key that shows failed events only shows all of them when it is pressed again.
   const events = failedOnly ? filters.withStatuses() : filters;

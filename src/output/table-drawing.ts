@@ -2,7 +2,7 @@ import type { Output } from '../context.ts';
 import type { CellOf } from '../items/item-cells.ts';
 import { valueText } from '../items/json-bytes.ts';
 import type { TimeZone } from '../items/time-zone.ts';
-import { cellWidth, cutTo, loadWidths } from '../terminal/cell-width.ts';
+import { cellWidth, cutTo, loadWidthsFor } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
@@ -49,42 +49,82 @@ export function valueCells(row: readonly string[], columns: readonly Column[], p
   });
 }
 
+/** The cells of a row of values, unchanged, with statuses in their colour. */
+export function wholeCells(row: readonly string[], columns: readonly Column[], palette: Palette): Cell[] {
+  return columns.map(({ index, kind }) => {
+    const text = row[index] as string;
+    return { text, paint: kind === 'status' ? statusPaint(text, palette) : undefined };
+  });
+}
+
 /** The titles of the columns as cells. */
 export function titleCells(columns: readonly Column[], palette: Palette): Cell[] {
   return columns.map(({ title }) => ({ text: title, paint: palette.bold }));
 }
 
-/** Draws rows as lines, without line ends, each cell cut or padded to its column; no line ends in spaces. */
-export type Draw = (columns: readonly Pick<Column, 'width' | 'kind'>[], rows: readonly Cell[][]) => string[];
+/** Draws rows as lines, without line ends, each cell aligned in its column; no line ends in spaces. */
+export type Draw = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => string[];
+
+type DrawnColumn = Pick<Column, 'width' | 'kind'>;
+
+/** For a text that is wider than its column: cut it, wrap it, or print it whole and push the rest of its row. */
+type TooWide = 'cut' | 'wrap' | 'push';
 
 /**
- * Loads cli-table3 and the library that measures text beyond ASCII. With `wrap`, text that does not fit is wrapped
- * instead of cut.
+ * The rows of one table of the library, which compares each of its cells with every row above. A table of 500 rows
+ * takes a quarter longer than five of 100.
  */
-export async function tableDrawing(wrap = false): Promise<Draw> {
-  const [{ default: Table }] = await Promise.all([import('cli-table3'), loadWidths()]);
+const ROWS = 100;
+
+/**
+ * Loads cli-table3, which draws every table: 5,000 rows take it 0.4 s, and padding them here would take 0.01 s, but
+ * there would be two ways of drawing. Text beyond ASCII is drawn after `loadWidths()`.
+ */
+export async function tableDrawing(tooWide: TooWide = 'cut'): Promise<Draw> {
+  const { default: Table } = await import('cli-table3');
+  const drawn = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => {
+    const table = new Table({
+      chars: { ...NO_BORDERS, middle: ' '.repeat(GAP) },
+      colWidths: columns.map(({ width }) => width),
+      colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
+      style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
+      wrapOnWordBoundary: false,
+    });
+    const cell = ({ text, paint }: Cell, index: number) => ({
+      content: paint ? paint(text) : text,
+      wordWrap: tooWide === 'wrap' && cellWidth(text) > (columns[index] as DrawnColumn).width,
+    });
+    table.push(...rows.map((row) => row.map(cell)));
+    return table.toString().split('\n');
+  };
   return (columns, rows) => {
-    const drawn = (some: readonly Cell[][]) => {
-      const table = new Table({
-        chars: { ...NO_BORDERS, middle: ' '.repeat(GAP) },
-        colWidths: columns.map(({ width }) => width),
-        colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
-        style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
-        wrapOnWordBoundary: false,
-      });
-      const cell = ({ text, paint }: Cell, index: number) => ({
-        content: paint ? paint(text) : text,
-        wordWrap: wrap && cellWidth(text) > (columns[index] as Column).width,
-      });
-      table.push(...some.map((row) => row.map(cell)));
-      return table.toString().split('\n');
+    const lines: string[] = [];
+    let alike: Cell[][] = [];
+    const drawAlike = () => {
+      if (alike.length > 0) lines.push(...drawn(columns, alike));
+      alike = [];
     };
-    const isMeasured = (row: readonly Cell[]) => row.every(({ text }) => MEASURED_ALIKE.test(text));
-    const lines = rows.every(isMeasured)
-      ? drawn(rows)
-      : rows.flatMap((row) => (isMeasured(row) ? drawn([row]) : [drawnByOurselves(row, columns)]));
+    for (const row of rows) {
+      const own = tooWide === 'push' ? pushed(columns, row) : columns;
+      const isMeasured = row.every(({ text }) => MEASURED_ALIKE.test(text));
+      if (isMeasured && own === columns) {
+        alike.push(row);
+        if (alike.length === ROWS) drawAlike();
+      } else {
+        drawAlike();
+        lines.push(...(isMeasured ? drawn(own, [row]) : [drawnByOurselves(own, row)]));
+      }
+    }
+    drawAlike();
     return lines.map((line) => line.trimEnd());
   };
+}
+
+/** The columns as wide as a row needs: the same columns if all of it fits. */
+function pushed(columns: readonly DrawnColumn[], row: readonly Cell[]): readonly DrawnColumn[] {
+  const widths = row.map(({ text }) => cellWidth(text));
+  if (columns.every(({ width }, index) => width >= (widths[index] as number))) return columns;
+  return columns.map(({ width, kind }, index) => ({ width: Math.max(width, widths[index] as number), kind }));
 }
 
 const NO_BORDERS = Object.fromEntries(
@@ -95,40 +135,21 @@ const NO_BORDERS = Object.fromEntries(
 );
 
 /**
- * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere. In other scripts it counts combining
- * marks and joiners as columns, and cuts within a character.
+ * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere. In other scripts it counts some
+ * combining marks as columns, and it cuts within a character: a test shows both.
  */
 const MEASURED_ALIKE =
   /^[\x20-\x7e\xa1-\xac\xae-\u024f\u0386-\u0481\u2010-\u2015\u2018-\u201f…\u2580-\u259f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]*$/;
 
-function drawnByOurselves(row: readonly Cell[], columns: readonly Pick<Column, 'width' | 'kind'>[]): string {
+function drawnByOurselves(columns: readonly DrawnColumn[], row: readonly Cell[]): string {
   const cells = row.map(({ text, paint }, index) => {
-    const { width, kind } = columns[index] as Column;
+    const { width, kind } = columns[index] as DrawnColumn;
     const cut = cutTo(text, width);
     const padding = ' '.repeat(Math.max(0, width - cellWidth(cut)));
     const shown = paint ? paint(cut) : cut;
     return kind === 'number' ? padding + shown : shown + padding;
   });
   return cells.join(' '.repeat(GAP));
-}
-
-/** Rows for a pipe: aligned unless a value is wider than its column, and never cut. */
-export function plainLines(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  paint?: (text: string, column: Column) => string,
-): string[] {
-  const padded = (text: string, column: Column) => {
-    const padding = ' '.repeat(Math.max(0, column.width - cellWidth(text)));
-    const shown = paint ? paint(text, column) : text;
-    return column.kind === 'number' ? padding + shown : shown + padding;
-  };
-  return rows.map((row) =>
-    columns
-      .map((column) => padded(row[column.index] as string, column))
-      .join(' '.repeat(GAP))
-      .trimEnd(),
-  );
 }
 
 /** Lines as a text, each ended. */
@@ -145,7 +166,7 @@ export async function renderTable(
 ): Promise<string> {
   const heads = header.map((title) => ({ title: oneLine(title) }));
   const cells = rows.map((row) => row.map(oneLine));
-  const draw = await tableDrawing(true);
+  const [draw] = await Promise.all([tableDrawing('wrap'), loadWidthsFor([...header, ...cells.flat()])]);
   const columns = output.isTerminal
     ? fittedColumns(heads, cells, output.columns)
     : wholeColumns(heads, cells);

@@ -5,7 +5,7 @@ import { membersOf } from '../items/item-members.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
 import { UTC } from '../items/time-zone.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
-import { paletteOf, statusPaint } from '../terminal/palette.ts';
+import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions } from './item-writer.ts';
 import {
@@ -13,11 +13,11 @@ import {
   ended,
   oneLine,
   plainCell,
-  plainLines,
   tableDrawing,
   terminalCell,
   titleCells,
   valueCells,
+  wholeCells,
 } from './table-drawing.ts';
 import { type Column, type ColumnHead, fittedColumns, NONE, wholeColumns } from './table-layout.ts';
 
@@ -31,14 +31,8 @@ export async function createTableWriter(
   reporter: Reporter,
 ): Promise<ItemWriter> {
   const palette = await paletteOf(reporter.stdoutColor);
-  // In a pipe nothing is cut or wrapped, and padding a million rows through the library would take minutes.
-  const draw = stdout.isTerminal ? await tableDrawing() : undefined;
-  // FORCE_COLOR asks for colour in a pipe too.
-  const paintValue =
-    reporter.stdoutColor === 0
-      ? undefined
-      : (text: string, { kind }: Column) =>
-          (kind === 'status' ? statusPaint(text, palette)?.(text) : undefined) ?? text;
+  const draw = await tableDrawing(stdout.isTerminal ? 'cut' : 'push');
+  const cellsOf = stdout.isTerminal ? valueCells : wholeCells;
   let table: { read: (page: Items) => string[][]; columns: Column[] } | undefined;
 
   const open = async (page: Items) => {
@@ -65,15 +59,10 @@ export async function createTableWriter(
       const columns = table?.columns ?? (await open(page));
       const rows = table?.read(page) ?? [];
       await loadWidthsFor(rows.flat());
-      const lines = draw
-        ? draw(columns, [
-            ...(isFirst ? [titleCells(columns, palette)] : []),
-            ...rows.map((row) => valueCells(row, columns, palette)),
-          ])
-        : [
-            ...(isFirst ? plainLines(columns, [titles(columns)], (text) => palette.bold(text)) : []),
-            ...plainLines(columns, rows, paintValue),
-          ];
+      const lines = draw(columns, [
+        ...(isFirst ? [titleCells(columns, palette)] : []),
+        ...rows.map((row) => cellsOf(row, columns, palette)),
+      ]);
       await stdout.write(ended(lines));
     },
     end: async () => {
@@ -81,12 +70,6 @@ export async function createTableWriter(
     },
     abort: async () => {},
   };
-}
-
-function titles(columns: readonly Column[]): string[] {
-  const row: string[] = [];
-  for (const { index, title } of columns) row[index] = title;
-  return row;
 }
 
 /** Titles for narrow terminals. */

@@ -11,9 +11,10 @@ import type { ReadPage } from '../../src/events/read-pages.ts';
 import type { Items } from '../../src/items/items.ts';
 import { TimeZone, UTC } from '../../src/items/time-zone.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
-import { cellWidth } from '../../src/terminal/cell-width.ts';
+import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 
+await loadWidths();
 const look = {
   constant: new Set<string>(),
   draw: await tableDrawing(),

@@ -4,13 +4,14 @@ import { type Instant, parseInstant } from '../../src/items/instant.ts';
 import { UTC } from '../../src/items/time-zone.ts';
 import { statsText } from '../../src/output/statistics-text.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
-import { cellWidth } from '../../src/terminal/cell-width.ts';
+import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 
 const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-21T02:00:00Z'].map(
   (text) => parseInstant(text) as Instant,
 ) as [Stats['window']['after'], Stats['window']['after'], Stats['window']['after']];
 
+await loadWidths();
 const draw = await tableDrawing();
 
 function statsOf(name: string): Stats {

@@ -50,6 +50,19 @@ describe('a table in a pipe', () => {
     expect(rows.map((row) => stringWidth(row.slice(0, row.lastIndexOf(' '))))).toEqual(rows.map(() => 9));
   });
 
+  test('keeps its columns however many rows a page has, and a wider value pushes only its own row', async () => {
+    const item = (number: number) => `{"eventType":"type-${number}","eventId":"e"}`;
+    const later = Array.from({ length: 250 }, (_, number) => item(number));
+    later[120] = '{"eventType":"a much longer type","eventId":"e"}';
+    const [titles, , ...rows] = await lines([[item(1)], later]);
+    expect(titles).toBe('eventType  eventId');
+    expect(rows).toEqual(
+      later.map((_, number) =>
+        number === 120 ? 'a much longer type  e' : `${`type-${number}`.padEnd(11)}e`,
+      ),
+    );
+  });
+
   test('shows the first scalar fields where no known one is there', async () => {
     const item = '{"deep":{"x":1},"a":1.10,"nothing":null,"b":"two","list":[1],"c":true,"d":4,"e":5,"f":6}';
     expect(await lines([[item]])).toEqual(['   a  b    c     d  e', '1.10  two  true  4  5']);

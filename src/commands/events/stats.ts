@@ -120,10 +120,8 @@ async function gather(options: Options, call: Call<Flags>): Promise<Stats> {
   const { context, reporter } = call;
   return withService(call, async (service, settings) => {
     const { statsWindow } = await import('../../events/statistics-window.ts');
-    const { gatherStats } = await import('../../events/statistics.ts');
-    const { countQueries } = await import('../../events/statistics.ts');
-    const { askEventTypes } = await import('../../events/event-types.ts');
-    const { eventTypeNames } = await import('../../events/event-types.ts');
+    const { countQueries, gatherStats } = await import('../../events/statistics.ts');
+    const { askEventTypes, eventTypeNames, warnOfUnlisted } = await import('../../events/event-types.ts');
     const { keepEventTypes } = await import('../../events/event-type-cache.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
@@ -137,7 +135,6 @@ async function gather(options: Options, call: Call<Flags>): Promise<Stats> {
     const types = filters.eventTypes.length > 0 ? null : eventTypeNames(page.items);
     const count = countQueries(service, concurrency, context, reporter);
     const stats = await gatherStats(window, types, buckets, count);
-    const { warnOfUnlisted } = await import('../../events/event-types.ts');
     if (stats.total === 0) warnOfUnlisted(filters, page.items, reporter);
     return stats;
   });
@@ -198,8 +195,9 @@ async function print(stats: Stats, { format, jq }: Options, { context, reporter 
   if (format === 'table') {
     const { statsText } = await import('../../output/statistics-text.ts');
     const { tableDrawing } = await import('../../output/table-drawing.ts');
-    const { takesUnicode } = await import('../../terminal/palette.ts');
-    const { paletteOf } = await import('../../terminal/palette.ts');
+    const { loadWidths } = await import('../../terminal/cell-width.ts');
+    const { paletteOf, takesUnicode } = await import('../../terminal/palette.ts');
+    await loadWidths();
     const palette = await paletteOf(reporter.stdoutColor);
     const room = stdout.isTerminal ? stdout.columns : undefined;
     await stdout.write(
