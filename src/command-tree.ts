@@ -50,7 +50,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'status',
     group: SIGN_IN,
-    summary: 'who is signed in, where, until when, and where the secrets are',
+    summary: 'show who is signed in, where, until when, and where the secrets are',
     load: () => import('./commands/status.ts'),
   },
   {
@@ -68,7 +68,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'event-types',
     group: EVENTS,
-    summary: 'list the event types on offer',
+    summary: 'list the event types that the service offers',
     load: () => import('./commands/event-types.ts'),
   },
   {
@@ -84,7 +84,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'browse',
-        summary: 'an interactive list on the terminal',
+        summary: 'browse events in an interactive list on the terminal',
         load: () => import('./commands/events/browse.ts'),
       },
       {
@@ -145,7 +145,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'send',
-        summary: 'deliver a new event to a handler, to try it',
+        summary: 'deliver a new event to a handler, to test it',
         load: () => import('./commands/webhooks/send.ts'),
       },
       HELP,
@@ -154,7 +154,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'api',
     group: EVENTS,
-    summary: 'an authenticated request to any path of the event service',
+    summary: 'send an authenticated request to any path of the event service',
     load: () => import('./commands/api.ts'),
   },
   {
@@ -166,7 +166,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'profiles',
     group: SETTINGS,
-    summary: 'several environments side by side',
+    summary: 'manage several environments side by side',
     children: [
       {
         name: 'list',
@@ -190,7 +190,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'config',
     group: SETTINGS,
-    summary: 'the saved settings of a profile (never secrets)',
+    summary: 'show and change the saved settings of a profile (never secrets)',
     children: [
       {
         name: 'list',
@@ -224,7 +224,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'demo',
     group: TRY,
-    summary: 'sandbox, sign-in and a search of FAILED events in one go',
+    summary: 'start a sandbox, sign in and search its FAILED events in one go',
     load: () => import('./commands/demo.ts'),
   },
   {

@@ -36,8 +36,8 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Prints the body as it came; on a terminal JSON is indented and coloured. Exits
-with 1 when the service answers with an error, whose body is printed too.
+Prints the body unchanged; on a terminal JSON is indented and coloured. If the
+service answers with an error, its body is printed too, and the exit code is 1.
 
 Examples:
   $ hooktrail api /event-types

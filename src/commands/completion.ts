@@ -23,18 +23,18 @@ export function declare(command: Command, action: Action): void {
   command
     .argument('[shell]', shells.join(', '))
     .option('--install', 'put the script where the shell reads it (default: the shell in $SHELL)')
-    .option('--uninstall', 'take that out again')
+    .option('--uninstall', 'remove what --install wrote')
     .addHelpText(
       'after',
       `
-Completes commands, options, values that are one of a few, profiles, and event
-types as event-types or events stats listed them last; the Tab key asks no
-server and no keychain. The scripts ask hooktrail itself what may come next, so
-they never need to be renewed.
+Completes commands, options, option values from a fixed list, profiles, and the
+event types that event-types or events stats listed last; the Tab key sends no
+request and opens no keychain. The scripts ask hooktrail for the completions, so
+they never need to be updated.
 
 --install says which files it wrote: the script, and for bash, zsh and
 PowerShell a few marked lines in the file that the shell reads when it starts.
-Windows PowerShell and PowerShell 7 have different ones: run it in the one that
+Windows PowerShell and PowerShell 7 have different files: run it in the one that
 you use, whose execution policy must let scripts run.
 To place the script yourself, print it. For zsh, ~/.zshrc then needs the lines
   fpath=(~/.zfunc $fpath)

@@ -8,8 +8,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Starts a sandbox, signs in to it and searches its FAILED events, with the
-commands you would type. Your profiles, secrets and browser are left alone: all
-of it lives in a temporary folder that is removed at the end.
+commands you would type. Your profiles, secrets and browser are not touched:
+everything is in a temporary folder that is removed at the end.
 
 Examples:
   $ hooktrail demo

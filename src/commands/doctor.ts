@@ -16,8 +16,9 @@ export function declare(command: Command, action: Action): void {
       `
 Checks Node, keychain, configuration folder, locks, redirect port, certificates,
 proxy, identity provider, event service, clocks and sign-in. Prints a line for
-each: ok, doubtful or broken, the last two with what to do. Exits with 1 when
-something is broken. Nothing in it is secret: paste it into a ticket.
+each: ok, doubtful or broken, the last two with what to do. Exits with 1 if
+something is broken. The output contains no secrets: you can paste it into a
+ticket.
 
 Examples:
   $ hooktrail doctor

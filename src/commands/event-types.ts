@@ -10,7 +10,7 @@ interface Flags extends FormatFlags, SettingFlags {
 }
 
 export function declare(command: Command, action: Action): void {
-  command.option('--match <text>', 'only those with this text in a value, in any case');
+  command.option('--match <text>', 'only those with this text in a value, ignoring case');
   addFormatFlags(command);
   addOutputFileFlag(command);
   addConnectionFlags(command)

@@ -8,12 +8,12 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-The key takes the place of a passphrase that nobody types: in cron jobs,
-containers and CI. It opens the encrypted file at once, where a passphrase takes
-a third of a second of computing. Keep it apart from the file that it opens.
-An existing file is never written over. HOOKTRAIL_PASSPHRASE or
+The key replaces a passphrase where nobody can type one: in cron jobs,
+containers and CI. It opens the encrypted file at once, whereas a passphrase
+takes a third of a second. Keep the key apart from the file that it opens. An
+existing file is never overwritten. HOOKTRAIL_PASSPHRASE or
 HOOKTRAIL_PASSPHRASE_FILE gives the key to other commands; \`hooktrail login\`
-moves a profile from a passphrase to a key, and back.
+changes a profile from a passphrase to a key, and back.
 
 Examples:
   $ hooktrail keygen ~/.hooktrail.key

@@ -27,17 +27,17 @@ export function declare(command: Command, action: Action): void {
     .addOption(
       new Option(
         '--device',
-        'sign in by a code in a browser on any device, where the provider offers it',
+        'sign in with a code in a browser on any device, if the provider offers it',
       ).conflicts(['paste', 'start', 'complete']),
     )
-    .option('--replace', 'let the profile, signed in elsewhere, take the new addresses without a question')
+    .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking')
     .addOption(
-      new Option('--start', 'print the URL to sign in at as JSON and end').conflicts(['paste', 'complete']),
+      new Option('--start', 'print the URL to sign in at as JSON and exit').conflicts(['paste', 'complete']),
     )
     .addOption(
       new Option(
         '--complete <input>',
-        'finish what --start began: - reads the redirected URL from standard input',
+        'finish the sign-in that --start began: - reads the redirected URL from standard input',
       )
         .choices(['-'])
         .conflicts(['paste', 'start', 'clientSecretStdin']),
@@ -47,17 +47,17 @@ export function declare(command: Command, action: Action): void {
 }
 
 const notes = `
-The settings and the tokens are saved as the profile. Secrets go to the
-operating system's keychain, or with --store file to a file encrypted with a
-passphrase, or with a key of \`hooktrail keygen\` [HOOKTRAIL_PASSPHRASE]. The
-client secret is never an argument: it is asked for, or read from
-HOOKTRAIL_CLIENT_SECRET or with --client-secret-stdin.
+Saves the settings and tokens as a profile. Secrets go to the operating system's
+keychain, or with --store file to a file encrypted with a passphrase or a key of
+\`hooktrail keygen\` [HOOKTRAIL_PASSPHRASE]. The client secret is never an
+argument: login asks for it, or reads it from HOOKTRAIL_CLIENT_SECRET or with
+--client-secret-stdin.
 
-On a terminal, the address at which the browser ended up can be pasted while
-login waits for the browser: over SSH or from a container the browser may not
-reach this machine.
+While login waits, you can also paste the URL that the browser ended up at, for
+instance over SSH or in a container, where the browser may not reach this
+machine.
 
-A redirect URI with port 0 takes any free port, where the provider allows it.
+A redirect URI with port 0 uses any free port, if the provider allows that.
 
 Examples:
   $ hooktrail login

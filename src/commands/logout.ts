@@ -16,10 +16,10 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Deletes the secrets that login stored on this machine, tokens and client secret,
-and revokes the tokens where the identity provider offers that. Elsewhere an
-access token that was copied stays good until it ends. Addresses and client id
-stay for the next login; \`hooktrail profiles delete NAME\` takes them too.
+Deletes the tokens and the client secret that login stored on this machine, and
+revokes the tokens if the identity provider offers that; otherwise a copied
+access token stays valid until it expires. Addresses and client id are kept for
+the next login; \`hooktrail profiles delete NAME\` deletes them too.
 
 Examples:
   $ hooktrail logout

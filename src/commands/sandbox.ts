@@ -40,7 +40,7 @@ export function declare(command: Command, action: Action): void {
     )
     .option(
       '--seed <number>',
-      'another seed is another history (default: 1)',
+      'another seed gives another history (default: 1)',
       wholeNumber('--seed', 0, 4_294_967_295),
     )
     .option(
@@ -77,11 +77,11 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Runs until it is stopped with Ctrl-C. Prints the settings to use it, as export
-lines for a shell.
+Runs until it is stopped with Ctrl-C. Prints the settings for using it, as
+export lines for a shell.
 
-With a COMMAND it runs that instead, signed in to the sandbox, with settings and
-secrets in a temporary folder, and ends with it and its exit code.
+With a COMMAND it runs that command, signed in to the sandbox, with settings and
+secrets in a temporary folder, and exits with its exit code.
 
 Examples:
   $ hooktrail sandbox -- sh -c 'hooktrail events search --failed'

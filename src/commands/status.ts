@@ -24,9 +24,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Exits with 4 when nobody is signed in. With --check: 4 when the service rejects
-the token or the identity provider refuses to renew it, 5 when either cannot be
-reached, 1 when it answers with another error.
+Exits with 4 if nobody is signed in. With --check: 4 if the service rejects the
+token or the identity provider refuses to renew it, 5 if either cannot be
+reached, 1 for any other error.
 
 Examples:
   $ hooktrail status

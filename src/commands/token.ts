@@ -13,9 +13,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-The token is good for another minute at least: it is refreshed first if need be.
-With --json, origin is that of the event service that the token is for; what is
-not known is null.
+The token is valid for at least another minute: it is refreshed first if needed.
+With --json, origin is the origin of the event service that the token is for;
+unknown values are null.
 
 Examples:
   $ curl -H "Authorization: Bearer $(hooktrail token)" \\

@@ -50,10 +50,12 @@ export function addFilterFlags(command: Command): Command {
     .addOption(
       one(
         '--where <condition>',
-        "with a field that fits: 'delivery.attempts >= 3'; also = != < <= > and ~ (contains)",
+        "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > and ~ (contains)",
       ).argParser(collected),
     )
-    .addOption(one('--grep <text>', 'with this text in a value or a name, in any case').argParser(collected));
+    .addOption(
+      one('--grep <text>', 'with this text in a value or a name, ignoring case').argParser(collected),
+    );
   return addTimezoneFlag(command);
 }
 

@@ -20,7 +20,7 @@ export function exitCodesText(): string {
   return `Exit codes:
 
 ${codes}
-For monitoring, --exit-code tells whether anything matched:
+For monitoring, --exit-code shows whether anything matched:
 
   hooktrail events search --failed --since 10m --exit-code --quiet > failed.txt
   case $? in

@@ -9,11 +9,11 @@ IANA database such as Europe/Berlin.
   hooktrail events search --failed --since today --timezone Europe/Berlin
 
 Tables, statistics, watch, browse and reports show times in the zone, with its
-offset and every digit there is room for: 2026-11-01 09:30:00.1234567+01:00.
-Each form that is printed can be given to a filter again. JSON, NDJSON and CSV
-keep the text of the service. In browse the key z switches the zone.
+offset and as many digits as fit: 2026-11-01 09:30:00.1234567+01:00. Filters
+accept every form that is printed. JSON, NDJSON and CSV keep the text of the
+service. In browse the key z switches the zone.
 
-Read in the zone are:
+These are read in the zone:
 
 ${aligned([
   ['2026-11-01', 'the beginning of that day'],
@@ -21,14 +21,14 @@ ${aligned([
   ['08:00, 8am, yesterday 8am', 'a time of day'],
   ['today, yesterday', 'the beginning of a day, which may last 23 or 25 hours'],
 ])}
-A time with Z or an offset says its own zone, and spans ago have none.
+A time with Z or an offset has its own zone; spans ago have none.
 
-Where clocks are put back, some times occur twice: the first is meant. With its
-offset either can be named: 2027-10-31 02:30+02:00, or 02:30+01:00. Where clocks
-are put forward, some times never occur: the moment of the change is meant, so
-that in Berlin 2027-03-28 02:30 is 03:00+02:00.
+When clocks are put back, some times occur twice, and mean the first occurrence;
+an offset chooses either: 2027-10-31 02:30+02:00, or 02:30+01:00. When clocks
+are put forward, some times never occur, and mean the moment of the change: in
+Berlin 2027-03-28 02:30 is 03:00+02:00.
 
-The parts of a chart begin on the zone's clock. Across a change each has its
-offset, and both hours that are called 02:00 have a bar.
+The parts of a chart begin on the zone's clock. When the clock changes, each
+part shows its offset, and both hours called 02:00 have a bar.
 `;
 }

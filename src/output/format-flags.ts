@@ -28,7 +28,7 @@ export function addFormatFlags(command: Command): Command {
     .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
     .option(
       '--fields <a,b.c>',
-      'only these fields, in this order; dots go inside, \\. is a dot in a name, a missing field is null',
+      'only these fields, in this order; a.b is b inside a, \\. is a dot in a name, a missing field is null',
     )
     .option(
       '-q, --jq <program>',

@@ -25,22 +25,31 @@ const CONCURRENCY = 2;
 
 export function declare(command: Command, action: Action): void {
   addFromFlag(addFilterFlags(command))
-    .option('--forward-to <url>', 'the handler that r replays an open event to', handlerUrl('--forward-to'))
+    .option(
+      '--forward-to <url>',
+      'the handler to which the key r replays an open event',
+      handlerUrl('--forward-to'),
+    )
     .addOption(forwardTimeout());
   addConnectionFlags(command)
     .addHelpText(
       'after',
       `
-Keys: arrows, page up and down, home and end move; enter opens the event, n and
-p go on to the next and the previous one, esc goes back; / filters what was read
-so far as you type, esc clears that; w filters by a condition of --where, or by
-a text as --grep does, and can be used again to filter further, esc takes the
-latest back; g groups what was read by a field, enter shows a group's events;
-f shows failures only; r reads again, and in an open event sends that to the
-handler of --forward-to again, as \`webhooks replay\` does; y copies the event's
-id, to tmux's buffer or the terminal's clipboard; z shows times in UTC, in the
-local zone and in that of --timezone; o opens a report, which is deleted at the
-end; ? lists the keys; q leaves.
+Keys:
+  arrows, page up, page down, home, end   move
+  enter   open the event; n and p show the next and the previous one, esc closes
+  /       filter what was read, as you type; esc clears the filter
+  w       filter by a condition of --where, or by a text as --grep does;
+          again to filter further; esc removes the latest filter
+  g       group what was read by a field; enter shows the events of a group
+  f       show only failures
+  r       read again; in an open event, send it to the handler of --forward-to
+          again, as \`webhooks replay\` does
+  y       copy the event's id, to tmux's buffer or the terminal's clipboard
+  z       show times in UTC, in the local zone, in that of --timezone
+  o       open a report, which is deleted at the end
+  ?       list the keys
+  q       quit
 
 Examples:
   $ hooktrail events browse --failed --since 24h

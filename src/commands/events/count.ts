@@ -30,7 +30,7 @@ export function declare(command: Command, action: Action): void {
     .option('--exit-code', 'exit with 10 when anything matches')
     .option(
       '--concurrency <number>',
-      `requests under way at once, 1 to 16 (default: ${CONCURRENCY})`,
+      `requests at once, 1 to 16 (default: ${CONCURRENCY})`,
       wholeNumber('--concurrency', 1, 16),
     );
   addPreviewFlags(command);
@@ -42,8 +42,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Prints one number, the sum over all combinations of repeated flags. The service
-counts: no events are downloaded. Where it gives no count, they are read and
-counted here, with a notice.
+counts, so no events are downloaded. If it gives no count, hooktrail reads the
+events and counts them, with a notice.
 
 Examples:
   $ hooktrail events count --failed --since 1h

@@ -24,10 +24,10 @@ interface Flags extends FilterFlags, PageFlags, SettingFlags, CsvFlags {
 }
 
 export function declare(command: Command, action: Action): void {
-  command.argument('<directory>', 'where the files go; made if it does not exist');
+  command.argument('<directory>', 'where the files go; created if it does not exist');
   addFilterFlags(command)
     .option('--gzip', 'compress the files: .ndjson.gz')
-    .option('--update', 'add what is new since to a finished export')
+    .option('--update', 'add new events to a finished export')
     .option('--csv', 'also write each file as CSV, for spreadsheets, once the export is finished')
     .option('--fields <a,b.c>', 'with --csv: only these columns, in this order')
     .option(
@@ -40,19 +40,19 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Writes files part-000001.ndjson and on, one event per line as the service gave
-it, newest files first, and manifest.json. After a crash or an interruption the
-same command continues. On a finished export it verifies the files and downloads
-nothing. Times such as 7d are resolved once, when the export begins. An event
-whose status changes meanwhile counts by the status it had when its file was
-read; files whose number of events changed are read again.
+Writes part-000001.ndjson and so on, one event per line as the service gave it,
+newest files first, and manifest.json. After a crash or an interruption the same
+command continues. For a finished export it verifies the files and downloads
+nothing. Times such as 7d are resolved once, when the export begins. If an
+event's status changes meanwhile, the status at the time its file was read
+counts; files whose number of events changed are read again.
 
---update adds files with what is new to a finished export. It reads from an hour
-before the end of the export on: each event is there once, in its later state.
-Files that are older are not compared with the service any more.
+--update adds files with new events to a finished export. It reads the last hour
+of the export again, so that each event is there once, in its latest state.
+Older files are no longer compared with the service.
 
---csv adds part-000001.csv and on, all with the same columns, and writes them
-anew each time it is given. They are not part of what is verified.
+--csv adds part-000001.csv and so on, all with the same columns, and rewrites
+them each time it is given. These files are not verified.
 
 Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01

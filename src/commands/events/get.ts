@@ -41,10 +41,10 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-One id on a terminal is printed whole, as indented JSON; several, and what is
-piped, as a table unless a format is given. Events come out in the order of
-their ids, and twice for an id given twice. An id that is not found is named on
-standard error and makes the exit code 3; so is one that the filters leave out.
+Without a format, one id on a terminal is printed as indented JSON; several ids,
+or piped output, as a table. Events are printed in the order of the given ids,
+and twice for an id given twice. If an id is not found, or the filters leave it
+out, it is named on standard error and the exit code is 3.
 
 Examples:
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e

@@ -45,9 +45,9 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-From --since to --until, by default the last 24 hours by the service's clock.
-The page is one file that loads nothing: attach it to a ticket, open it
-anywhere. A file that exists is replaced.
+Covers the time from --since to --until, by default the last 24 hours by the
+service's clock. The page is one file that loads nothing: attach it to a ticket,
+open it anywhere. An existing file is replaced.
 
 Examples:
   $ hooktrail events report failures.html --open

@@ -38,7 +38,7 @@ const TERMINAL_ROWS = 30;
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
-    .option('--all', 'print every match on a terminal too, through the pager where they do not fit')
+    .option('--all', 'print every match on a terminal too, through the pager if they do not fit')
     .option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
   addHintsFlag(command);

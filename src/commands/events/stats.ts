@@ -56,11 +56,11 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-From --since to --until, by default the last 24 hours by the service's clock.
-The service counts: no events are downloaded, but with --by, --where and --grep,
-for which they are read. Types are listed worst first, by
-the share of their events that failed; events of types that the service does not
-list are shown together as (not listed), in JSON with the eventType null.
+Counts from --since to --until, by default the last 24 hours by the service's
+clock. The service counts, so no events are downloaded, except for --by, --where
+and --grep. Types are listed worst first, by the share of their events that
+failed. Events of types that the service does not list are shown together as
+(not listed), in JSON with the eventType null.
 
 Examples:
   $ hooktrail events stats

@@ -51,10 +51,13 @@ export function declare(command: Command, action: Action): void {
     )
     .option(
       '--timeout <time>',
-      'with --count: exit with 1 when they did not come within this time',
+      'with --count: exit with 1 if they do not come within this time',
       duration('--timeout', 1000),
     )
-    .option('--state <file>', 'keep the place in this file: each event is printed once across restarts')
+    .option(
+      '--state <file>',
+      'keep the position in this file, so that each event is printed once across restarts',
+    )
     .option(
       '--concurrency <number>',
       `pages requested at once, 1 to 16 (default: ${CONCURRENCY})`,
@@ -66,14 +69,14 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Prints events created from now on by the service's clock, or after --since, each
-once, oldest first; ends at --until where it is given. An event that appears, or
-turns FAILED under --failed, longer after its creation than --overlap is not
-seen: give a longer one where the service keeps trying for longer. An outage is
-told once on standard error, and what was missed is caught up. --json closes its
+once, oldest first, and ends at --until if given. An event that appears, or with
+--failed turns FAILED, later than --overlap after its creation is not seen: give
+a longer one if the service retries for longer. An outage is reported once on
+standard error, and the events missed are printed afterwards. --json closes its
 array when the watch ends; --jq runs on each event.
 
-With --state the same command goes on where it stopped, also after a crash: none
-is lost, and only what was printed in its very last moment can come again.
+With --state the same command continues where it stopped, also after a crash: no
+event is lost, and only those printed right before the crash can come again.
 Without it Ctrl+C prints a command that resumes.
 
 Examples:

@@ -46,7 +46,7 @@ export function declare(command: Command, action: Action): void {
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
       '--journal <file>',
-      'remembers what was accepted (default: one per profile, beside the settings)',
+      'records the ids of accepted events (default: one per profile, beside the settings)',
       journalFlag,
     )
     .option(
@@ -54,7 +54,7 @@ export function declare(command: Command, action: Action): void {
       'forget ids after this time, such as 30d (default: never)',
       duration('--keep', 1000, Number.POSITIVE_INFINITY),
     )
-    .option('--max-body <size>', 'the largest delivery taken (default: 10mb)', byteSize('--max-body'))
+    .option('--max-body <size>', 'the largest delivery accepted (default: 10mb)', byteSize('--max-body'))
     .option('--save-token', 'save the Api-Token where secrets live, for the next time')
     .addOption(forwardTimeout())
     .option(
@@ -69,21 +69,21 @@ export function declare(command: Command, action: Action): void {
     )
     .option(
       '--recover-interval <time>',
-      'time between two such searches (default: 5m)',
+      'time between these searches (default: 5m)',
       duration('--recover-interval', 1000),
     )
-    .option('--health <path>', 'answer GET of this path with counts as JSON', pathFlag('--health'));
+    .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));
   addTimezoneFlag(command);
   addConnectionFlags(command)
     .addHelpText(
       'after',
       `
-Prints each accepted delivery as one line of JSON; on a terminal, a line about
-it. A sender hears 200 only when the handler has answered 2xx, the journal
-holds the eventId on disk and the line is written, 502 otherwise; an eventId
-that is known is answered 200 and not forwarded. The expected Api-Token comes
-from HOOKTRAIL_API_TOKEN, from where --save-token put it, or from a hidden
-prompt.
+Prints each accepted delivery as one line of JSON, or on a terminal as a summary
+line. The sender gets 200 only when the handler has answered 2xx, the journal
+has the eventId on disk and the line is written; otherwise it gets 502. A known
+eventId gets 200 and is not forwarded. The expected Api-Token comes from
+HOOKTRAIL_API_TOKEN, from the place where --save-token saved it, or from a
+hidden prompt.
 
 Examples:
   $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks

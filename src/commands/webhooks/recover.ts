@@ -44,7 +44,7 @@ export function declare(command: Command, action: Action): void {
     )
     .option(
       '--retry-for <time>',
-      'go on this long while the handler takes nothing, such as 10m (default: 60s)',
+      'keep trying this long while the handler accepts nothing, such as 10m (default: 60s)',
       duration('--retry-for', 1000, Number.POSITIVE_INFINITY),
     )
     .addOption(forwardTimeout())
@@ -54,16 +54,16 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Searches the time from --since on, leaves out what the journal holds, and posts
-the rest to the handler, oldest first: each event's JSON as the search shows
-it, with content type application/json and the Api-Token (from
-HOOKTRAIL_API_TOKEN, or where \`webhooks listen --save-token\` put it). The body
-of a delivery may look different where the service makes it so.
+Searches from --since on, leaves out events in the journal, and posts the rest
+to the handler, oldest first: each event's JSON as the search shows it, with
+content type application/json and the Api-Token (from HOOKTRAIL_API_TOKEN, or as
+saved by \`webhooks listen --save-token\`). The body of a real delivery may have
+another form, depending on the service.
 
-What the handler does not take is listed on standard output, and makes the exit
-code 1; the same command again tries only that. While a \`webhooks listen\` has
-the journal, the events go through that listener, so that each still reaches
-the handler once.
+Events that the handler does not accept are listed on standard output, and make
+the exit code 1; the same command run again retries only those. While a
+\`webhooks listen\` has the journal open, the events go through that listener, so
+that each still reaches the handler once.
 
 Examples:
   $ hooktrail webhooks recover --since 6h --failed --dry-run

@@ -35,10 +35,10 @@ export function declare(command: Command, action: Action): void {
       'events forwarded at once, 1 to 64 (default: 1, which keeps their order)',
       wholeNumber('--concurrency', 1, 64),
     )
-    .option('--rate <number>', 'events a second, at most', wholeNumber('--rate', 1, 10_000))
+    .option('--rate <number>', 'the maximum number of events per second', wholeNumber('--rate', 1, 10_000))
     .addOption(forwardTimeout())
     .option('--dry-run', 'list what would be replayed, and forward nothing')
-    .option('-y, --yes', 'ask nothing, however many events there are');
+    .option('-y, --yes', 'do not ask, however many events there are');
   addFormatFlags(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -46,13 +46,13 @@ export function declare(command: Command, action: Action): void {
       `
 Forwards chosen events to a handler again, in order of creation: each event's
 JSON as the search shows it, with content type application/json and the
-Api-Token. This goes round the promise that a handler sees each event once: no
-journal is asked, and none is written. \`webhooks recover\` forwards only what was
-missed.
+Api-Token. The handler may get an event twice, since no journal is read or
+written. \`webhooks recover\` forwards only missed events.
 
 Choose events by filters, by ids on standard input, or from an export. On a
-terminal it asks before it replays more than 100. What the handler refuses is
-listed on standard output, and makes the exit code 1; nothing is tried twice.
+terminal, replay asks before it forwards more than 100 events. Events that the
+handler refuses are listed on standard output, and make the exit code 1; nothing
+is retried.
 
 Examples:
   $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\

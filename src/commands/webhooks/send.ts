@@ -21,10 +21,10 @@ export function declare(command: Command, action: Action): void {
     .addHelpText(
       'after',
       `
-Delivers one event that no service knows, with a new eventId and the Api-Token
-(from HOOKTRAIL_API_TOKEN, or where \`webhooks listen --save-token\` put it), and
-prints the id. What the handler said is told on standard error; anything but
-2xx makes the exit code 1. The URL may be that of \`webhooks listen\` itself.
+Delivers one made-up event with a new eventId and the Api-Token (from
+HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen --save-token\`), and prints
+the id. The handler's answer is printed on standard error; anything but 2xx
+makes the exit code 1. The URL may be that of \`webhooks listen\` itself.
 
 Examples:
   $ hooktrail webhooks send --type order.created \\
