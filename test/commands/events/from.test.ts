@@ -143,6 +143,11 @@ describe('--from, without a sign-in', () => {
       expect(await offline(['search', '--ndjson', '--from', file])).toEqual(same);
     }
     expect(await offline(['search', '--ndjson', '--from', '-'], text)).toEqual(same);
+    const event = '8b9f5a3c-6a0e-4f0e-9d55-7c0f6f4f1a11';
+    await writeFile(file, `\ufeff{"eventId":"${event}"}\r\n`);
+    expect((await offline(['get', '-', '--from', file, '--ndjson'], `\ufeff${event}\r\n`)).stdout).toBe(
+      `{"eventId":"${event}"}\n`,
+    );
     await writeFile(file, text, 'utf16le');
     const { code, stderr } = await offline(['count', '--from', file]);
     expect([code, stderr.split('\n')[0]]).toEqual([
