@@ -1,8 +1,8 @@
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync, type Stats, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Interface } from 'node:readline';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
-import { isatty, type ReadStream, type WriteStream } from 'node:tty';
+import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
 import { ClosedPipeError, type HooktrailError, OutputError } from './errors.ts';
 
@@ -14,21 +14,28 @@ export type OutputKind = 'terminal' | 'file' | 'pipe';
 
 /**
  * The kind of the file descriptor; `pipe` if it is unknown, as for a Windows program that was started without streams.
+ * `isTerminal` is asked only about what may be one, since the module that answers takes 2 ms to load.
  */
-export function outputKind(descriptor: number): OutputKind {
-  if (isatty(descriptor)) return 'terminal';
+export function outputKind(descriptor: number, isTerminal: (descriptor: number) => boolean): OutputKind {
+  const stats = statsOf(descriptor);
+  if (stats?.isFile() || stats?.isBlockDevice()) return 'file';
+  if (stats?.isFIFO() || stats?.isSocket()) return 'pipe';
+  if (isTerminal(descriptor)) return 'terminal';
+  return stats?.isCharacterDevice() ? 'file' : 'pipe';
+}
+
+function statsOf(descriptor: number): Stats | undefined {
   try {
-    const stats = fstatSync(descriptor);
-    return stats.isFile() || stats.isCharacterDevice() || stats.isBlockDevice() ? 'file' : 'pipe';
+    return fstatSync(descriptor);
   } catch {
-    return 'pipe';
+    return undefined;
   }
 }
 
 /**
  * An output that waits for slow readers and reports when its reader has left or its data cannot be written: `onFailure`
- * is called once then, for a file before `write` returns. The stream is opened on first use: that costs milliseconds,
- * and many runs use only one of two.
+ * is called once then, for a file before `write` returns. The stream is opened when it is needed, which for a pipe is
+ * after a short first write: opening it takes 2 ms, and many runs write nothing more.
  */
 export function outputOf(
   descriptor: number,
@@ -39,6 +46,7 @@ export function outputOf(
   const isTerminal = kind === 'terminal';
   let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
+  let isFirst = true;
   const fail = (error: NodeJS.ErrnoException) => {
     if (failure) return failure;
     failure = failureOf(error, isTerminal);
@@ -72,10 +80,30 @@ export function outputOf(
             return reject(fail(error as NodeJS.ErrnoException));
           }
         }
+        let rest = chunk;
+        if (kind === 'pipe' && isFirst) {
+          isFirst = false;
+          rest = restOfShort(descriptor, chunk);
+          if (rest.length === 0) return resolve();
+        }
         // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
-        stream().write(chunk as string, (error) => (error ? reject(fail(error)) : resolve()));
+        stream().write(rest as string, (error) => (error ? reject(fail(error)) : resolve()));
       }),
   };
+}
+
+/** POSIX's `PIPE_BUF` on Linux: a pipe that is empty takes this much at once. */
+const SHORT = 4096;
+
+/** Tries to write what a pipe takes at once, and returns what is left for the stream, which then reports any error. */
+function restOfShort(descriptor: number, chunk: string | Uint8Array): string | Uint8Array {
+  const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  if (bytes.length > SHORT) return chunk;
+  try {
+    return bytes.subarray(writeSync(descriptor, bytes));
+  } catch {
+    return chunk;
+  }
 }
 
 /**

@@ -19,6 +19,11 @@ const SECRETS = [
   'HOOKTRAIL_API_TOKEN',
 ] as const;
 
+/** Asks `node:tty`, which is loaded only where there may be a terminal. */
+function isTerminal(descriptor: number): boolean {
+  return process.getBuiltinModule('node:tty').isatty(descriptor);
+}
+
 /** The only file that uses `process`, the real clock and the native keychain. */
 export function createSystem(): System {
   const abort = new AbortController();
@@ -40,11 +45,11 @@ export function createSystem(): System {
     argv: process.argv.slice(2),
     context: {
       stdin: inputOf(() => process.stdin),
-      stdout: outputOf(1, outputKind(1), () => process.stdout, onFailure),
+      stdout: outputOf(1, outputKind(1, isTerminal), () => process.stdout, onFailure),
       // A closed stderr loses notices, never results: the run goes on.
       stderr: outputOf(
         2,
-        outputKind(2),
+        outputKind(2, isTerminal),
         () => process.stderr,
         () => undefined,
       ),

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import { describe, expect, inject, test } from 'vitest';
 import { ClosedPipeError, type HooktrailError, OutputError } from '../src/errors.ts';
 import { diskFault } from '../src/events/export/export-manifest.ts';
@@ -114,7 +115,7 @@ describe('a failed write', () => {
   ] as const)('to a %s with %s is a %o', async (kind, code, expected) => {
     const failures: HooktrailError[] = [];
     const output = outputOf(
-      1,
+      -1,
       kind,
       () => failing(code),
       (failure) => failures.push(failure),
@@ -150,7 +151,30 @@ describe('a failed write', () => {
 test('a descriptor of which the system tells nothing is written as a pipe', () => {
   const closed = openSync('/dev/null', 'w');
   closeSync(closed);
-  expect(outputKind(closed)).toBe('pipe');
+  expect(outputKind(closed, isatty)).toBe('pipe');
+});
+
+test('a pipe gets its first write without a stream if it is short, and the rest in order', async () => {
+  await using home = await createHome();
+  const file = path.join(home.env['HOME'] as string, 'pipe');
+  const pipe = openSync(file, 'a');
+  const streamed: string[] = [];
+  const open = () =>
+    new Writable({ decodeStrings: false, write: (chunk, _, done) => done(void streamed.push(chunk)) });
+  const to = (descriptor: number) => outputOf(descriptor, 'pipe', open, () => undefined);
+
+  const output = to(pipe);
+  await output.write('one');
+  expect(streamed).toEqual([]);
+  await output.write('two');
+  expect(streamed).toEqual(['two']);
+
+  await to(pipe).write('x'.repeat(4097));
+  // Its reader is slow or has left: the stream waits for it, or says so.
+  await to(-1).write('three');
+  expect(streamed).toEqual(['two', 'x'.repeat(4097), 'three']);
+  expect(await readFile(file, 'utf8')).toBe('one');
+  closeSync(pipe);
 });
 
 test('a terminal that tells no size has 80 columns and 24 rows', () => {

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, promises as files, mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
@@ -34,10 +33,10 @@ export async function ownFolderInTmp(
   let folder = sharedFolder;
   for (const name of [`hooktrail-${userId}`, ...names]) {
     folder = path.join(folder, name);
-    await mkdir(folder, { mode: 0o700 }).catch((error) => {
+    await files.mkdir(folder, { mode: 0o700 }).catch((error) => {
       if (error.code !== 'EEXIST') throw error;
     });
-    const found = await lstat(folder);
+    const found = await files.lstat(folder);
     if (!found.isDirectory() || found.uid !== userId || (found.mode & 0o077) !== 0)
       throw new Error(`${folder} is not a folder that only this user can use`);
   }
@@ -46,6 +45,6 @@ export async function ownFolderInTmp(
 
 /** Creates an empty folder that nobody else can read. */
 export async function temporaryFolder(prefix: string): Promise<{ path: string; remove(): Promise<void> }> {
-  const folder = await mkdtemp(path.join(tmpdir(), prefix));
-  return { path: folder, remove: () => rm(folder, { recursive: true, force: true }) };
+  const folder = await files.mkdtemp(path.join(tmpdir(), prefix));
+  return { path: folder, remove: () => files.rm(folder, { recursive: true, force: true }) };
 }
