@@ -21,6 +21,8 @@ export async function copyEventId(
     return code === 0 ? `copied ${id} to tmux's buffer` : `tmux did not take ${id}`;
   }
   if (environment['STY']) return `screen has no clipboard to copy ${id} to`;
+  if (environment['TERM_PROGRAM'] === 'Apple_Terminal')
+    return `Terminal on macOS has no clipboard to copy ${id} to`;
   stdout.stream().write(clipboardSequence(id));
   return `sent ${id} to the terminal's clipboard`;
 }

@@ -36,5 +36,8 @@ test.each([[1], [new Error('ENOENT')]])('says that tmux did not take the id: %s'
 
 test('says where there is no clipboard, and no id', async () => {
   expect(await copyEventId(event, context({ STY: '1.pts' }))).toBe('screen has no clipboard to copy e-1 to');
+  const terminal = context({ TERM_PROGRAM: 'Apple_Terminal' });
+  expect(await copyEventId(event, terminal)).toBe('Terminal on macOS has no clipboard to copy e-1 to');
+  expect(terminal.printed.text).toBe('');
   expect(await copyEventId(pageOf(['{}']), context({}))).toBe('the event has no eventId to copy');
 });
