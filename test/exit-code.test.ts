@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createHome } from './support/home.ts';
 import { run } from './support/program.ts';
 
-/** Nothing that is asked of the file system comes to an end. */
+/** File system operations never complete. */
 const NEVER = `
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';

@@ -52,7 +52,7 @@ describe.runIf(isLinux)('a full disk is an error', () => {
     const file = await readFile(path.join(searching.env['HOME'] as string, 'events.out'));
     expect(stderr).toBe('error: the output cannot be written: EFBIG: file too large, write\n');
     expect(code).toBe(1);
-    // POSIX: `ulimit -f` counts blocks of 512 bytes. What fits is there.
+    // POSIX: `ulimit -f` counts blocks of 512 bytes. The output that fits is in the file.
     expect(file.length).toBe(16 * 512);
   });
 });

@@ -2,8 +2,8 @@ import path from 'node:path';
 import type { Source } from './sources.ts';
 
 /**
- * The layers, from the top: a folder of `src`, or a file beside the folders. Each imports only itself and what stands
- * below it, types included. `shell-completion` stands at the top because it describes the whole command tree.
+ * The layers, from the top: a folder of `src`, or a file beside the folders. Each imports only itself and layers below
+ * it, types included. `shell-completion` is at the top because it describes the whole command tree.
  */
 const layers: readonly string[] = [
   'start',
@@ -37,17 +37,17 @@ const layers: readonly string[] = [
   'version',
 ];
 
-/** Every HTTP request is sent by undici, and this file names the parts of it that are loaded. */
+/** undici sends every HTTP request, and this file names the parts of it that are loaded. */
 const clientLibrary = 'src/http/undici-agent.ts';
 
-/** Libraries that cost more than a declaration of flags may. */
+/** Libraries that are too slow to load for a declaration of flags. */
 const heavy =
   /^(ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar|@modelcontextprotocol|zod)/;
 /** The only file that knows the process and its clock. */
 const system = 'src/system.ts';
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
-/** One line for each rule that a file breaks, and one for each circle of imports. */
+/** Returns one line for each rule that a file breaks, and one for each circle of imports. */
 export function violations(sources: readonly Source[]): string[] {
   const broken = sources.flatMap((source) =>
     [...new Set(brokenRules(source))].map((rule) => `${source.path}: ${rule}`),
@@ -55,7 +55,10 @@ export function violations(sources: readonly Source[]): string[] {
   return [...broken, ...circles(sources)];
 }
 
-/** Files of `src` that import each other, types included: `a → b → a` for each circle that a walk from the top finds. */
+/**
+ * Finds files of `src` that import each other, types included: `a → b → a` for each circle that a walk from the top
+ * finds.
+ */
 function circles(sources: readonly Source[]): string[] {
   const imports = new Map(
     sources
@@ -139,14 +142,14 @@ function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
   const [own, other] = [partOf(file), partOf(target)];
   if (own === 'commands' && other === 'commands') return ['a command must not import another'];
   if (own === other) return [];
-  // The sandbox is an implementation of its own: it shares nothing with the client, which only its commands start.
+  // The sandbox is an independent implementation: it shares nothing with the client, and only commands start it.
   const startsSandbox = own === 'commands' || file === 'src/sign-in/sandbox-user.ts';
   if (own === 'sandbox' || (other === 'sandbox' && !startsSandbox))
     return [`${own} must not import ${other}`];
   return layerOf(own) < layerOf(other) ? [] : [`${own} must not import ${other}`];
 }
 
-/** The folder below `src`, or the file's own name. */
+/** Returns the folder below `src`, or the file's own name. */
 function partOf(file: string): string {
   return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
 }

@@ -1,4 +1,4 @@
-/** As much of the load generator as the benches use; it has no types of its own. */
+/** Types for the part of the load generator that the benches use; the package has none. */
 declare module 'autocannon' {
   interface Sent {
     body?: string;

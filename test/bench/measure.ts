@@ -11,7 +11,7 @@ export interface Command {
 export interface Measured {
   /** Wall-clock seconds. */
   readonly seconds: number;
-  /** Largest resident size in MiB, of the process itself; undefined where the system does not tell. */
+  /** Peak resident size in MiB of the process itself; undefined if the system does not report it. */
   readonly peakMiB: number | undefined;
   /** Processor seconds of the process itself. */
   readonly cpu: number | undefined;
@@ -19,7 +19,7 @@ export interface Measured {
   readonly lines: number;
 }
 
-/** Runs a command to its end, reading its output as a pipe would. Throws when it fails. */
+/** Runs a command to its end, reading its output as a pipe would. Throws if it fails. */
 export async function measure({ file, args, env }: Command): Promise<Measured> {
   const began = performance.now();
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -33,7 +33,7 @@ export async function measure({ file, args, env }: Command): Promise<Measured> {
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
   });
-  // The high-water mark only grows: the last look before the end is the one that counts.
+  // The high-water mark only grows, so the last reading before the end counts.
   const look = setInterval(async () => {
     const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
     const peak = status.match(/VmHWM:\s+(\d+) kB/)?.[1];
@@ -56,12 +56,15 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** The median of the ratios of runs that stood beside each other: a machine that slows down meanwhile slows both. */
+/** Returns the median of the ratios of neighbouring runs: if the machine slows down, it slows both. */
 export function pairedRatio(runs: readonly number[] = [], base: readonly number[] = []): number {
   return median(runs.map((seconds, round) => seconds / (base[round] as number)));
 }
 
-/** Medians of several runs of each command, taken in turns so that a busy moment of the machine hits all alike. */
+/**
+ * Returns the medians of several runs of each command. The commands take turns, so that a busy moment of the machine
+ * affects all of them.
+ */
 export async function compare(
   commands: Readonly<Record<string, Command>>,
   rounds: number,

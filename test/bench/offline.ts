@@ -10,7 +10,7 @@ import { printTable } from './table.ts';
 const OURS = 'hooktrail events search --failed --ndjson --from FILE';
 const JQ = `jq -c 'select(.publishStatus=="FAILED")' FILE`;
 
-/** Searches of a file of events, beside jq. */
+/** Measures searches of a file of events, compared with jq. */
 export async function benchOffline(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-bench-'));
   try {

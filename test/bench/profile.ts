@@ -13,7 +13,7 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Where a Node command spends its processor time: the functions with the most time of their own, in milliseconds. */
+/** Returns the functions in which a Node command spends the most processor time itself, in milliseconds. */
 export async function hottest(
   command: Command,
   most: number,

@@ -7,10 +7,16 @@ import { printTable } from './table.ts';
 
 const PROCESSES = 40;
 const ROUNDS = 3;
-/** A token is refreshed a minute before its end: this one is taken for good for half a minute. */
+/**
+ * The token lifetime in seconds. A token is refreshed a minute before its end, so this one counts as valid for half a
+ * minute.
+ */
 const LIFETIME = 90;
 
-/** Many commands at once on a token that has just expired, beside as many on a good one; and how often it is rotated. */
+/**
+ * Measures many simultaneous commands with a token that has just expired, compared with as many with a valid one, and
+ * counts the rotations.
+ */
 export async function benchRefresh(): Promise<void> {
   await using sandbox = await startSandbox({
     events: 100,

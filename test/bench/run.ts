@@ -4,7 +4,7 @@ import { benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
 import { benchWebhooks } from './webhooks.ts';
 
-/** `npm run bench [name…]`: every measurement, or those named; nothing here passes or fails. */
+/** `npm run bench [name…]` runs every measurement, or those named. Nothing here passes or fails. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   search: benchSearch,
   offline: benchOffline,

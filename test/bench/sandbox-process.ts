@@ -9,11 +9,11 @@ export const program = path.resolve(import.meta.dirname, '../../bin/hooktrail.js
 export interface SandboxProcess extends AsyncDisposable {
   readonly settings: SandboxSettings;
   readonly token: string;
-  /** What a command needs in its environment to search it. */
+  /** The environment that a command needs to search it. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Starts `hooktrail sandbox` as a process of its own, so that client and service do not share a processor. */
+/** Starts `hooktrail sandbox` as a separate process, so that client and service do not share a processor. */
 export async function startSandboxProcess(...args: string[]): Promise<SandboxProcess> {
   const child = spawn(
     process.execPath,

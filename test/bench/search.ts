@@ -13,10 +13,10 @@ const PAGE = 500;
 const VERSIONS = [20, 22, 24];
 const OURS = 'hooktrail events search --ndjson';
 
-/** A service to search: the sandbox, or another. */
+/** A service to search: the sandbox or another one. */
 type Peer = Pick<SandboxProcess, 'env'>;
 
-/** A service whose pages are ready beforehand: the sandbox takes a millisecond to write each of its own. */
+/** A service whose pages are prepared in advance: the sandbox takes a millisecond to write each page. */
 async function startPreparedPages(
   events: number,
   bytes: number,
@@ -40,7 +40,10 @@ async function startPreparedPages(
   };
 }
 
-/** Complete searches, beside one `curl` with kept-alive connections and a `curl` a page, each piped to jq. */
+/**
+ * Measures complete searches, compared with one `curl` with kept-alive connections and one `curl` per page, each piped
+ * to jq.
+ */
 export async function benchSearch(): Promise<void> {
   await throughput();
   await bottleneck();
@@ -49,7 +52,10 @@ export async function benchSearch(): Promise<void> {
   await memory();
 }
 
-/** The same pages by hooktrail, by `curl` alone, and by `curl` and jq: of the sandbox, and of events of 380 bytes. */
+/**
+ * Measures the same pages with hooktrail, with only `curl`, and with `curl` and jq: from the sandbox, and for events of
+ * 380 bytes.
+ */
 async function throughput(): Promise<void> {
   const events = 200_000;
   await using sandbox = await startSandboxProcess('--events', String(events));
@@ -75,7 +81,7 @@ async function throughput(): Promise<void> {
         result.seconds.toFixed(2),
         pairedRatio(result.runs, results[OURS]?.runs).toFixed(2),
         String(result.lines),
-        // Of the shell's commands only the shell itself is seen.
+        // For a shell command, only the shell itself is measured.
         command === OURS ? (result.cpu?.toFixed(2) ?? '-') : '-',
         command === OURS && result.cpu ? ((result.cpu / events) * 1e6).toFixed(2) : '-',
       ]),
@@ -83,7 +89,9 @@ async function throughput(): Promise<void> {
   }
 }
 
-/** What to make faster next: the functions of ours and of Node that take the most processor time. */
+/**
+ * Lists the functions of hooktrail and of Node that take the most processor time: candidates for the next optimization.
+ */
 async function bottleneck(): Promise<void> {
   await using sandbox = await startSandboxProcess('--events', '200000');
   const hot = await hottest(search(sandbox, '--ndjson'), 8);
@@ -94,7 +102,7 @@ async function bottleneck(): Promise<void> {
   );
 }
 
-/** Debian's `gh` pages by a `Link` header, which this service has not: it gets one call a page, as `curl` does. */
+/** `gh` pages by a `Link` header, which this service does not have, so it gets one call per page, as `curl` does. */
 async function gh(): Promise<void> {
   if (spawnSync('gh', ['--version']).status !== 0) {
     console.log('\ngh is not installed: no row for it');
@@ -117,7 +125,7 @@ async function gh(): Promise<void> {
   );
 }
 
-/** How much of each further connection becomes speed. */
+/** Measures how much each further connection adds to the speed. */
 async function latency(): Promise<void> {
   const events = 50_000;
   const milliseconds = 50;
@@ -139,7 +147,7 @@ async function latency(): Promise<void> {
     const name = ours[row]?.[0] ?? curl;
     const seconds = results[name]?.seconds as number;
     const bound = waiting / width;
-    // The first page gives the count and the time at which the result is held.
+    // The first page gives the count and the time up to which the search reads.
     const least = ((1 + Math.ceil((pages - 1) / width)) * milliseconds) / 1000;
     return [
       name,
@@ -233,7 +241,7 @@ async function ghPerPage(sandbox: SandboxProcess, folder: string, events: number
   const headers = `-H 'Authorization: Bearer ${sandbox.token}' -H 'Accept: application/vnd.${sandbox.settings.vendor}.v1+json'`;
   const lines = pageUrls(sandbox, events).map((url) => `gh api ${headers} --jq '.items[]' '${url}'`);
   await writeFile(script, lines.join('\n'));
-  // It wants some token of its own before it asks anything; the header above is the one that goes out.
+  // `gh` requires some token before it sends a request; the header above is the one that it sends.
   return { file: 'sh', args: [script], env: { GH_TOKEN: 'none', GH_CONFIG_DIR: folder } };
 }
 

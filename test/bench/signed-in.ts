@@ -8,16 +8,16 @@ import { measure } from './measure.ts';
 import { program } from './sandbox-process.ts';
 
 export interface SignedIn extends AsyncDisposable {
-  /** The environment of a command that finds its access token where `login` cached it. */
+  /** The environment for a command that finds its access token where `login` cached it. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where the secrets are. */
+  /** The file or keychain that holds the secrets. */
   readonly store: 'keychain' | 'file';
 }
 
-/** Whether this machine can have a keychain, by a Secret Service of its own. */
+/** True if a Secret Service can be started on this machine, so that it has a keychain. */
 export const hasKeychain = hasKeyring;
 
-/** A user of their own who is signed in to a sandbox that runs already; a file is sealed with a random key. */
+/** Creates a user who is signed in to a running sandbox. A file is sealed with a random key. */
 export async function signInTo(
   settings: SandboxSettings,
   store: SignedIn['store'] = hasKeychain ? 'keychain' : 'file',
@@ -28,7 +28,7 @@ export async function signInTo(
   const { HOOKTRAIL_CLIENT_SECRET, ...configured } = sandboxEnv(settings);
   const env = {
     ...home.env,
-    // What gives tests their clock would be measured with the program.
+    // Without the preload that gives tests their clock: its start-up time would be measured, too.
     NODE_OPTIONS: undefined,
     NODE_EXTRA_CA_CERTS: undefined,
     ...bus?.env,

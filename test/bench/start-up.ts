@@ -11,8 +11,8 @@ const EMPTY = 'node -e 0';
 const FETCH = 'node -e "fetch(url)"';
 
 /**
- * What a user waits for before a command has done something, on each version of Node that is kept: beside a Node that does
- * nothing, the same page by a bare `fetch`, which is what a Node user types instead, and `curl` and `gh`.
+ * Measures how long short commands take on each installed version of Node, compared with a Node process that does
+ * nothing, with a bare `fetch` of the same page, and with `curl` and `gh`.
  */
 export async function benchStartUp(): Promise<void> {
   await using sandbox = await startSandboxProcess('--token-lifetime', '86400', '--events', '1000');
@@ -70,7 +70,7 @@ function fetching(sandbox: SandboxProcess): string {
   return `fetch(${JSON.stringify(url)}, ${JSON.stringify({ headers })}).then((r) => r.text()).then(console.log)`;
 }
 
-/** Compiled programs, where they are installed. */
+/** Compiled programs, if they are installed. */
 function others(sandbox: SandboxProcess): Record<string, Command> {
   const { url, headers } = pageOf(sandbox);
   const lines = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);

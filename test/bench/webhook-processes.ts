@@ -21,7 +21,7 @@ export async function startPeer(...args: string[]): Promise<Peer> {
   return ended(child, Number(port));
 }
 
-/** `webhooks listen` on a journal, told by its first line on standard error that it is there. */
+/** Starts `webhooks listen` on a journal, and waits for its first line on standard error. */
 export async function startListen(journal: string, port: number, ...flags: string[]): Promise<Peer> {
   const child = spawn(
     process.execPath,
@@ -38,7 +38,7 @@ export async function startListen(journal: string, port: number, ...flags: strin
 }
 
 function ended(child: ChildProcess, port: number): Peer {
-  // Nobody reads on, and the pipe must not fill up.
+  // Nobody reads the rest, and the pipe must not fill up.
   child.stderr?.resume();
   return {
     port,
@@ -51,20 +51,20 @@ function ended(child: ChildProcess, port: number): Peer {
   };
 }
 
-/** Seconds of processor time that a process has used so far; Linux alone tells. */
+/** Returns the seconds of processor time that a process has used so far (Linux only). */
 export async function cpuSeconds({ pid }: ChildProcess): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Resident MiB of a process. */
+/** Returns the resident size of a process in MiB. */
 export async function residentMiB({ pid }: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(status.match(/VmRSS:\s+(\d+) kB/)?.[1]) / 1024;
 }
 
-/** A folder for journals, on a disk rather than in memory: syncing has to cost what it costs. */
+/** A folder for journals on a disk, not in memory, so that syncs take their real time. */
 export async function journalFolder() {
   const parent = process.env['HOOKTRAIL_BENCH_FOLDER'] ?? os.tmpdir();
   const folder = await mkdtemp(path.join(parent, 'hooktrail-bench-'));

@@ -12,7 +12,7 @@ import { journalFolder, residentMiB, startListen } from './webhook-processes.ts'
 const SIZES = [0, 1_000_000, 10_000_000];
 const ROUNDS = 3;
 
-/** What an id takes on disk and in memory, and how long `webhooks listen` takes until it listens. */
+/** Measures the space of an id on disk and in memory, and the time that `webhooks listen` takes to start listening. */
 export async function benchWebhookJournal(): Promise<void> {
   const rows: string[][] = [];
   let empty = 0;

@@ -15,7 +15,7 @@ import {
 const ROUNDS = 5;
 const SECONDS = 5;
 const CONNECTIONS = [10, 50, 100];
-/** Bytes of a delivery, about what the sandbox's events have. */
+/** The size of a delivery in bytes, about that of the sandbox's events. */
 const PADDING = 'x'.repeat(440);
 
 interface Run {
@@ -28,8 +28,8 @@ interface Run {
 }
 
 /**
- * `webhooks listen` with a handler and a journal, the plainest proxy in front of the same handler, and the handler alone, each a
- * process of its own; in turns, so that a busy moment of the machine hits all alike.
+ * Compares `webhooks listen` with a handler and a journal, the simplest proxy in front of the same handler, and only
+ * the handler, each in its own process. They take turns, so that a busy moment of the machine affects all of them.
  */
 export async function benchWebhookLoad(): Promise<void> {
   await using folder = await journalFolder();

@@ -29,7 +29,7 @@ const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, 
 
 const identified = (items: readonly string[]) => readPage(Buffer.from(`{"items":[${items}]}`)).items;
 
-/** Pages of some size, and how many of them were read. */
+/** Pages of a given size, and the number of those that were read. */
 function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns = 60, total = true } = {}) {
   const read = { pages: 0, lists: 0 };
   async function* pages(): AsyncGenerator<ReadPage> {
@@ -114,7 +114,7 @@ describe('browsing', () => {
     await press(...typed('/time äö'));
     expect(state.shown.places).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
     expect(lines()[0]).toBe('95 events, 10 with /time äö▏');
-    // Letters that are keys elsewhere.
+    // These letters are keys outside of the filter.
     await press(...typed('qyfo'));
     expect(state.shown.places).toEqual([]);
     expect(lines()[2]).toBe('  none of the events read so far');

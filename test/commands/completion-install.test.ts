@@ -36,7 +36,7 @@ test.each([
     /^mine=1\n# >>> hooktrail completion >>>\n[\s\S]*\n# <<< hooktrail completion <<<\n$/,
   );
   expect(lines).toContain(shell === 'powershell' ? '"$PSScriptRoot/hooktrail.ps1"' : scriptFile);
-  // Once more changes nothing.
+  // A second time changes nothing.
   await completion(home, shell, '--install');
   expect(await readFile(startupFile, 'utf8')).toBe(lines);
   expect(await completion(home, shell, '--uninstall')).toEqual({

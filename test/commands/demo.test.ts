@@ -9,7 +9,7 @@ test('the demo signs in and searches without waiting for anything to time out', 
   const [stdout, stderr] = [fakeOutput(), fakeOutput()];
   const clock: Clock = {
     now: () => NOON,
-    // Time passes for nobody; who is called off is told.
+    // Time does not pass in this context; an aborted sleep rejects.
     sleep: (_, signal) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
   };

@@ -104,7 +104,7 @@ test.each(KINDS)(
       ...['webhooks', 'listen', '--port', '0', '--journal', path.join(folder, 'events.journal')],
       ...['--forward-to', handler.url],
     ];
-    /** Listens, gets six deliveries, two of them at once, and ends; resolves to the ids it acknowledged. */
+    /** Listens, receives six deliveries, two of them simultaneously, and ends. Resolves to the acknowledged ids. */
     const listen = async (name: string, number: number, code: string) => {
       const acknowledged: string[] = [];
       const faulty = await startFailing(env, args(), number, code);

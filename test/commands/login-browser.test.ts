@@ -35,7 +35,7 @@ fetch(process.argv[2]);
     HOOKTRAIL_ACCESS_TOKEN: 'a-token',
     HOOKTRAIL_API_TOKEN: 'api',
   };
-  // A process, since the secrets leave its own environment.
+  // Runs as a process, since the secrets are removed from its own environment.
   expect((await run(['login'], { env })).code).toBe(0);
   const given = JSON.parse(await readFile(seen, 'utf8'));
   expect(given['HOOKTRAIL_AUTH_URL']).toBe(at.sandbox.settings.authUrl);
@@ -68,7 +68,7 @@ test.runIf(process.platform !== 'win32')(
   'a browser command that ends with a failure is a warning',
   async () => {
     const browser = path.join(at.home.folder, 'browser');
-    // As xdg-open does where it finds no browser.
+    // As xdg-open does if it finds no browser.
     await writeFile(browser, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
     const program = start(['login'], { env: { ...at.env, HOOKTRAIL_BROWSER: browser } });
     await program.printed(

@@ -28,7 +28,7 @@ test('the authorization request carries what the service and the standards ask f
     ['code_challenge', expect.stringMatching(/^[\w-]{43}$/)],
     ['code_challenge_method', 'S256'],
   ]);
-  // A provider that decodes by RFC 3986 alone would read a plus sign.
+  // A provider that decodes only by RFC 3986 would read a plus sign.
   expect(authorizeUrl.search).toContain('&scope=event_api%20offline_access&');
   program.kill('SIGTERM');
   await program.finished;
@@ -65,7 +65,7 @@ test('signing in saves the profile and leaves standard output empty', async () =
       },
     },
   });
-  // Nothing but the home's own variables is needed from here on.
+  // From here on, only the home's own variables are needed.
   expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
 });
 
@@ -127,7 +127,7 @@ test('a second profile does not become the default', async () => {
 test.each([
   [{ kind: 'reset' }, 5, 'then run `hooktrail login` again\n'],
   [{ kind: 'status', status: 503, body: 'busy' }, 1, 'next: run `hooktrail login` again later\n'],
-  // No later try mends these.
+  // Trying again later does not help in these cases.
   [{ kind: 'status', status: 307, body: '' }, 1, 'next: check --auth-url (HOOKTRAIL_AUTH_URL)\n'],
   [{ kind: 'status', status: 200, body: '<html>' }, 1, 'next: check --auth-url (HOOKTRAIL_AUTH_URL)\n'],
 ] as const)('an exchange that meets %j ends with %i and the next step', async (fault, expected, next) => {

@@ -128,7 +128,7 @@ test('logout waits for a refresh under way, so that nothing is stored after it',
     kind: 'run',
     run: async () => {
       logout = due.run(['logout']);
-      // It looks at the lock again and again.
+      // It keeps checking the lock.
       await clock.slept(20);
     },
   });

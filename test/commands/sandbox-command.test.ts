@@ -8,7 +8,10 @@ import { createHome, type Home } from '../support/home.ts';
 import { run, start } from '../support/program.ts';
 import { accessTokenOf, authorized, rawGet } from '../support/sandbox-client.ts';
 
-/** A script of Node as a command of the sandbox; `hooktrail(...)` in it runs the program and returns its result. */
+/**
+ * Returns a Node script as a command for the sandbox. In the script, `hooktrail(...)` runs the program and returns its
+ * result.
+ */
 async function script(home: Home, text: string): Promise<string[]> {
   const file = path.join(home.folder, 'command.cjs');
   await writeFile(

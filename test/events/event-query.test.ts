@@ -4,8 +4,8 @@ import { encoded, queryString, searchUrl } from '../../src/events/event-query.ts
 import { parseInstant } from '../../src/items/instant.ts';
 
 /**
- * A parser of its own for the query keys (service description, part 4): splits on the literal characters of the grammar first and
- * decodes afterwards, as a server does. Shares nothing with the encoder.
+ * An independent parser for the query keys (service description, part 4): it splits on the literal characters of the
+ * grammar first and decodes afterwards, as a server does. It shares no code with the encoder.
  */
 function parseKeys(search: string): { operator: string; args: string[] }[] {
   return search.split('&').map((part) => {

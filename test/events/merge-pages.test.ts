@@ -5,7 +5,7 @@ import { Items } from '../../src/items/items.ts';
 
 const signal = new AbortController().signal;
 
-/** Pages of items that are JSON texts. */
+/** Makes pages of items from JSON texts. */
 async function* pagesOf(items: readonly string[], size: number): AsyncGenerator<FoundPage> {
   if (items.length === 0) yield { items: new Items(Buffer.alloc(0), []), total: 0 };
   for (let from = 0; from < items.length; from += size)

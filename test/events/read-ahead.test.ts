@@ -34,7 +34,7 @@ describe('reading ahead', () => {
     const reading = readAhead(Array(40).keys(), run, () => 3, forever);
     const first = reading.next();
     await delay(5);
-    // The one that is being waited for has left the queue.
+    // The job that is being awaited has left the queue.
     expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6]);
     release(0);
     expect((await first).value).toEqual({ job: 0, result: 0 });

@@ -9,7 +9,7 @@ import { UTC } from '../../src/items/time-zone.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 
-/** A service as its description has it: `gt` and `lt` are strict. */
+/** A service as in the service description: `gt` and `lt` are strict. */
 const counting = (events: readonly { at: Instant; type: string; failed: boolean }[]) => {
   const matches = (event: (typeof events)[number], query: Query) =>
     (!query.after || compareInstants(event.at, query.after) > 0) &&

@@ -6,7 +6,7 @@ import { TimeZone } from '../../src/items/time-zone.ts';
 
 const HOUR = 3_600_000;
 
-/** The starts and ends of the buckets of some local days, in milliseconds. */
+/** Returns the starts and ends of the buckets of some local days, in milliseconds. */
 function bucketsOf(zone: TimeZone, from: string, to: string): [start: number, end: number][] {
   const [after, before] = [from, to].map((text) => parseInstant(text, zone) as Instant) as [Instant, Instant];
   const ends = bucketEnds({ after, before, zone }).map(milliseconds);
@@ -24,7 +24,7 @@ describe('buckets of a day on which clocks change', () => {
     ['Pacific/Apia', '2011-12-30', 0],
     ['Pacific/Apia', '2011-12-31', 24],
     ['Asia/Kolkata', '2027-03-28', 24],
-    // Midnight itself is left out, and occurs twice.
+    // Midnight is skipped here, and occurs twice there.
     ['America/Santiago', '2027-09-05', 23],
     ['America/Havana', '2027-11-07', 25],
   ])('%s: %s has %s hours, in buckets without a gap', (name, day, hours) => {

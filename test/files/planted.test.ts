@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { refusePlanted } from '../../src/files/planted.ts';
 
-/** Only root can make what belongs to another user. */
+/** Only root can create files of another user. */
 describe.skipIf(process.getuid?.() !== 0)('a path through a folder that everybody can write to', () => {
   const user = { platform: process.platform, userId: 1000 };
   let shared: string;

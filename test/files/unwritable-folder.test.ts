@@ -24,7 +24,7 @@ describe('a folder that is to be made', () => {
   });
 });
 
-// A file system that says of a folder that is there that it is not: nobody can make anything in it, root neither.
+// On this file system, creating something in an existing folder fails with ENOENT, even for root.
 describe.skipIf(!existsSync('/proc/self'))('a configuration folder in which nothing can be made', () => {
   test.each([
     ['config set', ['config', 'set', 'vendor', 'acme'], 2],

@@ -8,7 +8,7 @@ beforeAll(async () => {
   ({ commands } = await describeAll());
 });
 
-/** The lines of a help text that are to be typed. */
+/** Returns the command lines of a help text. */
 function examplesOf(notes: string): string {
   return notes.slice(Math.max(0, notes.search(/^Examples?:$/m)));
 }

@@ -9,7 +9,7 @@ import { createTransport } from '../../src/http/undici-transport.ts';
 import { createHome } from '../support/home.ts';
 import { authorityFile, type Certificate, startTlsServer } from '../support/tls.ts';
 
-/** A server that proves itself by one of the certificates; `asked` counts the requests that reached it. */
+/** A server with one of the certificates; `asked` counts the requests that reached it. */
 async function serveWith(certificate: Certificate) {
   let asked = 0;
   const server = await startTlsServer(certificate, (_, response) => {
@@ -75,7 +75,7 @@ describe('a certificate', () => {
   });
 });
 
-/** What the program says, with the authority trusted as `variable` tells. */
+/** Returns what the program prints if the authority is trusted by `variable`. */
 async function asked(url: URL, variable?: string) {
   await using home = await createHome();
   const env = {

@@ -99,7 +99,7 @@ test('a proxy that wants a user says so, and gets the one of its address', async
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${port}` })).toBe(
     `the proxy 127.0.0.1:${port} does not accept the user name and password (407)`,
   );
-  // Not what a URL takes, but what people type.
+  // Not valid in a URL, but people type it.
   await ask(HTTPS, { HTTPS_PROXY: `http://me:100%@127.0.0.1:${port}` });
   const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
   expect(given).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
@@ -117,7 +117,10 @@ test('a proxy that cannot be reached is named, not the service behind it', async
   );
 });
 
-/** A SOCKS5 proxy (RFC 1928) that wants the user `me` with the password `secret` (RFC 1929), and answers with `reply`. */
+/**
+ * A SOCKS5 proxy (RFC 1928) that requires the user `me` with the password `secret` (RFC 1929), and answers with
+ * `reply`.
+ */
 async function startSocks(reply: number) {
   const asked: string[] = [];
   const server = net.createServer((socket) => {

@@ -21,7 +21,7 @@ async function serve(listener: RequestListener) {
   };
 }
 
-/** A server of bytes: `answer` writes them to each connection as soon as something was asked. */
+/** A raw server: `answer` writes bytes to each connection as soon as a request arrives. */
 async function serveBytes(answer: (socket: Socket) => void) {
   const sockets = new Set<Socket>();
   const server = net.createServer((socket) => {
@@ -44,7 +44,7 @@ function open(requestLimits: Partial<RequestLimits> = {}): Transport & AsyncDisp
   return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() });
 }
 
-/** How a GET fails: the kind and the text, with the port left out. */
+/** Returns the kind and the message of a failed GET, without the port. */
 async function failure(url: URL, limits: Partial<RequestLimits> = {}): Promise<string[]> {
   await using transport = open(limits);
   try {
@@ -133,7 +133,7 @@ describe('a request without a proxy', () => {
 
   test('ends with the reason of its signal while the connection is still being opened', async () => {
     const abort = new AbortController();
-    // A server that speaks no TLS leaves the handshake without an answer.
+    // A server without TLS never answers the handshake.
     await using server = await serveBytes(() => abort.abort(new Error('enough')));
     await using transport = open();
     const url = new URL(server.url.href.replace('http:', 'https:'));

@@ -87,7 +87,7 @@ describe('a time is shown', () => {
 describe('every zone', () => {
   const zones = Intl.supportedValuesOf('timeZone').map((name) => new TimeZone(name));
   const anyZone = fc.constantFrom(...zones);
-  // From 1850 on: local mean time and its seconds too.
+  // From 1850 on, to include local mean time with its seconds.
   const anyTime = fc.integer({ min: Date.parse('1850-01-01T00:00:00Z') / 1000, max: 4_102_444_800 });
   const anyFraction = fc.stringMatching(/^(\.\d{1,7})?$/);
   const key = (instant: Instant | undefined) => [instant?.seconds, instant?.fraction];
@@ -113,7 +113,7 @@ describe('every zone', () => {
         expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
         const isShown = (time: number) => time + zone.offsetAt(time) === wall;
         if (times.every(isShown)) return;
-        // Left out: the minute before the change shows less, the change itself more.
+        // The clock skips a time: the minute before the change shows an earlier time, the change itself a later one.
         expect(times).toHaveLength(1);
         const [change] = times as [number];
         expect(change + zone.offsetAt(change)).toBeGreaterThan(wall);

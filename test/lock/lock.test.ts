@@ -52,7 +52,7 @@ const folder = async () => {
   return path.join(locks, (await readdir(locks))[0] as string);
 };
 
-/** Leaves a lock behind that a process described by `holder` took. */
+/** Leaves a lock behind that seems to be held by the process in `holder`. */
 async function leaveLock(holder: object): Promise<string> {
   await withLock('worker', here(), async () => undefined);
   const file = path.join(await folder(), '2.lock');
@@ -80,7 +80,7 @@ test('never two at once, although holders are killed all the time', { timeout: 1
   for (const line of await lines()) {
     const [what, pid = ''] = line.split(' ');
     if (what === 'enter') {
-      // A victim that was killed inside never left.
+      // A process that was killed while it held the lock never left it.
       expect(inside === undefined || victims.has(Number(inside)), `${line} while ${inside} was inside`).toBe(
         true,
       );
@@ -127,7 +127,7 @@ test('a lock from before the machine was started again is taken over', async () 
   expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
 });
 
-/** Fast enough to watch. */
+/** Short enough for a test. */
 const rhythm = { beat: 50, silence: 400 };
 const fast = (changes: Partial<Machine> = {}): Context => ({ ...here(changes), lockRhythm: rhythm });
 

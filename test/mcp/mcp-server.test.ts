@@ -58,7 +58,7 @@ describe('hooktrail mcp', () => {
     searching = await startSearching({ events: 400 });
     peer = await connect(searching.env);
   });
-  /** Some tests add events of their own. */
+  /** Some tests add events. */
   const all = () => searching.sandbox.control.store.size;
   afterAll(async () => {
     await peer[Symbol.asyncDispose]();
@@ -121,7 +121,7 @@ describe('hooktrail mcp', () => {
     expect(
       await call('count_events', { where: ['eventType ~ one'], grep: 'ONE,TYPE', since: '1d' }),
     ).toMatchObject({ structuredContent: { count: 1 } });
-    // A value is no flag.
+    // A value is not interpreted as a flag.
     expect(await call('count_events', { types: ['--curl'] })).toMatchObject({
       structuredContent: { count: 0 },
     });

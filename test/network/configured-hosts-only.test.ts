@@ -8,7 +8,10 @@ import { freePort } from '../support/ports.ts';
 import { run, start } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
-/** How each command is called here; `interrupt`: it runs until it is told to end, once it has connected or printed a line. */
+/**
+ * The command line for each command; `interrupt`: the command runs until it is interrupted, once it has connected or
+ * printed a line.
+ */
 const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: 'connected' | 'printed' }>> = {
   login: {},
   status: { args: ['--check'] },
@@ -48,7 +51,7 @@ const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: 'co
   logout: {},
 };
 
-/** They bring a service of their own, on ports of their own. */
+/** These start their own service on their own ports. */
 const selfContained = new Set(['demo', 'sandbox']);
 
 describe('whom the program speaks to', () => {
@@ -98,7 +101,7 @@ describe('whom the program speaks to', () => {
         ...name.split(' '),
         ...(call.args ?? []).map((arg) => (arg === 'HANDLER' ? handler : arg)),
       ];
-      // Some of the others sign out.
+      // Some of the other commands sign out.
       await signingIn.signIn();
       await writeFile(log, '');
       if (call.interrupt) {

@@ -118,7 +118,10 @@ describe('--csv', () => {
   });
 });
 
-/** Strings as themselves (half a surrogate pair cannot be written), null as nothing, other values as their text. */
+/**
+ * Returns strings unchanged (half a surrogate pair cannot be written), null as an empty text, other values as their
+ * text.
+ */
 function expectedCell(json: string): string {
   if (json === 'null') return '';
   return json.startsWith('"') ? (JSON.parse(json) as string).toWellFormed() : json;

@@ -39,7 +39,7 @@ test.each([
 ])('the types, named %s, and the time line fit every terminal from 60 columns on', (name) => {
   for (let room = 60; room <= 200; room++) {
     const text = statsText(statsOf(name), { room, unicode: true, palette: plain, draw });
-    // The totals end it, and are never cut.
+    // The totals are at the end, and are never cut.
     const lines = text.split('\n').slice(0, -3);
     for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(room);
   }

@@ -44,7 +44,7 @@ describe('a table in a pipe', () => {
 
   test('aligns wide, combining and right-to-left text by what a terminal shows', async () => {
     const names = ['田中太郎', 'e\u0301a', 'مرحبا', '👩‍👩‍👧', 'plain'];
-    // Half a surrogate pair comes out as U+FFFD.
+    // Half a surrogate pair is printed as U+FFFD.
     const items = [...names.map((name) => JSON.stringify({ name, n: 1 })), '{"name":"\\ud800x","n":1}'];
     const rows = await lines([items]);
     expect(rows.map((row) => stringWidth(row.slice(0, row.lastIndexOf(' '))))).toEqual(rows.map(() => 9));

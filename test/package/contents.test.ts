@@ -57,7 +57,8 @@ describe('the packed package', () => {
   test('satisfies publint', async () => {
     const { publint } = await import('publint');
     const { messages } = await publint({ pkgDir: built(''), pack: false });
-    // It takes the word `import` in the text of a page for a module's: every chunk is CommonJS, or nothing would start.
+    // The check mistakes the word `import` in the text of a page for an import. Every chunk is CommonJS, or nothing
+    // would start.
     expect(messages.filter(({ code }) => code !== 'FILE_INVALID_EXPLICIT_FORMAT')).toEqual([]);
   });
 });
@@ -74,7 +75,7 @@ test('every package in the bundle has its licence in the package', async () => {
   for (const [name, kind] of named)
     expect([name, kind]).toEqual([name, expect.stringMatching(/MIT|ISC|BSD|Apache/)]);
   const manifest = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
-  // What is bundled is no dependency of who installs it.
+  // Bundled packages are not dependencies of the installed package.
   expect(manifest.dependencies).toBeUndefined();
   expect(Object.keys(manifest.optionalDependencies)).toEqual(['keytar']);
 });

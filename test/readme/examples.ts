@@ -1,6 +1,8 @@
 import type { Stage } from './stage.ts';
 
-/** The README's text with every `console` block run again: each line `$ …`, and below it what the command prints. */
+/**
+ * Returns the README's text with every `console` block run again: each line `$ …`, and below it the command's output.
+ */
 export async function withFreshOutput(readme: string, stage: Stage): Promise<string> {
   const blocks = readme.split(/(^```console\n[\s\S]*?^```$)/m);
   for (const [index, block] of blocks.entries()) {
@@ -17,7 +19,7 @@ export async function withFreshOutput(readme: string, stage: Stage): Promise<str
   return blocks.join('');
 }
 
-/** The same text without what differs from run to run: random values, and times that count from now. */
+/** Removes what differs from run to run: random values, and times relative to now. */
 export function withoutVolatile(text: string): string {
   return text
     .replace(/\b(state|code_challenge)=[\w-]+/g, '$1=…')

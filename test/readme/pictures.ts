@@ -8,16 +8,16 @@ import { terminalPicture } from './svg.ts';
 
 export const folder = path.resolve(import.meta.dirname, 'pictures');
 
-/** The pictures of a terminal, by the name of their file, and the command that each shows. */
+/** The terminal pictures by file name, and the command that each shows. */
 export const terminals: Readonly<Record<string, string>> = {
   'search.svg': 'hooktrail events search --failed --since 2026-11-20 --until 2026-11-21 --limit 8',
   'stats.svg': 'hooktrail events stats --since 2026-11-20 --until 2026-11-21 --buckets 12',
 };
 
-/** What the table's columns need, and no more than a page of GitHub has. */
+/** Wide enough for the table's columns, and not wider than a page on GitHub. */
 const COLUMNS = 104;
 
-/** The terminal's picture: the command at its prompt, and all that it shows. */
+/** Draws the terminal: the command at its prompt, and its output. */
 export async function drawTerminal(stage: Stage, command: string): Promise<string> {
   const prompt = `\u001b[2m$\u001b[22m ${command}\r\n`;
   const lines = await screenLines(prompt + (await stage.draw(command, COLUMNS)), COLUMNS);
@@ -26,19 +26,19 @@ export async function drawTerminal(stage: Stage, command: string): Promise<strin
 
 const REPORT = 'hooktrail events report failures.html --since 2026-11-20 --until 2026-11-21';
 
-/** The report's page; when it was written is left to the fixed day that it tells of. */
+/** Returns the report's page, in which the time of writing is replaced by a fixed day. */
 export async function writeReport(stage: Stage): Promise<string> {
   await stage.print(REPORT);
   const page = await stage.read('failures.html');
   return page.replace(/(<dt>Generated<\/dt><dd>)\S+/, '$12026-11-21T10:00:00.000Z');
 }
 
-/** What tells one page from another: pixels differ between machines, the page does not. */
+/** Returns a hash of the page: pixels differ between machines, the page does not. */
 export function fingerprint(page: string): string {
   return `${createHash('sha256').update(page).digest('hex')}\n`;
 }
 
-/** The head of the report and its first two charts as Chromium shows them, as PNG. */
+/** Renders the head of the report and its first two charts in Chromium, as PNG. */
 export async function photograph(file: string): Promise<Buffer> {
   const browser = await launchChromium();
   try {

@@ -6,7 +6,7 @@ import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { drawTerminal, fingerprint, folder, terminals, writeReport } from './pictures.ts';
 import { openStage, type Stage } from './stage.ts';
 
-// `npm run readme` renews all that is compared here.
+// `npm run readme` updates everything that is compared here.
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage(inject('program'));

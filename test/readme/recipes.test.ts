@@ -19,18 +19,18 @@ function blockWith(start: string): string {
   return found[0] as string;
 }
 
-/** The script of the README as cron runs it: next to no environment, and a `mail` that writes down what it gets. */
+/** Runs the README's script as cron does: with almost no environment, and a `mail` that records its input. */
 async function asCron({ folder, env: whole }: Home): Promise<{ printed: string; mail: string }> {
   const bin = await binFolder(folder, inject('program'));
   const mail = path.join(folder, 'mail.txt');
   await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
   await writeFile(mail, '');
   const file = path.join(bin, 'failed-deliveries');
-  // Where the programs are is the reader's to fill in, and so is where this machine's user keeps settings.
+  // The reader has to fill in where the programs are, and here also the folder of the settings.
   const own = blockWith('#!/bin/sh').replace('/usr/local/bin:', `${bin}:`);
   await writeFile(file, own, { mode: 0o755 });
   const HOOKTRAIL_CONFIG_DIR = path.join(folder, 'config');
-  // The clock and the home of the test are this machine's.
+  // The test runs with the machine's clock and home.
   const { NODE_OPTIONS, HOOKTRAIL_TEST_HOME, HOOKTRAIL_TEST_SHARED } = whole;
   clock.run();
   const machine = { NODE_OPTIONS, HOOKTRAIL_TEST_HOME, HOOKTRAIL_TEST_SHARED, ...clock.environment };
@@ -59,7 +59,7 @@ test.skipIf(!isPosix)('a command of the sandbox is signed in', async () => {
 test.skipIf(!isPosix)('the lines for the sandbox sign in to it and search', { timeout: 60_000 }, async () => {
   await using home = await createHome();
   const port = await freePort();
-  // The port that is asked for by default may be in use here; the sandbox takes any of loopback.
+  // The default port may be in use here; the sandbox accepts any loopback port.
   const lines = blockWith('hooktrail sandbox --auto-approve > ').replace(
     '. ./sandbox.env',
     `. ./sandbox.env; export HOOKTRAIL_REDIRECT_URI=http://127.0.0.1:${port}/callback`,

@@ -1,6 +1,6 @@
 import xterm from '@xterm/headless';
 
-/** Neighbouring cells of one look. `color` is the number of an ANSI colour; null is the terminal's own ink. */
+/** Neighbouring cells of the same style. `color` is the number of an ANSI colour; null is the terminal's default. */
 export interface Run {
   readonly text: string;
   readonly column: number;
@@ -9,7 +9,9 @@ export interface Run {
   readonly dim: boolean;
 }
 
-/** What stands on a terminal when it has been sent `sent`: its lines as runs, white space outside of them. */
+/**
+ * Returns what a terminal shows after it has been sent `sent`: its lines as runs, without the white space between them.
+ */
 export async function screenLines(sent: string, columns: number): Promise<Run[][]> {
   const terminal = new xterm.Terminal({ cols: columns, rows: 100, allowProposedApi: true });
   await new Promise<void>((resolve) => terminal.write(sent, resolve));

@@ -10,20 +10,22 @@ import { freePort } from '../support/ports.ts';
 import { sandboxEnv } from '../support/sandbox-env.ts';
 import { screenOf } from '../support/terminal.ts';
 
-/** The end of the seeded history: what is shown does not depend on the day it is run. */
+/** The end of the seeded history, so that the output does not depend on the day. */
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 
-/** What the README shows in place of what differs from run to run. */
+/** The texts that the README shows in place of values that differ from run to run. */
 const SHOWN_ORIGIN = 'http://127.0.0.1:8977';
 const SHOWN_FOLDER = '/home/ada/.config/hooktrail';
 
-/** A shell in which `hooktrail` is the built program, signed in to a sandbox; every text as the README shows it. */
+/**
+ * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the README shows them.
+ */
 export interface Stage extends AsyncDisposable {
-  /** What a command prints, both streams in the order of a terminal. */
+  /** Returns what a command prints: both streams, in the order of a terminal. */
   print(command: string): Promise<string>;
-  /** What a command sends to a terminal, escape sequences included. */
+  /** Returns what a command sends to a terminal, with escape sequences. */
   draw(command: string, columns: number): Promise<string>;
-  /** A file that a command wrote. */
+  /** Reads a file that a command wrote. */
   read(file: string): Promise<string>;
 }
 
@@ -64,7 +66,7 @@ export async function openStage(program: string): Promise<Stage> {
 
 function shell(command: string, env: Record<string, string>, cwd: string): Promise<string> {
   return new Promise((resolve) => {
-    // One stream for both, as a terminal has; a failing command is shown with what it prints, like any other.
+    // Both streams are joined, as on a terminal. A failing command is shown with its output, like any other.
     execFile('sh', ['-c', `{ ${command}\n} 2>&1`], { env, cwd }, (_error, stdout) => resolve(stdout));
   });
 }

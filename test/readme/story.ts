@@ -8,17 +8,17 @@ import { freePort } from '../support/ports.ts';
 
 const SECTION = /^## Webhooks\n[\s\S]*?(?=^## )/m;
 const SET_UP = /^```sh\n([\s\S]*?)^```$/m;
-/** Not run with the other examples: its commands go on beside each other. */
+/** This block does not run with the other examples, because its commands run in parallel. */
 const STORY = /^```console story\n([\s\S]*?)^```$/m;
 
 export interface Lived {
-  /** The README, with what the story's commands printed this time. */
+  /** The README, with the output that the commands had this time. */
   readonly readme: string;
-  /** How often the handler took each event. */
+  /** How often the handler accepted each event. */
   readonly taken: ReadonlyMap<string, number>;
 }
 
-/** Lives the story of the README's page about webhooks: every command as it stands there, in one shell. */
+/** Runs the webhooks example of the README: every command as written there, in one shell. */
 export async function liveStory(readme: string, program: string): Promise<Lived> {
   const [section = ''] = readme.match(SECTION) ?? [];
   const [, setUp = ''] = section.match(SET_UP) ?? [];
@@ -37,7 +37,7 @@ export async function liveStory(readme: string, program: string): Promise<Lived>
   return { readme: readme.replace(STORY, () => fresh), taken: new Map(handler.taken) };
 }
 
-/** The same text without the numbers of events, which differ from run to run; what is 0 is so each time. */
+/** Removes the numbers of events, which differ from run to run, except 0. */
 export function withoutCounts(readme: string): string {
   return readme.replace(STORY, (block) =>
     block.replace(/^(?!\$ ).*$/gm, (line) => line.replace(/\b[1-9]\d*(\.\d+)?\b/g, 'N')),
@@ -45,7 +45,7 @@ export function withoutCounts(readme: string): string {
 }
 
 interface Shell extends AsyncDisposable {
-  /** What a command prints; of one in the background, its first line. */
+  /** Returns what a command prints; for a background command, its first line. */
   print(command: string): Promise<string>;
 }
 
@@ -69,7 +69,7 @@ async function openShell(handler: HandlerServer, program: string): Promise<Shell
     OWN_REDIRECT_URI: `http://127.0.0.1:${redirectPort}/callback`,
   };
   const child = spawn('sh', ['-s'], { env, cwd: home.folder, detached: true });
-  // One stream for both, as a terminal has.
+  // Both streams are joined, as on a terminal.
   child.stdin.write('exec 2>&1\n');
   const output = new Printed(child);
   return {
@@ -84,7 +84,7 @@ async function openShell(handler: HandlerServer, program: string): Promise<Shell
       return shown(output.text.slice(before).replace(`${DONE}\n`, ''));
     },
     async [Symbol.asyncDispose]() {
-      // The shell and everything it started.
+      // Ends the shell and everything it started.
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
       await once(child, 'close');
       await home[Symbol.asyncDispose]();
@@ -92,7 +92,7 @@ async function openShell(handler: HandlerServer, program: string): Promise<Shell
   };
 }
 
-/** What a process has printed so far. */
+/** Returns what a process has printed so far. */
 class Printed {
   text = '';
   readonly #waiting = new Set<() => void>();

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const readme = await readFile(path.join(root, 'README.md'), 'utf8');
 const prose = readme.replaceAll(/^```[\s\S]*?^```$/gm, '');
 
-/** The ids that GitHub gives to headings. */
+/** The ids that GitHub generates for headings. */
 const anchors = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
   text
     .toLowerCase()
@@ -71,7 +71,7 @@ describe('the README', () => {
     const blocks = [...readme.matchAll(/^```(?:sh|console|powershell)\n([\s\S]*?)^```$/gm)].map(
       ([, text = '']) => text,
     );
-    // In a sentence, words alone name a command, and … and capitals are the reader's to fill in.
+    // In sentences, code without options only names a command, and the reader has to fill in … and capitals.
     const spoken = [...prose.matchAll(/`(hooktrail [^`]* -[^`]*)`/g)]
       .map(([, text = '']) => text)
       .filter((text) => !/…|[A-Z]{4}/.test(text));

@@ -6,7 +6,7 @@ import { drawTerminal, fingerprint, folder, photograph, terminals, writeReport }
 import { openStage } from './stage.ts';
 import { liveStory, withoutCounts } from './story.ts';
 
-/** `npm run readme`: writes what the commands of the README print now, and draws its pictures. */
+/** `npm run readme` updates the output of the commands in the README, and its pictures. */
 const root = path.resolve(import.meta.dirname, '../..');
 const program = path.join(root, 'bin/hooktrail.js');
 await using stage = await openStage(program);
@@ -24,7 +24,7 @@ await mkdir(folder, { recursive: true });
 for (const [name, command] of Object.entries(terminals))
   await writeFile(path.join(folder, name), await drawTerminal(stage, command));
 
-// The photograph is taken anew only when the page has changed: no two machines make the same one.
+// The screenshot is retaken only if the page has changed, since it differs between machines.
 const page = await writeReport(stage);
 const print = path.join(folder, 'report.sha256');
 if (fingerprint(page) !== (await readFile(print, 'utf8').catch(() => ''))) {

@@ -21,7 +21,7 @@ afterEach(() => {
 });
 afterAll(() => sandbox.close());
 
-/** What one request for 100 events came to: its status and body, or what broke. */
+/** Returns the result of one request for 100 events: its status and body, or the error. */
 async function outcome(timeout = 400): Promise<string> {
   const broken = async () => {
     const { status, body } = await rawGet(sandbox, '/integrator-events?limit(1,100)', headers);

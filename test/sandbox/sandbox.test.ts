@@ -5,7 +5,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { authorized, rawGet, signIn } from '../support/sandbox-client.ts';
 
 describe('sandbox', () => {
-  // The first test of the file: the identity provider's library is loaded in it, which is when it used to print.
+  // This has to be the first test in the file: it loads the identity provider's library, which used to print then.
   it('prints nothing', async () => {
     const writes = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
     const prints = (['log', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));

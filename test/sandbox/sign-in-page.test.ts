@@ -13,7 +13,7 @@ afterAll(() => sandbox.close());
 
 type Cookies = Map<string, string>;
 
-/** One request of a browser without JavaScript; cookies are kept whatever their path. */
+/** Sends one request as a browser without JavaScript; cookies are kept regardless of their path. */
 async function visit(url: string, cookies: Cookies, form?: Record<string, string>): Promise<Response> {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const post = form && { method: 'POST', body: new URLSearchParams(form) };

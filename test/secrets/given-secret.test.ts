@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** What the environment gives for the passphrase, and what was said on standard error. */
+/** Returns the passphrase that the environment gives, and what was printed on standard error. */
 function give(environment: Record<string, string>, signal = new AbortController().signal) {
   const said: string[] = [];
   const plain = createContext({ environment: { PATH: process.env['PATH'], ...environment }, clock, signal });

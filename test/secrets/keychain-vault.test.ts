@@ -19,12 +19,12 @@ let keychain: ReturnType<typeof memoryKeychain>;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-vault-'));
-  // What Windows takes.
+  // The limit of Windows.
   keychain = memoryKeychain(2560);
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-// Not Linux, where the Secret Service would be asked first.
+// Not Linux, where the Secret Service would be checked first.
 const context = () => {
   const plain = createContext({
     environment: { HOOKTRAIL_CONFIG_DIR: folder },
@@ -163,7 +163,7 @@ test('the cache of one sign-in does not open in the name of another, nor as anot
   await (await open()).write({ access: { token: 'access' }, refreshToken: long });
   const other = { serviceOrigin: 'https://evil.example' };
   await (await open(other)).write({ access: { token: 'other' } });
-  // Even where somebody made the keys the same.
+  // This holds even if somebody made the keys the same.
   const [key] = [...keychain.entries]
     .filter(([account]) => account.endsWith('sign-in'))
     .map(([, text]) => JSON.parse(text).key);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { type Bus, hasKeyring, startBus } from '../support/keyring.ts';
-// Processes, since the native library is what is tried here.
+// These tests run processes, because they test the native library.
 import { run } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 

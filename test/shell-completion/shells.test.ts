@@ -10,12 +10,12 @@ import { available } from '../support/requirement.ts';
 
 const execute = promisify(execFile);
 
-/** Types a line into a real shell, presses TAB and tells what it offers. */
+/** Types a line into a real shell, presses TAB and returns what the shell offers. */
 type Complete = (line: string, env: NodeJS.ProcessEnv) => Promise<string[]>;
 
 const lines = (text: string) => text.split('\n').filter((line) => line !== '');
 
-/** Splits the line as readline does, for which `=` is a word of its own. */
+/** Splits the line as readline does, for which `=` is a separate word. */
 const inBash: Complete = async (line, env) => {
   const words = line
     .split(' ')
@@ -33,7 +33,7 @@ const inFish: Complete = async (line, env) => {
   return lines(stdout).map((offer) => offer.split('\t')[0] as string);
 };
 
-/** zsh completes only in its line editor: one runs on a pseudo-terminal, told to list what it would offer. */
+/** zsh completes only in its line editor, so one runs on a pseudo-terminal and lists what it would offer. */
 const inZsh: Complete = async (line, env) => {
   const script = `
     zmodload zsh/zpty

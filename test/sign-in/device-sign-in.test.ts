@@ -22,7 +22,7 @@ async function startDevice() {
 }
 
 const decide = (url: string, decision: 'approve' | 'cancel') => visit(`${url}&decision=${decision}`);
-/** Lets the time pass until the program has asked once more whether the person has decided. */
+/** Advances the clock until the program has polled once more. */
 async function nextPoll(): Promise<void> {
   const before = polls().length;
   const asked = () => {

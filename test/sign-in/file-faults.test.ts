@@ -4,7 +4,7 @@ import { DISK_ERRORS, eachFault, FULL, isTold, runFailing } from '../support/fil
 import type { Result } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
-// No scrypt: this signs in hundreds of times.
+// A key instead of a passphrase avoids scrypt, since this signs in hundreds of times.
 const key = `htk1-${'k'.repeat(43)}`;
 
 /** Signs in so that the next command has to refresh the token. */
@@ -56,7 +56,7 @@ test('a disk that fills during a refresh: the token is not spent, or the new one
   await using at = await startSigningIn();
   const env = { ...at.env, HOOKTRAIL_PASSPHRASE: key };
   const due = () => signInWithTokenDue(at, env);
-  /** Runs `token` and tells how the provider answered its refreshes. */
+  /** Runs `token` and returns how the provider answered its refreshes. */
   const token = async (run: () => Promise<Result>) => {
     const before = at.sandbox.log.length;
     const result = await run();
@@ -98,7 +98,7 @@ test('one failing operation on a file during a sign-in is told, and a sign-in th
     const broken = await eachFault(kind, operations as number, codes, async (number, code) => {
       const { result } = await runFailing(env, ['login'], number, code);
       const after = await at.run(['token'], { env });
-      // The sign-in of before is there as well, where this one failed.
+      // If this sign-in failed, the previous one is still there.
       return isTold(result) && after.code === 0 ? undefined : { result, after };
     });
     expect(broken).toEqual([]);

@@ -7,7 +7,7 @@ import { startSigningIn } from '../support/signing-in.ts';
 
 const person = test.skipIf(!available('Chromium'));
 
-/** Signs in with a person at a real browser who presses that button; resolves with the page it ended on, too. */
+/** Signs in with a real browser, in which that button is pressed. Also resolves to the page it ended on. */
 async function signInPressing(button: string, host?: string) {
   await using at = await startSigningIn({ autoApprove: false }, host);
   const report = path.join(at.home.folder, 'report.json');

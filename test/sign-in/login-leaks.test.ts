@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => at[Symbol.asyncDispose]());
 
-/** What the token endpoint grants in this test, as it left the provider. */
+/** The tokens that the token endpoint granted in this test. */
 function grants(): Record<string, string>[] {
   const seen: Record<string, string>[] = [];
   const keep = (answer: { body: Buffer }) => {
@@ -25,7 +25,7 @@ function grants(): Record<string, string>[] {
   return seen;
 }
 
-/** All of `secrets` that the text holds, and whether the PKCE verifier of that challenge is in it. */
+/** Returns those of `secrets` that the text contains, and whether it contains the PKCE verifier of that challenge. */
 function leaked(text: string, secrets: readonly string[], challenge: string): string[] {
   const verifiers = [...text.matchAll(/[\w-]{43,}/g)].filter(
     ([word]) => createHash('sha256').update(word).digest('base64url') === challenge,
@@ -82,7 +82,7 @@ test('no file holds a secret in the clear, and nobody else may read them', async
 });
 
 test.runIf(process.platform === 'linux')('no process shows a secret in its arguments', async () => {
-  // A browser that stays until the samples have seen it.
+  // The browser runs until the samples have seen it.
   const [browser, marker] = ['patient-browser', 'seen'].map((name) => path.join(at.home.folder, name)) as [
     string,
     string,
@@ -111,7 +111,7 @@ test.runIf(process.platform === 'linux')('no process shows a secret in its argum
   await expect.poll(() => existsSync(marker)).toBe(true);
   ended.abort();
   const seen = await sampling;
-  // The browser's argument is the URL to sign in at: the samples did see these processes.
+  // The browser's argument is the sign-in URL, which shows that the samples saw these processes.
   expect(seen).toContain('patient-browser');
   const challenge = new URL(login.stderr.match(/^http\S+authorize\S+$/m)?.[0] as string).searchParams;
   const { access_token: access, refresh_token: refresh } = granted[0] as Record<string, string>;

@@ -12,7 +12,7 @@ afterEach(() => at[Symbol.asyncDispose]());
 
 const turnedAway = 'Only the answer to a sign-in is accepted here.\n';
 
-/** Sends what `stray` sends, sees it turned away, then signs in as if nothing had happened. */
+/** Sends the requests of `stray`, expects them to be rejected, then signs in as if nothing had happened. */
 async function survives(
   stray: (redirect: URL) => Promise<{ status: number; body: string }>,
   status: number,
@@ -55,7 +55,7 @@ test('a forged error without the state does not end the sign-in', async () => {
   await survives((redirect) => ask(changed(redirect, forged)), 400);
 });
 
-/** Sends an answer with our state and another issuer, and sees it end the sign-in. */
+/** Sends an answer with the right state and another issuer, and expects it to end the sign-in. */
 async function endsWith(iss: string | undefined, more: Record<string, string | undefined> = {}) {
   const { program, authorizeUrl } = await at.login();
   const { status, body } = await visit(changed(await redirectOf(authorizeUrl), { iss, ...more }));
@@ -180,7 +180,7 @@ test('the process ends while a browser keeps idle sockets open', async () => {
   await Promise.all([...idle, half].map((socket) => once(socket, 'connect')));
   half.write('GET /callback?');
   await visit(authorizeUrl);
-  // The server's time-out for half a request is 60 s: without closing, the test's own time runs out.
+  // The server's time-out for half a request is 60 s, so the test would time out if the connection were not closed.
   expect(await program.finished).toMatchObject({ code: 0 });
   for (const socket of [...idle, half]) socket.destroy();
 });

@@ -19,7 +19,7 @@ async function begin(...args: string[]): Promise<{ authorizeUrl: URL; next: stri
   return { authorizeUrl: new URL(authorizeUrl), next };
 }
 
-/** Completes with nothing but the home's own variables: neither settings nor the client secret. */
+/** Completes with only the home's own variables: neither settings nor the client secret. */
 const complete = (url: URL | string, ...args: string[]) =>
   at.run(['login', '--complete', '-', ...args], { env: at.home.env, stdin: `${url}\n` });
 

@@ -6,7 +6,7 @@ import { type NotingSignals, startNotingSignals } from '../support/noted-signals
 import { start } from '../support/program.ts';
 import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
 
-/** Starts a command, and does something to it once its refresh has arrived, which is answered after that. */
+/** Starts a command, and calls `act` once its refresh request has arrived and before it is answered. */
 async function during(
   at: Refreshing,
   act: (program: NotingSignals) => unknown,
@@ -92,7 +92,7 @@ test('a suspended command keeps the lock, and both end with the one new token', 
   const suspended = await during(at, async ({ kill, pid }) => {
     kill('SIGSTOP');
     await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8')).toMatch(/^\d+ \(.*\) T /);
-    // A holder that is silent for so long would be replaced, were it not known to be suspended.
+    // A holder that is silent for this long would be replaced if it were not known to be suspended.
     waiting = startCommand(['token'], { env: at.env, context: { lockRhythm: { beat: 4000, silence: 50 } } });
     await clock.slept(20);
   });

@@ -11,7 +11,7 @@ import { createContext } from '../support/context.ts';
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
 const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
 
-/** The protocol against a store and a provider that note what happens, in order. */
+/** Runs the protocol with a store and a provider that record what happens, in order. */
 function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: boolean[] } = {}) {
   const events: string[] = [];
   const held = [...(parts.held ?? [])];
@@ -161,7 +161,7 @@ test('no refresh token and no client secret are told apart, and nothing is sent'
 
 const noRoom = () => new UsageError('secrets cannot be written to here: ENOSPC', { next: 'free some space' });
 
-/** Makes so many writes fail. */
+/** The number of writes that fail. */
 function failing(vault: Vault, times: number): void {
   const { write } = vault;
   let failed = 0;

@@ -8,7 +8,7 @@ import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
 
 const secretsOf = (at: Refreshing) => path.join(at.home.folder, 'config', 'secrets');
 
-/** Runs `act` when the identity provider has exchanged the refresh token, before the answer leaves. */
+/** Runs `act` when the identity provider has exchanged the refresh token, before it sends the answer. */
 function afterRotation(at: Refreshing, act: () => void): void {
   const edit = (answer: unknown) => {
     act();
@@ -75,7 +75,7 @@ test('a keychain that locks after the rotation costs nothing', async () => {
 
 test('a container that was killed in mid-refresh is given up after its silence, and its successor refreshes', async () => {
   await using at = await startRefreshing();
-  // What it left: locks whose holder ran in another container, and gives no sign of life.
+  // Leave locks whose holder ran in another container and gives no sign of life.
   const locks = path.join(at.home.folder, '.hooktrail', 'locks');
   const gone = { pid: 1, started: '1', hostname: 'gone', boot: 'gone', processes: 'pid:[1]', nonce: 'gone' };
   for (const name of await readdir(locks))

@@ -6,7 +6,7 @@ import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts
 
 const start = (stderr: FakeOutput, environment = {}, quiet = false) =>
   startProgress({ stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching', 50);
-/** Waits until progress that began now would be seen. */
+/** Waits until progress that started now would be visible. */
 async function untilShown() {
   const stderr = fakeOutput(80);
   const progress = start(stderr);

@@ -15,7 +15,7 @@ beforeEach(async () => {
   const keychain = memoryKeychain();
   const { machine, ...rest } = createContext({ loadKeychain: async () => keychain });
   const environment = { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: 'a passphrase' };
-  // Elsewhere than on Linux nothing stands between the program and its keychain.
+  // On other systems than Linux, the program uses its keychain without a check before.
   context = { ...rest, environment, machine: { ...machine, platform: 'darwin' } };
 });
 

@@ -46,7 +46,7 @@ test.each([
 ])('%j is tried again until the handler is back', async (failure) => {
   const { hand, tries, now } = forwarding((_name, at) => (at < 20_000 ? failure : { status: 200 }));
   expect(await hand('a')).toBeUndefined();
-  // 250 ms and twice as long each time, of which up to half is left to chance.
+  // 250 ms, doubled each time; up to half of each wait is random.
   expect(tries.length).toBeGreaterThan(5);
   expect(tries.length).toBeLessThan(10);
   expect(now()).toBeLessThan(32_000);

@@ -5,7 +5,7 @@ import { eventKey } from '../../src/webhooks/event-key.ts';
 import { IdSet } from '../../src/webhooks/id-set.ts';
 
 test('holds what was added and nothing else, as a Set of strings does', () => {
-  // Few bytes differ, so that ids meet in the same slots and adding twice happens.
+  // Only few bytes differ, so that ids collide in slots and some are added twice.
   const id = fc.tuple(fc.nat(3), fc.nat(3), fc.constantFrom(0, 4, 8, 15)).map(([value, more, at]) => {
     const bytes = Buffer.alloc(16);
     bytes[at] = value;

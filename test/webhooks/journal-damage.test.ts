@@ -20,7 +20,7 @@ describe('a file that a killed process left', () => {
       ]);
       expect(await journal.once(key(7), take)).toBe('accepted');
       await place.close(journal);
-      // Nothing of a torn record stays between the whole ones.
+      // No part of a torn record remains between the whole ones.
       const { damaged } = await reopened();
       expect([size, damaged]).toEqual([size, 0]);
     }

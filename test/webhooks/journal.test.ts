@@ -103,7 +103,7 @@ describe('keeping', () => {
     expect(await journal.once(key('young'), take)).toBe('accepted');
     const { size } = await stat(place.file);
     const forgotten = journal.forget();
-    // What arrives meanwhile waits for the new file.
+    // Deliveries that arrive meanwhile wait for the new file.
     const during = journal.once(key('meanwhile'), take);
     await forgotten;
     expect(await during).toBe('accepted');
@@ -135,7 +135,7 @@ describe('keeping', () => {
     expect(await journal.once(key('old'), take)).toBe('accepted');
     await place.close(journal);
     const content = await readFile(place.file);
-    // As thousands of starts leave it.
+    // The file as thousands of starts leave it.
     const opened = content.subarray(20, 45);
     await writeFile(place.file, Buffer.concat([content, ...Array(3000).fill(opened)]));
     journal = await place.open();
@@ -147,7 +147,7 @@ describe('keeping', () => {
     const journal = await place.open(DAY, () => NOW - 2 * DAY);
     await Promise.all(Array.from({ length: 4000 }, (_, id) => journal.once(key(id), take)));
     await place.close(journal);
-    // Where the new file would be written, something is in the way.
+    // A folder is in the way of the new file.
     await mkdir(path.join(`${place.file}.compacting`, 'in the way'), { recursive: true });
     const again = await place.open(DAY, () => NOW);
     expect(again.size).toBe(0);

@@ -21,7 +21,7 @@ const { machine } = createContext();
 const EVENT = { body: Buffer.from('{}') };
 const SECRET = 'a secret';
 
-/** What a listener that behaves as `answer` says is taken to have said. */
+/** Returns the answer that `recover` accepts from a listener that behaves as `answer` says. */
 async function asked(answer: (request: http.IncomingMessage) => Record<string, string>) {
   const server = http.createServer((request, response) => {
     request.resume();

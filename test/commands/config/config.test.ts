@@ -56,7 +56,7 @@ describe('config', () => {
     [['get', 'vendr'], "there is no setting 'vendr'"],
     [['set', 'client-secret', 'x'], "'client-secret' is not saved in the settings: secrets never are"],
     [['set', 'store', 'keychian'], "store: invalid value 'keychian': must be keychain or file"],
-    // A name server may send such a name anywhere.
+    // A name server may resolve such a name to any address.
     [
       ['set', 'auth-url', 'http://id.localhost:8080'],
       "auth-url: invalid value 'http://id.localhost:8080': must be an https: URL (http: only for loopback hosts)",

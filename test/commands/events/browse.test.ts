@@ -188,7 +188,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     await terminal.shows(/enter open/);
     const refused = { kind: 'status', status: 403 } as const;
     searching.sandbox.control.fault('events', ...Array.from({ length: 9 }, () => refused));
-    // Some pages were read ahead already.
+    // Some pages have already been read ahead.
     for (let times = 0; times < 12; times++) {
       terminal.type('G');
       await delay(50);

@@ -35,7 +35,7 @@ describe('events count', () => {
     async (offset) => {
       await using searching = await startSearching({ events: 20 });
       const { control } = searching.sandbox;
-      // The service's clock, and so the events' times, are off by as much as ours is.
+      // The clocks of the service and of this machine are wrong by the same amount, and so are the events' times.
       control.behaviour.clockOffsetMs = -offset;
       control.addEvent({ publishStatus: 'FAILED', eventType: 'a.b' });
       const filters = ['--failed', '--type', 'a.b', '--since', '1m'];

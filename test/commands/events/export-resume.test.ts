@@ -12,7 +12,10 @@ import { idsOf } from '../../support/searching.ts';
 const small = ['--page-size', '10'];
 const complete = async (exporting: Exporting) =>
   (await exporting.manifest()).parts.filter(({ sha256 }) => sha256).length;
-/** Runs until so many more parts are there, then kills without a warning. From then on the service is silent. */
+/**
+ * Runs until that many more parts exist, then kills the program without a warning. From then on the service does not
+ * answer.
+ */
 async function killedAfter(exporting: Exporting, parts: number, ...args: string[]): Promise<void> {
   const had = await complete(exporting).catch(() => 0);
   const { control } = exporting.sandbox;
@@ -38,7 +41,7 @@ describe('after a crash', () => {
     const { code, stderr } = await exporting.export(...small, ...gzip);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^continuing: \d+ of \d+ files are there/)]);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
-    // Half of it was there and is not asked for again.
+    // Half of it was there and is not requested again.
     const pages = exporting
       .queries()
       .slice(asked)
@@ -99,7 +102,7 @@ describe('after a crash', () => {
     const once = async () => expect((await exporting.ids()).filter((id) => id === late)).toEqual([late]);
     expect((await exporting.export(...small)).code).toBe(0);
     await once();
-    // Now the newer part is read once more, and meets it there too.
+    // Now the newer part is read once more, and contains the event too.
     await appendFile(path.join(exporting.directory, first.file), '{}\n');
     expect((await exporting.export(...small)).code).toBe(0);
     await once();
@@ -184,7 +187,7 @@ describe('while it runs', () => {
     expect(new Set(ids).size).toBe(ids.length);
     const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
     expect(ids).toHaveLength(now.length);
-    // Those that did not change are all there; the others are there by the status they had when they were read.
+    // All unchanged events are there; the others are there if their status matched when they were read.
     const changed = new Set([...failed, ...healthy].filter((id) => now.includes(id) !== failed.includes(id)));
     expect(changed.size).toBe(24);
     expect(ids.filter((id) => !changed.has(id)).sort()).toEqual(now.filter((id) => !changed.has(id)).sort());
@@ -241,7 +244,8 @@ test('an export that another process took over ends, says so, and leaves the dir
   await using at = await startExporting({ events: 2_000 });
   const locks = path.join(at.env['HOME'] as string, '.hooktrail', 'locks');
   const run = async ({ socket }: IncomingMessage) => {
-    // Another process claims the lock, and the answer never comes: this one notices by its sign of life.
+    // Another process claims the lock, and the answer never arrives: this one notices when it gives its next sign of
+    // life.
     for (const name of await readdir(locks)) await writeFile(path.join(locks, name, '99.lock'), '{}');
     await once(socket, 'close');
   };

@@ -28,11 +28,11 @@ describe('events export --update', () => {
     expect(
       lines.filter((line) => line.includes(changing)).map((line) => JSON.parse(line).publishStatus),
     ).toEqual(['FAILED']);
-    // Older files are as they were.
+    // Older files are unchanged.
     const after = await exporting.parts();
     expect(before.filter((name) => after.includes(name)).length).toBeGreaterThan(before.length / 2);
     expect((await exporting.export(...small)).stderr).toMatch(/^verified: 462 events in /);
-    // Read offline it is one list again, newest first.
+    // Read offline, all files are one list again, newest first.
     const offline = await exporting.search('--ndjson', '--from', exporting.directory);
     expect(offline.stdout).toBe((await exporting.search('--ndjson')).stdout);
   });
@@ -61,7 +61,7 @@ describe('events export --update', () => {
     clock.advance(3 * 3_600_000);
     const { eventId } = control.addEvent();
     clock.advance(2000);
-    // The service answers with what is newer than an hour alone.
+    // The service only answers with events of the last hour.
     const forgetting: Fault = {
       kind: 'edit',
       edit: (answer) => {

@@ -215,7 +215,7 @@ describe('a directory', () => {
     await writeFile(file, '');
     const { code, stderr } = await run(['events', 'export', path.join(file, 'a', 'b')], exporting);
     expect([code, stderr]).toEqual([2, expect.stringContaining('is a file, or lies in one')]);
-    // A limit on the size of files stands in for a full disk: the manifest fits, the parts do not.
+    // A limit on the size of files replaces a full disk: the manifest fits, the parts do not.
     const full = await promisify(execFile)(
       'sh',
       [

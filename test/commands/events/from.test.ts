@@ -10,7 +10,7 @@ import { idsOf } from '../../support/searching.ts';
 let at: Exporting;
 let lines: string;
 let ids: string[];
-/** A home without settings or sign-in. */
+/** A home folder without settings or a sign-in. */
 let home: Awaited<ReturnType<typeof createHome>>;
 const offline = (args: readonly string[], stdin = '') => run(['events', ...args], { env: home.env, stdin });
 const inHome = (name: string) => path.join(home.env['HOME'] as string, name);
@@ -89,7 +89,7 @@ describe('--from, without a sign-in', () => {
     const types = online.types.filter(({ total }: { total: number }) => total > 0);
     const stats = await offline(['stats', '--from', inHome('events.ndjson'), ...window]);
     expect(JSON.parse(stats.stdout)).toEqual({ ...online, types });
-    // Without --since all of them.
+    // Without --since, all events count.
     const all = JSON.parse((await offline(['stats', '--from', at.directory, '--json'])).stdout);
     expect(all.total).toBe(ids.length);
     expect(all.buckets.reduce((sum: number, { total }: { total: number }) => sum + total, 0)).toBe(

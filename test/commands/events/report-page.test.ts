@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     expect(await head.getAttribute('aria-sort')).toBe('descending');
     expect(await ids(page)).toEqual(ascending.reverse());
     expect(await page.locator('th[aria-sort]').count()).toBe(1);
-    // Each event's JSON goes along with its row.
+    // Each event's JSON moves with its row.
     const first = page.locator('table.events tbody').first();
     expect(await first.locator('pre').textContent()).toContain(ascending[0]);
     await page.close();

@@ -76,7 +76,7 @@ test('FAILED events that turn SUCCESS all the time hide no other', {
   const { control } = searching.sandbox;
   const ids = idsOf((await searching.search('--failed', '--ndjson')).stdout);
   const leaving = ids.filter((_, index) => index % 7 === 3);
-  // One with each page that is asked for.
+  // Adds an event with each page that is requested.
   let next = 0;
   const leave = () => {
     const id = leaving[next++];
@@ -96,7 +96,8 @@ test('FAILED events that turn SUCCESS all the time hide no other', {
   const left = new Set(leaving.slice(0, next));
   const stayed = ids.filter((id) => !left.has(id));
   expect(stayed.filter((id) => !printed.includes(id))).toEqual([]);
-  // The order in which the pages arrive decides whether the count could be made to agree; if not, the error says so.
+  // Whether the counts agree in the end depends on the order in which the pages arrive; if they do not, the error says
+  // so.
   const error = `error: the result is not complete: ${printed.length} events were read, the service counts `;
   expect([code, stderr.slice(0, error.length)]).toEqual(code === 0 ? [0, ''] : [1, error]);
 });
@@ -118,7 +119,7 @@ test('a slow reader slows the search down instead of filling the memory', { time
   await using searching = await startSearching({ events: 50_000 });
   const program = start(['events', 'search', '--ndjson'], { env: searching.env, paused: true });
   await settled(() => searching.queries().length);
-  // A pipe's worth and what is read ahead; all 100 pages would be asked for otherwise.
+  // The size of a pipe, plus the pages read ahead; without back-pressure all 100 pages would be requested.
   expect(searching.queries().length).toBeLessThan(20);
   program.resume();
   const { code, stdout } = await program.finished;

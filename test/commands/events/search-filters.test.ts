@@ -63,10 +63,10 @@ describe('the filters of events search', () => {
     ],
   ])('%j asks for exactly %j', async (args, queries) => {
     const { code, stderr } = await searching.search(...args, '--json', '--concurrency', '1');
-    // Nothing matches, and some of these types are not on offer.
+    // Nothing matches, and the service does not list some of these types.
     expect(stderr.replaceAll(/^warning: '.*' is not among the event types on offer; .*\n/gm, '')).toBe('');
     expect(code).toBe(0);
-    // The bound that holds pages after the first still has a test of its own.
+    // Another test covers the bound on pages after the first.
     const withoutPin = searching
       .queries()
       .slice(asked)

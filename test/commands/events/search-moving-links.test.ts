@@ -7,13 +7,13 @@ describe('a result that moves while its links are followed', () => {
     ['smaller pages than asked for', { maxPageSize: 3 }],
     ['smaller pages than asked for, and no links', { maxPageSize: 3, links: 'none' as const }],
   ])('%s: a FAILED event that turns SUCCESS hides no other', async (_, behaviour) => {
-    // How many of them failed depends on the time of day.
+    // The number of failed events depends on the time of day.
     await using searching = await startSearching({ events: 1000 });
     const { control } = searching.sandbox;
     const ids = idsOf((await searching.search('--ndjson', '--failed')).stdout);
     expect(ids.length).toBeGreaterThan(20);
     Object.assign(control.behaviour, behaviour);
-    // Three that were printed already: the rest moves up by a whole page.
+    // Three events that were already printed, so the rest moves up by a whole page.
     const flip = () => {
       for (const id of ids.slice(0, 3)) control.setStatus(id, 'SUCCESS');
     };

@@ -4,7 +4,7 @@ import { clock } from '../../support/clock.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
-/** Does something while the n-th page is asked for. */
+/** Calls `act` while the n-th page is requested. */
 const atPage = (n: number, work: () => unknown): Fault[] => [
   ...Array.from({ length: n - 1 }, (): Fault => ({ kind: 'pass' })),
   { kind: 'run', run: work },
@@ -28,7 +28,7 @@ describe('a result that moves while it is read', () => {
       const { control } = searching.sandbox;
       const ids = idsOf((await searching.search(...lines('--failed'))).stdout);
       expect(ids.length).toBeGreaterThan(20);
-      // One that was printed already, and one that is still to come.
+      // One event that was already printed, and one that is still to come.
       control.fault(
         'events',
         ...atPage(3, () => {
@@ -104,7 +104,7 @@ describe('a service that does not page', () => {
   });
 });
 
-/** Answers of a service of 57 events whose order the test controls; `list` is asked anew for each page. */
+/** Answers of a service with 57 events whose order the test controls; `list` is called for each page. */
 function answering(list: (page: number) => string[], more: (start: number, total: number) => object): Fault {
   let page = 0;
   return {
@@ -175,7 +175,7 @@ describe('a result that moves while its count stays', () => {
     const { code, stdout } = await searching.search(...lines('--page-size', '10'));
     expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(57));
     expect(code).toBe(0);
-    // Six pages, and what is dated later than the service's clock.
+    // Six pages, and one request for events dated later than the service's clock.
     expect(searching.queries()).toHaveLength(7);
   });
 

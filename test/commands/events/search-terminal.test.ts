@@ -5,7 +5,7 @@ import { ClosedPipeError } from '../../../src/errors.ts';
 import { start } from '../../support/command.ts';
 import { type Searching, startSearching } from '../../support/searching.ts';
 
-/** A pager that keeps what it is given; its user leaves after so many writes. */
+/** A pager that records its input, and that the user leaves after that many writes. */
 function fakePager(patience = Number.POSITIVE_INFINITY) {
   const seen = { commands: [] as string[], text: '', isEnded: false };
   const openPager = async (command: string): Promise<Pager> => {
@@ -41,9 +41,9 @@ describe('a search on a terminal', () => {
     await using searching = await startSearching({ events: 100 });
     const { code, stdout, stderr, pager } = await search(searching, ['--hints', 'off']);
     expect([code, rows(stdout), pager.commands]).toEqual([0, 30, []]);
-    // On a busy machine a spinner comes and goes before.
+    // On a busy machine a spinner may appear and disappear before.
     expect(stderr.endsWith('the first 30 of 100 events; --all prints all of them\n')).toBe(true);
-    // As many are asked for as are shown.
+    // Only as many events are requested as are shown.
     expect(searching.queries()[0]).toMatch(/limit\(1,30\)$/);
   });
 
@@ -76,12 +76,12 @@ describe('a search on a terminal', () => {
     const args = ['events', 'search', '--page-size', '10', '--concurrency', '1', '--hints', 'off'];
     const env = { ...searching.env, NO_COLOR: '1' };
     const running = start(args, { env, terminal: 100 });
-    // The second page comes when the progress has been seen.
+    // The second page is sent once the progress was visible.
     const seen = async () =>
       await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
     control.fault('events', { kind: 'pass' }, { kind: 'run', run: seen });
     expect((await running.finished).code).toBe(0);
-    // A carriage return or an erased line draws over what a spinner wrote: none of its frames holds a line feed.
+    // A carriage return or an erased line overwrites what a spinner wrote, since no frame contains a line feed.
     const lines = running.screen
       .split('\n')
       .map((line) => stripVTControlCharacters(line.slice(line.lastIndexOf('\u001b[0K') + 1)));

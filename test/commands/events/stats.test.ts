@@ -17,7 +17,7 @@ interface Tally {
 }
 const DAY = ['--after', '2026-11-01', '--before', '2026-11-02'];
 
-/** No history, and some events of one day. */
+/** A sandbox without history, to which some events of one day are added. */
 async function startWithDay(): Promise<Started> {
   const searching = await startSearching({ events: 0 });
   const add = (eventType: string, hours: readonly number[], publishStatus: 'FAILED' | 'SUCCESS') => {

@@ -69,7 +69,7 @@ describe('--timezone', () => {
     await using at = await startAtNight();
     const count = (...args: string[]) => run(['events', 'count', ...args], { env: at.env });
     expect((await count('--since', 'today')).stdout).toBe('3\n');
-    // The event of midnight itself is outside, as with every bound.
+    // The event at midnight itself is excluded, since bounds are exclusive.
     expect((await count('--since', 'today', ...BERLIN)).stdout).toBe('3\n');
     expect((await count('--since', 'today', '--timezone', 'America/New_York')).stdout).toBe('1\n');
     expect((await count('--since', '2027-10-30', '--until', 'today', ...BERLIN)).stdout).toBe('1\n');

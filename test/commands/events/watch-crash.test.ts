@@ -16,7 +16,7 @@ test('--state over kills at random moments prints each event, and again only wha
     start(['events', 'watch', '--ndjson', '--interval', '1s', '--state', state], { env: searching.env });
   const added: string[] = [];
   const printed: string[] = [];
-  /** What each killed run had in its state for certain, and how many events had been printed by then. */
+  /** The content that each killed run must have had in its state, and the number of events printed by then. */
   const before: { remembered: readonly string[]; printed: number }[] = [];
   const add = () => {
     const { eventId } = control.addEvent();
@@ -28,7 +28,7 @@ test('--state over kills at random moments prints each event, and again only wha
     await program.printed('stderr', /watching /);
     await program.printed('stdout', new RegExp(add()));
     const remembered = [...added];
-    // Comes in a later batch, before which all that was printed is in the state.
+    // This event comes in a later batch, before which everything printed is in the state.
     await program.printed('stdout', new RegExp(add()));
     const burst = [add(), add(), add()];
     if (random.float() < 0.7) await program.printed('stdout', new RegExp(burst[random.below(3)] as string));

@@ -15,13 +15,13 @@ const stopped = async (program: Running) => {
   program.kill('SIGINT');
   return program.finished;
 };
-/** Events of the same millisecond differ in digits that are drawn. */
+/** Events of the same millisecond differ in random digits. */
 const inOrder = (searching: Started, ...ids: string[]) =>
   searching.sandbox.control.store
     .newestIds(searching.sandbox.control.store.size)
     .toReversed()
     .filter((id) => ids.includes(id));
-/** Time enough for events to be created a second later than others, as `Date` tells them apart. */
+/** Enough time for events to be created a second later than others, the resolution of `Date`. */
 const second = () => clock.advance(1100);
 
 describe('events watch', () => {
@@ -77,7 +77,7 @@ describe('events watch', () => {
       return control.addEvent().eventId;
     });
     const later = ['--ndjson', '--state', state];
-    // What --count leaves is printed by the next.
+    // The next run prints the events that --count left over.
     const next = await watch(searching, ...later, '--count', '1').finished;
     expect({ code: next.code, ids: idsOf(next.stdout) }).toEqual({ code: 0, ids: [b] });
     expect(next.stderr).toBe('watching from where it stopped, every 1s\n');

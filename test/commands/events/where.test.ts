@@ -88,7 +88,7 @@ describe('--where and --grep', () => {
   });
 
   test('choose what a watch prints', async () => {
-    // Its own service: the clock is put back afterwards, and these events would be dated later than it.
+    // This needs its own service: the clock is put back afterwards, and these events would have later dates.
     await using watched = await startSearching({ events: 10 });
     const program = start(
       ['events', 'watch', '--ndjson', '--count', '1', '--interval', '1s', '--where', 'eventType = a.b'],

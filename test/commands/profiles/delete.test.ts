@@ -13,7 +13,7 @@ test('deleting a profile forgets a sign-in that was only started as well', async
     stderr: "deleted profile 'default' and what was stored for it on this machine\n",
   });
   const left = await readdir(path.join(at.home.folder, 'config'), { recursive: true });
-  // Compiled code of the program itself, where Node does not keep it elsewhere.
+  // The program's compiled code, unless Node keeps it elsewhere.
   const kept = left.filter((name) => !name.startsWith('cache'));
   expect(kept.sort()).toEqual(['config.json', 'pending', 'secrets']);
 });

@@ -24,7 +24,7 @@ test(`SIGKILL at ${ROUNDS} random moments in mid-load loses and doubles nothing 
 
   for (let round = 0; round < ROUNDS; round++) {
     let isKilled = false;
-    // The moment is that of a delivery: of its arrival at the handler or of its answer.
+    // The moment of the kill: a delivery arrives at the handler, or is answered.
     let left = 1 + random.below(300);
     let kill: () => void = () => {};
     const killed = new Promise<void>((resolve) => {
@@ -57,7 +57,7 @@ test(`SIGKILL at ${ROUNDS} random moments in mid-load loses and doubles nothing 
     expect(handler.taken.get(eventId), `${eventId} was acknowledged`).toBe(1);
     expect((await send(eventId))?.body).toBe('{"outcome":"duplicate"}');
   }
-  // What nobody was told about comes again, and none of it is lost either.
+  // Unacknowledged events are sent again, and none of them is lost either.
   for (const eventId of open) expect((await send(eventId))?.status).toBe(200);
   const doubled = [...handler.taken].filter(([, times]) => times > 1);
   expect(handler.taken.size).toBe(open.size);

@@ -20,7 +20,7 @@ test.skipIf(process.platform === 'win32')(
     await using listening = await startListeningProcess('--forward-to', handler.url);
     listening.program.kill('SIGTERM');
     await listening.program.finished;
-    // A limit on the size of files cuts the write that reaches it short, as a disk does that runs full.
+    // A limit on the size of files cuts short the write that reaches it, as a full disk does.
     const limited = spawn(
       'sh',
       [
@@ -103,7 +103,7 @@ test.skipIf(!existsSync(prlimit))(
     };
     try {
       const port = await spawnedPort(program, []);
-      // The limit of 512 bytes falls into the twentieth record: 20 of the header, 25 per record.
+      // The limit of 512 bytes is inside the twentieth record: the header has 20 bytes, each record 25.
       for (let id = 0; id < 25; id++) await send(port, id);
       expect(statuses).toEqual([...Array(18).fill(200), ...Array(7).fill(502)]);
       execFileSync(prlimit, [`--pid=${program.pid}`, '--fsize=unlimited:']);
@@ -115,7 +115,7 @@ test.skipIf(!existsSync(prlimit))(
       await once(program, 'close');
     }
     expect((await readIds(journal)).size).toBe(40);
-    // What was refused reached the handler again, what was acknowledged did not.
+    // Refused events reached the handler again, acknowledged ones did not.
     expect([...handler.taken.values()]).toEqual([
       ...Array(18).fill(1),
       ...Array(7).fill(2),
@@ -131,11 +131,11 @@ test.skipIf(process.platform === 'win32')(
     const journal = path.join(home.folder, 'events.journal');
     await writeFile(journal, 'hooktrail-journal-1\n');
     await chmod(journal, 0o444);
-    // Root may write anything: the program has to be somebody else.
+    // Root may write anything, so the program runs as another user.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) {
       await chown(home.folder, 65_534, 65_534);
-      // The folders above belong to root alone.
+      // The parent folders are accessible to root only.
       for (let above = path.dirname(home.folder); above.startsWith(os.tmpdir()); above = path.dirname(above))
         await chmod(above, 0o711);
     }
@@ -212,7 +212,7 @@ test.skipIf(process.platform === 'win32').each(['with', 'without'])(
     const port = await spawnedPort(program, errors);
     const closed = once(program, 'close');
     for (let at = 0; at < 100 && program.exitCode === null; at++) {
-      // The last line that fits is cut by the limit: its length fits no whole number of times.
+      // The limit cuts the last line, since it is not a multiple of the line length.
       const body = `{"eventId":"${at}","pad":"${'x'.repeat(333)}"}`;
       const answer = await post(port, body).catch(() => ({ status: 0 }));
       if (answer.status === 200) acknowledged.push(String(at));

@@ -12,7 +12,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Everything the peer says until it closes the connection. */
+/** Returns everything that the peer sends until it closes the connection. */
 async function heard(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk) => {
@@ -35,7 +35,7 @@ describe('a sender that does not go on', () => {
     const socket = await open(listening.port);
     const answer = heard(socket);
     socket.write(text);
-    // On a machine under load this one may be too late itself: it is sent again then, as the service does.
+    // On a machine under load this request may be too late itself, and is then sent again, as the service would.
     const other = async () => (await listening.send('{"eventId":"other"}')).status;
     await expect.poll(other, { timeout: 20_000 }).toBe(200);
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
@@ -48,7 +48,7 @@ describe('a sender that does not go on', () => {
     for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
       const socket = await open(listening.port);
       socket.write(`${head}{"eventId":"half"`);
-      // Half of it has arrived when two requests are under way: this one, and the question.
+      // When two requests are in progress (this one and the health request), half of it has arrived.
       await expect.poll(() => underWay(listening)).toBe(2);
       socket[end]();
       await expect.poll(() => underWay(listening)).toBe(1);

@@ -24,8 +24,8 @@ type Step =
   | { readonly op: 'ack'; readonly id: string };
 
 /**
- * What a file may hold after a loss of power behind a step: all that was synced, and of what was only written as much as the
- * disk happened to have taken, each write by itself.
+ * Returns what a file may contain after a power failure following a step: all synced data, and for each unsynced write
+ * as much as the disk happened to have stored.
  */
 function fileAfter(steps: readonly Step[], random: Random): Buffer | undefined {
   let disk: Buffer = Buffer.alloc(0);
@@ -79,14 +79,14 @@ test.skipIf(process.platform !== 'linux')(
       const program = start(args, { env });
       const port = await portOf(program);
       const send = async (id: string) => {
-        // Some come twice, at once: what is acknowledged as known has to be on the disk too.
+        // Some are sent twice, simultaneously: an event acknowledged as known has to be on the disk, too.
         const copies = random.float() < 0.2 ? 2 : 1;
         const body = JSON.stringify({ eventId: id });
         unanswered.add(id);
         const sent = () => post(port, body, { 'x-event-id': id }).then(() => unanswered.delete(id));
         await Promise.all(Array.from({ length: copies }, sent));
       };
-      // What a killed process may have written is acknowledged as known by the next one.
+      // The next process acknowledges as known what a killed one may have written.
       for (const id of [...unanswered]) await send(id);
       const senders = Array.from({ length: SENDERS }, async (_, sender) => {
         for (let index = 0; index < EACH; index++) await send(`${round} ${sender} ${index}`);

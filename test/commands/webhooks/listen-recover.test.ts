@@ -15,7 +15,7 @@ async function startCatchingUp(at: Recovering, ...flags: string[]) {
   return { program, port, [Symbol.asyncDispose]: () => ended(program) };
 }
 
-/** What the program said on standard error after the line that it listens. */
+/** Returns standard error after the line that says it is listening. */
 function said({ program }: { program: { stderr: string } }): string[] {
   return program.stderr.split('\n').slice(1, -1);
 }

@@ -55,7 +55,7 @@ describe('stopping', () => {
     listening.program.kill('SIGINT');
     await listening.program.printed('stderr', /waiting up to 10 s for 1 delivery in progress\n/);
     await clock.asleep(10_000);
-    // A second has passed until it said that it waits.
+    // A second passes before it says that it is waiting.
     clock.advance(9_000);
     expect((await sent).status).toBe(502);
     expect((await listening.program.finished).code).toBe(130);

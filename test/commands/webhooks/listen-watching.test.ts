@@ -6,7 +6,7 @@ import { createHome } from '../../support/home.ts';
 import { API_TOKEN, ended, portOf, post, startListening } from '../../support/listening.ts';
 
 test('on a terminal each delivery is a line, and a summary comes in the end', async () => {
-  // The time stands still, also where the listener waits before its next warning.
+  // The time stands still, even while the listener waits before its next warning.
   clock.skips = 0;
   const handler = await startHandler();
   await using home = await createHome();

@@ -67,7 +67,7 @@ describe('a delivery', () => {
       const before = handler.received.length;
       const copies = [1, 2, 3].map(() => listening.send('{"eventId":"twin"}'));
       await expect.poll(() => handler.received.length).toBe(before + 1);
-      // All three, and the question, wait for an answer.
+      // All three, and the health request, wait for an answer.
       await expect.poll(() => underWay(listening)).toBe(4);
       answer(status);
       const outcomes = (await Promise.all(copies)).map(({ status, body }) => `${status} ${body}`).sort();

@@ -9,7 +9,7 @@ import { API_TOKEN } from '../../support/listening.ts';
 import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
-/** Handlers that answer late get another event at once from a sender that does not wait. */
+/** A handler that answers late shows whether the sender waits: one that does not would send another event. */
 function mostUnderWay({ handler }: Pick<Recovering, 'handler'>): () => number {
   let [now, most] = [0, 0];
   handler.answer = async () => {

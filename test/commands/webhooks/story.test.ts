@@ -8,7 +8,7 @@ import { type Running, run, start } from '../../support/program.ts';
 import { accessTokenOf } from '../../support/sandbox-client.ts';
 import { idsOf } from '../../support/searching.ts';
 
-/** The story that the README tells, by the commands that it shows. */
+/** The example in the README, with the commands shown there. */
 test('listen, stop, miss events, see them FAILED, recover: each event reaches the handler once', {
   timeout: 120_000,
 }, async () => {
@@ -80,7 +80,7 @@ test('listen, stop, miss events, see them FAILED, recover: each event reaches th
       handler.url,
     ];
     const shown = idsOf((await run([...recovery, '--dry-run', '--ndjson'], { env })).stdout);
-    // The service tries some of them again meanwhile.
+    // Meanwhile the service retries some of them.
     expect(missed.filter((id) => !shown.includes(id) && !handler.taken.has(id))).toEqual([]);
     const { code, stderr } = await run(recovery, { env });
     expect([code, stderr]).toEqual([
@@ -89,7 +89,7 @@ test('listen, stop, miss events, see them FAILED, recover: each event reaches th
     ]);
     for (const id of missed) expect(handler.taken.get(id)).toBe(1);
 
-    // With new events come late tries of the service, which meet a journal that knows what was recovered.
+    // Along with new events the service sends late retries, for which the journal already knows the recovered events.
     const taken = handler.taken.size;
     await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBeGreaterThan(taken + 20);
     sandbox.kill('SIGTERM');

@@ -34,7 +34,7 @@ test.each(['the listener', 'a recovery'])(
     const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
     const recoveries = [...first, recover(), recover()];
 
-    // The service delivers the same events meanwhile, each until it is acknowledged.
+    // Meanwhile the service delivers the same events, each until it is acknowledged.
     const ids = store.newestIds(events).sort();
     await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -69,9 +69,9 @@ test('a listener that is killed is taken over from: what it had under way is rec
   await expect.poll(() => handler.received.length).toBe(1);
   handler.answer = () => 200;
   const recovery = start(recovering.args('--new-journal'), { env });
-  // All others are forwarded; this one waits for the listener, until that is dead.
+  // All others are forwarded; this one waits for the listener until it is killed.
   await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBe(19);
-  // Ours, that of the recovery, and the question itself.
+  // This test's request, that of the recovery, and the health request itself.
   const health = async () => (await fetch(`http://127.0.0.1:${port}/health`)).json();
   await expect.poll(health).toMatchObject({ underWay: 3 });
   expect(handler.taken.has(eventId)).toBe(false);
@@ -160,7 +160,7 @@ test('a recovery gives way once to a listener that was killed while it waited', 
   await using recovering = await startRecovering({ events: 30 });
   const { handler, journal } = recovering;
   await writeFile(`${journal}.wanted`, '');
-  // Each event takes more than the interval in which the recovery looks.
+  // Each event takes longer than the interval at which `recover` checks for a waiting listener.
   handler.answer = () => {
     clock.advance(1_500);
     return 200;

@@ -62,7 +62,7 @@ describe('the manifest of an export', () => {
         await writeFile(file, JSON.stringify(manifest));
         try {
           const read = (await readManifest(directory)) as Manifest;
-          // What is taken can be worked with.
+          // An accepted manifest is usable.
           for (const part of read.parts) partQuery(read, part);
           for (const index of read.queries.keys()) heldQuery(read, index);
         } catch (error) {
@@ -91,7 +91,7 @@ describe('the manifest of an export', () => {
   });
 });
 
-/** The path of every member, at any depth. */
+/** Returns the path of every member, at any depth. */
 function placesIn(value: unknown, path: readonly string[] = []): string[][] {
   if (value === null || typeof value !== 'object') return [];
   return Object.entries(value).flatMap(([name, member]) => [

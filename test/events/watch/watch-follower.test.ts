@@ -15,7 +15,7 @@ interface Stored {
   readonly createdOn: number;
 }
 
-/** A service with a clock of its own that answers as its description says, newest first. */
+/** A service with its own clock that answers as the service description says, newest first. */
 class FakeService {
   now = START;
   down = false;
@@ -79,10 +79,10 @@ describe('following', () => {
   test('hands on every event once, oldest first, whatever happens between polls', async () => {
     const OVERLAP = 60_000;
     const step = fc.record({
-      // How long until the next poll, up to many times the overlap: outages and sleep.
+      // The time until the next poll, up to many times the overlap: outages and sleep.
       pause: fc.constantFrom(0, 300, 1000, 15_000, 59_999, 3_600_000),
       down: fc.boolean(),
-      // How much earlier than it appears an event was created.
+      // The time between the creation of an event and its appearance.
       late: fc.array(fc.integer({ min: 0, max: OVERLAP - 1000 }), { maxLength: 6 }),
     });
     await fc.assert(
@@ -162,7 +162,10 @@ describe('following', () => {
       pause: fc.constantFrom(0, 1000, 15_000, 59_999, 3_600_000),
       late: fc.array(fc.integer({ min: 0, max: OVERLAP - 1000 }), { maxLength: 6 }),
       restarts: fc.boolean(),
-      /** How much is printed of the first batch before the run is killed; all of every batch when undefined. */
+      /**
+       * The number of events of the first batch that are printed before the run is killed; undefined: all of every
+       * batch.
+       */
       killedAfter: fc.option(fc.nat(3), { nil: undefined }),
       future: fc.boolean(),
     });
