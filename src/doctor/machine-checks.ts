@@ -1,7 +1,7 @@
-import { constants } from 'node:fs';
-import { access, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
+import { checkWritable } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
 import { sessionBus } from '../secrets/dbus/address.ts';
@@ -59,7 +59,7 @@ async function folder(context: Context): Promise<Finding> {
   const place = configFolder(context);
   const existing = await nearest(place);
   try {
-    await access(existing, constants.W_OK | constants.X_OK);
+    await checkWritable(path.join(existing, 'config.json'), context.machine);
   } catch (error) {
     return broken(
       check,

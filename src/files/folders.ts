@@ -1,4 +1,4 @@
-import { existsSync, promises as files, mkdirSync, statSync } from 'node:fs';
+import { constants, existsSync, promises as files, mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
@@ -41,6 +41,17 @@ export async function ownFolderInTmp(
       throw new Error(`${folder} is not a folder that only this user can use`);
   }
   return folder;
+}
+
+/** Throws the system's error if the user may not create this file, or a temporary file beside it. */
+export async function checkWritable(file: string, { platform }: Pick<Machine, 'platform'>): Promise<void> {
+  await files.access(path.dirname(file), constants.W_OK | constants.X_OK);
+  if (platform !== 'win32') return;
+  // There `access` looks only at the read-only attribute, which has no meaning for folders, and not at the access list.
+  const { randomUUID } = await import('node:crypto');
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  await (await files.open(temporary, 'wx')).close();
+  await files.rm(temporary, { force: true });
 }
 
 /** Creates an empty folder that nobody else can read. */

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { clock } from '../support/clock.ts';
 import { startHandler } from '../support/handler.ts';
 import { hasWindows } from '../support/requirement.ts';
 import {
@@ -10,6 +11,7 @@ import {
   prepareWindows,
   shareOnWindows,
   startWindowsUser,
+  type WindowsUser,
 } from '../support/windows.ts';
 
 describe.skipIf(!hasWindows)('a path on Windows', { timeout: 120_000 }, () => {
@@ -106,5 +108,88 @@ describe.skipIf(!hasWindows)('a path on Windows', { timeout: 120_000 }, () => {
     const folder = path.join(deep, 'export');
     expect(await user.run(['events', 'export', onWindows(folder)])).toMatchObject({ code: 0 });
     expect(await exportedIds(folder)).toHaveLength(5);
+  });
+
+  describe('in a folder that the user may not write to', () => {
+    async function denied(user: WindowsUser): Promise<string> {
+      const folder = path.join(user.home.folder, 'denied');
+      await mkdir(folder);
+      await chmod(folder, 0o500);
+      return onWindows(folder);
+    }
+
+    test.each([
+      [
+        'events export',
+        (folder: string) => ['events', 'export', folder],
+        (folder: string) =>
+          `error: the directory ${folder} cannot be written: EPERM: operation not permitted\n` +
+          'next: choose another directory, or change its permissions\n',
+      ],
+      [
+        'events report',
+        (folder: string) => ['events', 'report', `${folder}\\report.html`],
+        (folder: string) => `error: the folder ${folder} cannot be written: EPERM: operation not permitted\n`,
+      ],
+      [
+        'events search',
+        (folder: string) => ['events', 'search', '--output-file', `${folder}\\found.csv`],
+        (folder: string) =>
+          `error: --output-file: ${folder}\\found.csv cannot be written: EPERM: operation not permitted\n` +
+          'next: name a file in a folder that exists and can be written\n',
+      ],
+      [
+        'webhooks listen',
+        (folder: string) => ['webhooks', 'listen', '--port', '0', '--journal', `${folder}\\journal`],
+        (folder: string) =>
+          `error: --journal: ${folder}\\journal cannot be used: EPERM: operation not permitted\n` +
+          'next: choose a file in a folder that exists and is writable\n',
+      ],
+      [
+        'keygen',
+        (folder: string) => ['keygen', `${folder}\\key`],
+        (folder: string) =>
+          `error: the key cannot be written to ${folder}\\key: EPERM: operation not permitted\n` +
+          'next: name a file in a folder that exists and can be written\n',
+      ],
+    ])('%s does nothing', async (_name, words, message) => {
+      await using user = await startWindowsUser({ events: 5 });
+      const folder = await denied(user);
+      const env = { ...user.env, HOOKTRAIL_ACCESS_TOKEN: 'unused', HOOKTRAIL_API_TOKEN: 's3cret' };
+      const { code, stdout, stderr } = await user.run(words(folder), { env });
+      // The system's text ends with the call and its path.
+      expect([code, stdout, stderr.replace(/, \w+ '.*'$/m, '')]).toEqual([2, '', message(folder)]);
+      expect(user.sandbox.log).toEqual([]);
+      expect(await readdir(path.join(user.home.folder, 'denied'))).toEqual([]);
+    });
+
+    test('settings stay as they are, and doctor says so', async () => {
+      await using user = await startWindowsUser();
+      const folder = await denied(user);
+      const env = { ...user.env, HOOKTRAIL_CONFIG_DIR: folder };
+      expect(await user.run(['config', 'set', 'vendor', 'first'], { env })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          `error: the settings cannot be written to ${folder}\\config.json: EPERM`,
+        ),
+      });
+      expect(await user.run(['doctor'], { env })).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining(`broken    configuration     ${folder} is not writable (EPERM)\n`),
+      });
+    });
+
+    test('a refreshed token is stored in the home, and nothing is lost', async () => {
+      await using user = await startWindowsUser({ events: 5, tokenLifetimeSeconds: 600 });
+      await user.signIn();
+      const secrets = path.join(user.home.folder, 'AppData', 'Roaming', 'hooktrail', 'secrets');
+      await chmod(secrets, 0o500);
+      clock.advance(600_000);
+      const counted = { code: 0, stdout: '5\n', stderr: '' };
+      expect(await user.run(['events', 'count'])).toEqual(counted);
+      await chmod(secrets, 0o700);
+      expect(await user.run(['events', 'count'])).toEqual(counted);
+      expect(user.refreshes()).toEqual([undefined]);
+    });
   });
 });

@@ -101,7 +101,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
   const identity = { service: baseUrl.href, filters: filters.typed(), gzip };
   refusePlanted(given, 'the export', context.machine);
-  const directory = await openDirectory(given);
+  const directory = await openDirectory(given, context.machine);
   let entered = false;
   const work = async (lock: HeldLock) => {
     entered = true;

@@ -1,8 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { access, constants, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { Machine } from '../../context.ts';
 import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
-import { makeFolder } from '../../files/folders.ts';
+import { checkWritable, makeFolder } from '../../files/folders.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { compareInstants, type Instant, parseInstant } from '../../items/instant.ts';
 import { parseTime } from '../../items/time-text.ts';
@@ -239,7 +240,7 @@ function text(value: TypedFilters[string] | undefined): string {
  * Creates the directory if it is missing and returns its real path, which is the same whatever path leads there. Throws
  * `UsageError` if it cannot hold an export.
  */
-export async function openDirectory(directory: string): Promise<string> {
+export async function openDirectory(directory: string, machine: Pick<Machine, 'platform'>): Promise<string> {
   try {
     makeFolder(path.resolve(directory), 0o777);
   } catch (error) {
@@ -254,7 +255,8 @@ export async function openDirectory(directory: string): Promise<string> {
   // The system call fails on some mapped drives of Windows; Node's own implementation does not.
   const real = await realpath(directory).catch(() => realpathSync(directory));
   try {
-    await access(real, constants.R_OK | constants.W_OK | constants.X_OK);
+    await access(real, constants.R_OK);
+    await checkWritable(path.join(real, MANIFEST), machine);
   } catch (error) {
     throw new UsageError(`the directory ${directory} cannot be written: ${(error as Error).message}`, {
       next: 'choose another directory, or change its permissions',

@@ -1,8 +1,9 @@
-import { access, constants, realpath, stat, writeFile } from 'node:fs/promises';
+import { realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Machine } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
+import { checkWritable } from '../../files/folders.ts';
 import { refusePlanted } from '../../files/planted.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 
@@ -30,7 +31,7 @@ export async function checkTarget(file: string, isOpened: boolean, machine: Mach
       next: `name a file, such as ${path.join(file, 'report.html')}`,
     });
   try {
-    await access(folder, constants.W_OK);
+    await checkWritable(path.resolve(file), machine);
   } catch (error) {
     throw new UsageError(`the folder ${folder} cannot be written: ${(error as Error).message}`, {
       cause: error,
