@@ -2,40 +2,47 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface ForegroundTool {
+  /** Both outputs so far. */
   readonly printed: string;
+  readonly ended: Promise<unknown>;
   /** Ends it, with the processes that it started. */
   end(): Promise<void>;
 }
 
-/** Starts a tool and waits until it prints that it is ready. Rejects with what it printed if it ends before. */
+interface Options {
+  /** What it prints when it is ready; absent: it counts as ready at once. */
+  readonly ready?: RegExp;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** Starts a tool and waits until it is ready. Rejects with what it printed if it ends before. */
 export async function startTool(
   file: string,
   args: readonly string[],
-  ready: RegExp,
-  env: Readonly<Record<string, string>> = {},
+  { ready, env, input = '' }: Options,
 ): Promise<ForegroundTool> {
   // A process group of its own.
-  const child = spawn(file, args, {
-    env: { PATH: '/usr/sbin:/usr/bin:/bin', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawn(file, args, { env: { PATH: '/usr/sbin:/usr/bin:/bin', ...env }, detached: true });
   const ended = once(child, 'exit');
   let printed = '';
-  await new Promise<void>((resolve, reject) => {
+  const isReady = new Promise<void>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         printed += text;
-        if (ready.test(printed)) resolve();
+        if (ready?.test(printed)) resolve();
       });
     }
-    child.on('error', reject);
+    if (!ready) child.once('spawn', resolve);
     ended.then(() => reject(new Error(`${file} ended: ${printed}`)), reject);
   });
+  child.stdin.end(input);
+  await isReady;
   return {
     get printed() {
       return printed;
     },
+    ended,
     async end() {
       if (child.exitCode === null && child.signalCode === null)
         process.kill(-(child.pid as number), 'SIGKILL');

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import type { Environment, Machine } from '../../src/context.ts';
 import { checkSecretService } from '../../src/secrets/dbus/secret-service.ts';
+import type { KeychainCondition } from '../../src/secrets/keychain-error.ts';
 import { available } from './requirement.ts';
 
 /** A D-Bus session bus of the test's own, with or without a Secret Service on it. */
@@ -57,7 +58,8 @@ export async function startBus(listen?: 'unix:abstract='): Promise<Bus> {
       );
       keyring = daemon;
       daemon.stdin.end(password ?? '');
-      await served(env);
+      // It says nothing when it is ready: the bus is asked until somebody answers.
+      while ((await serviceCondition(env)) === 'no-service') await setTimeout(20);
     },
     stopKeyring,
     suspendKeyring: () => void keyring?.kill('SIGSTOP'),
@@ -69,14 +71,11 @@ export async function startBus(listen?: 'unix:abstract='): Promise<Bus> {
   };
 }
 
-/** The daemon says nothing when it is ready: the bus is asked until somebody answers. */
-async function served(environment: Environment): Promise<void> {
+/** What keeps the program from using the Secret Service of a bus; undefined if nothing does. */
+export async function serviceCondition(environment: Environment): Promise<KeychainCondition | undefined> {
   const machine = { userId: os.userInfo().uid } as Machine;
-  for (;;) {
-    const answer = await checkSecretService({ environment, machine }, {}, 5000).catch((error) => error);
-    if (answer?.condition !== 'no-service') return;
-    await setTimeout(20);
-  }
+  const failure = await checkSecretService({ environment, machine }, {}, 5000).catch((error) => error);
+  return failure?.condition;
 }
 
 async function ended(child: ChildProcess | undefined): Promise<void> {

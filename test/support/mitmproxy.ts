@@ -37,8 +37,7 @@ export async function startMitmproxy(): Promise<Mitmproxy> {
       ...['--listen-host', '127.0.0.1', '--listen-port', String(port), '--scripts', addon],
       ...Object.entries(options).flatMap(([name, value]) => ['--set', `${name}=${value}`]),
     ],
-    /Proxy server listening/,
-    { HOME: folder, PYTHONUNBUFFERED: '1' },
+    { ready: /Proxy server listening/, env: { HOME: folder, PYTHONUNBUFFERED: '1' } },
   );
   return {
     url: `http://127.0.0.1:${port}`,

@@ -14,6 +14,7 @@ const tools = {
   fish: ['/usr/bin/fish'],
   man: ['/usr/bin/man'],
   groff: ['/usr/bin/groff'],
+  KWallet: ['/usr/bin/kwalletd5'],
   mitmproxy: ['/usr/bin/mitmdump'],
   Squid: ['/usr/sbin/squid'],
   Wine: ['/usr/bin/wine'],

@@ -51,11 +51,9 @@ shutdown_lifetime 0 seconds
 visible_hostname squid.test
 `,
   );
-  const squid = await startTool(
-    '/usr/sbin/squid',
-    ['-N', '-d', '1', '-f', file('squid.conf')],
-    /Accepting HTTP Socket connections/,
-  );
+  const squid = await startTool('/usr/sbin/squid', ['-N', '-d', '1', '-f', file('squid.conf')], {
+    ready: /Accepting HTTP Socket connections/,
+  });
   return {
     host: `127.0.0.1:${port}`,
     log: async () =>

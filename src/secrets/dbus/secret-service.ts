@@ -35,8 +35,10 @@ export async function checkSecretService(
       if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
       throw error;
     });
-    if (count(locked) > 0) throw new KeychainError('locked');
-    if (count(open) === 0) await checkDefaultCollection(bus);
+    const collections = new Set(paths(locked).map((item) => item.slice(0, item.lastIndexOf('/'))));
+    for (const collection of collections)
+      if (!(await isOpenWallet(bus, collection))) throw new KeychainError('locked');
+    if (paths(open).length === 0 && collections.size === 0) await checkDefaultCollection(bus);
   } catch (error) {
     throw explained(error);
   } finally {
@@ -54,14 +56,36 @@ async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
   let [collection] = await bus.call(readAlias);
   if (collection === '/') [collection] = await bus.call(readAlias);
   if (collection === '/') throw new KeychainError('no-keyring');
-  const [isLocked] = await bus.call({
+  const [isLocked] = await bus.call(property(String(collection), 'Locked'));
+  if (isLocked === true && !(await isOpenWallet(bus, String(collection))))
+    throw new KeychainError('locked', undefined, true);
+}
+
+/**
+ * KWallet calls a collection locked until one of its clients calls `Unlock` and `Prompt` for it, although the wallet is
+ * open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is shown then.
+ */
+async function isOpenWallet(bus: DBusConnection, collection: string): Promise<boolean> {
+  const [wallet] = await bus.call(property(collection, 'Label'));
+  for (const path of ['/modules/kwalletd6', '/modules/kwalletd5']) {
+    const isOpen: MethodCall = { ...SERVICE, path, interface: 'org.kde.KWallet', member: 'isOpen' };
+    const [answer] = await bus.call({ ...isOpen, body: [String(wallet)] }).catch((error) => {
+      if (error instanceof DBusError) return [false];
+      throw error;
+    });
+    if (answer === true) return true;
+  }
+  return false;
+}
+
+function property(collection: string, name: 'Label' | 'Locked'): MethodCall {
+  return {
     ...SERVICE,
-    path: String(collection),
+    path: collection,
     interface: 'org.freedesktop.DBus.Properties',
     member: 'Get',
-    body: ['org.freedesktop.Secret.Collection', 'Locked'],
-  });
-  if (isLocked === true) throw new KeychainError('locked', undefined, true);
+    body: ['org.freedesktop.Secret.Collection', name],
+  };
 }
 
 async function connected(socket: string, userId: number, limit: number, first: MethodCall) {
@@ -77,8 +101,8 @@ async function connected(socket: string, userId: number, limit: number, first: M
   }
 }
 
-function count(paths: unknown): number {
-  return Array.isArray(paths) ? paths.length : 0;
+function paths(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function explained(error: unknown): unknown {
