@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { OnRetry } from '../http/retry.ts';
 
 /** Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are wanted. */
@@ -17,11 +16,9 @@ export async function* readAhead<Job, Result>(
   signal: AbortSignal,
 ): AsyncGenerator<{ job: Job; result: Result }> {
   const abort = new AbortController();
-  // Each running request listens to it, and there may be many.
-  setMaxListeners(0, abort.signal);
+  const running = new Set<AbortController>();
   const source = iterated(typeof jobs === 'function' ? jobs(abort.signal) : jobs);
   const waiting: Promise<{ job: Job; result: Result }>[] = [];
-  let underWay = 0;
   let ended = false;
   let pulling: Promise<void> | undefined;
 
@@ -31,18 +28,21 @@ export async function* readAhead<Job, Result>(
     waiting.push(result);
   };
   const start = async (job: Job) => {
-    underWay++;
+    // Of its own: a listener that was removed from a shared signal still points to those added after it. Once it is old,
+    // the collection of young objects keeps them all, with the answers that they refer to.
+    const own = new AbortController();
+    running.add(own);
     try {
-      return { job, result: await run(job, abort.signal) };
+      return { job, result: await run(job, own.signal) };
     } finally {
-      underWay--;
+      running.delete(own);
       fill();
     }
   };
   const pull = async () => {
     try {
       const { done, value } = await source.next();
-      if (done) ended = true;
+      if (done || abort.signal.aborted) ended = true;
       else append(start(value));
     } catch (error) {
       ended = true;
@@ -52,14 +52,18 @@ export async function* readAhead<Job, Result>(
     fill();
   };
   const fill = () => {
-    if (pulling || ended || abort.signal.aborted || underWay >= width() || waiting.length >= 2 * width())
+    if (pulling || ended || abort.signal.aborted || running.size >= width() || waiting.length >= 2 * width())
       return;
     pulling = pull();
   };
 
   const { promise: aborted, reject } = withReject();
+  const stop = (reason?: unknown) => {
+    abort.abort(reason);
+    for (const own of running) own.abort(reason);
+  };
   const onAbort = () => {
-    abort.abort(signal.reason);
+    stop(signal.reason);
     reject(signal.reason);
   };
   signal.addEventListener('abort', onAbort, { once: true });
@@ -74,7 +78,7 @@ export async function* readAhead<Job, Result>(
     signal.throwIfAborted();
   } finally {
     signal.removeEventListener('abort', onAbort);
-    abort.abort();
+    stop();
   }
 }
 

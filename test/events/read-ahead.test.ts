@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { readAhead } from '../../src/events/read-ahead.ts';
 
@@ -56,6 +59,29 @@ describe('reading ahead', () => {
     await expect(read()).rejects.toThrow('page 1');
     expect(seen).toEqual([0]);
     expect(aborted.length).toBeGreaterThan(0);
+  });
+
+  test('the answers of finished jobs are garbage for the collection of young objects', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
+    const size = 128 * 1024;
+    // As a request does: what listens to the signal refers to the promise of the answer.
+    const run = (_: number, signal: AbortSignal) =>
+      new Promise<Buffer>((resolve, reject) => {
+        const onAbort = () => reject(signal.reason);
+        signal.addEventListener('abort', onAbort);
+        setTimeout(() => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(Buffer.allocUnsafeSlow(size));
+        }, 1);
+      });
+    const before = process.memoryUsage().arrayBuffers;
+    for await (const { job } of readAhead(Array(200).keys(), run, () => 2, forever)) {
+      if (job % 5 === 0) collect({ type: 'minor' });
+      // What outlives two of them is old.
+      if (job === 10) collect({ type: 'minor' });
+    }
+    expect((process.memoryUsage().arrayBuffers - before) / size).toBeLessThan(50);
   });
 
   test('an interrupt that came before the first request ends it', async () => {
@@ -152,6 +178,19 @@ describe('running jobs as they arrive', () => {
     }
     expect(aborted).toEqual([1, 2, 3]);
     expect(told?.aborted).toBe(true);
+  });
+
+  test('a job that the source gives after the end is not run', async () => {
+    async function* jobs(ending: AbortSignal) {
+      yield 0;
+      await once(ending, 'abort');
+      yield 1;
+    }
+    const ran: number[] = [];
+    const run = async (job: number) => void ran.push(job);
+    for await (const _ of readAhead(jobs, run, () => 3, forever)) break;
+    await delay(1);
+    expect(ran).toEqual([0]);
   });
 
   test('a signal ends it while it waits for the source', async () => {
