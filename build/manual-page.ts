@@ -2,9 +2,7 @@ import type { Command } from 'commander';
 import { declareAll } from '../src/command.ts';
 import type { Context } from '../src/context.ts';
 import { leavesOf, notesOf } from '../src/help/command-description.ts';
-import { environmentText } from '../src/help/environment.ts';
-import { exitCodesText } from '../src/help/exit-codes.ts';
-import { filtersText } from '../src/help/filters.ts';
+import { environmentText, exitCodesText, filtersText } from '../src/help/topic-texts.ts';
 import { buildProgram, type Program } from '../src/program.ts';
 
 /** A command of the tree, with the parts that only its help has. */

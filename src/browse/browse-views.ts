@@ -1,10 +1,9 @@
 import wrapAnsi from 'wrap-ansi';
-import { tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
-import { membersOf } from '../items/item-members.ts';
+import { membersOf, tableColumns } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
 import type { TimeZone } from '../items/time-zone.ts';
-import { groupValue, toSeconds } from '../output/groups.ts';
+import { groupValue, toSeconds } from '../output/groups-text.ts';
 import { prettyJson } from '../output/pretty-json.ts';
 import {
   cellsIn,
@@ -21,8 +20,7 @@ import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { Browsing, Mode, ScreenSize } from './browsing.ts';
-import type { EventList } from './event-list.ts';
-import type { GroupList } from './group-list.ts';
+import type { EventList, GroupList } from './event-list.ts';
 
 export interface Look {
   /** Fields that have the same value in every event, failed or not, because of the filters. */

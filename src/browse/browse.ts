@@ -12,9 +12,8 @@ import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { eventLines, screenLines } from './browse-views.ts';
 import { Browsing } from './browsing.ts';
 import { copyEventId } from './event-clipboard.ts';
-import { EventList } from './event-list.ts';
+import { EventList, type Narrowing, narrowingOf } from './event-list.ts';
 import { runScreen, type Screen } from './full-screen.ts';
-import { type Narrowing, narrowingOf } from './narrowing.ts';
 import { type OpenedReport, openReport } from './open-report.ts';
 
 /** Forwards an event to a handler again. Resolves to the outcome in one line. */

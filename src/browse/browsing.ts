@@ -2,9 +2,7 @@ import { HooktrailError } from '../errors.ts';
 import { parseFieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { characterOf, type Key, moved, movementOf } from './browse-keys.ts';
-import { type EventList, FilteredList } from './event-list.ts';
-import { GroupList } from './group-list.ts';
-import { groupCondition, type Narrowing } from './narrowing.ts';
+import { type EventList, FilteredList, GroupList, groupCondition, type Narrowing } from './event-list.ts';
 
 export interface ScreenSize {
   readonly columns: number;

@@ -1,6 +1,10 @@
+import type { KeepItems } from '../events/event-filters.ts';
+import { type EventGroup, EventGroups } from '../events/group-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { itemFilter, parseCondition } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
-import type { Narrowing } from './narrowing.ts';
+import type { TimeZone } from '../items/time-zone.ts';
 
 /** The events read so far. More are read on demand. */
 export class EventList {
@@ -99,4 +103,64 @@ export class FilteredList {
     const text = textOf(item).toLowerCase();
     return this.#words.every((word) => text.includes(word));
   }
+}
+
+/** The shown events that were read so far, grouped by a field, and which group is selected. */
+export class GroupList {
+  readonly field: FieldPath;
+  readonly #events: FilteredList;
+  readonly #counted: EventGroups;
+  #looked = 0;
+  /** The largest first. */
+  groups: readonly EventGroup[] = [];
+  selected = 0;
+  /** The first row on the screen. */
+  top = 0;
+
+  constructor(events: FilteredList, field: FieldPath) {
+    this.#events = events;
+    this.field = field;
+    this.#counted = new EventGroups([field]);
+  }
+
+  /** Events in all groups. */
+  get total(): number {
+    return this.#counted.total;
+  }
+
+  /** Counts the events that were read since the last call. The selected group stays selected. Throws `ServiceError` if the groups become too many. */
+  update(): void {
+    const { list, places } = this.#events;
+    if (this.#looked === places.length) return;
+    for (; this.#looked < places.length; this.#looked++)
+      this.#counted.add(list.at(places[this.#looked] as number));
+    const selected = this.groups[this.selected];
+    this.groups = this.#counted.largest();
+    if (selected && this.selected > 0) this.selected = this.groups.indexOf(selected);
+  }
+}
+
+/** A condition that the shown events meet, as a flag of a search gives it. */
+export interface Narrowing {
+  readonly flag: 'where' | 'grep';
+  readonly text: string;
+  readonly keep: KeepItems;
+}
+
+/**
+ * Reads a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws `UsageError`.
+ * Spans ago count from `now` (milliseconds since the epoch), times without a zone are those of `zone`.
+ */
+export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowing {
+  const text = typed.trim();
+  const isQuoted = /^"[^"]+"$/.test(text);
+  if (!isQuoted && /[!=<>~]/.test(text))
+    return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], []) };
+  const wanted = isQuoted ? text.slice(1, -1) : text;
+  return { flag: 'grep', text: wanted, keep: itemFilter([], [wanted]) };
+}
+
+/** The condition that the events of a group meet. */
+export function groupCondition(field: FieldPath, { values: [value] }: EventGroup): string {
+  return `${field.text} = ${value ?? 'null'}`;
 }

@@ -35,7 +35,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { withService } = await import('../sign-in/session.ts');
   await withService(call, async (service, settings) => {
     const { askEventTypes, matchingItems } = await import('../events/event-types.ts');
-    const { keepEventTypes } = await import('../events/event-type-cache.ts');
+    const { keepEventTypes } = await import('../events/event-types.ts');
     const { createItemWriter } = await import('../output/create-item-writer.ts');
     const writer = await createItemWriter(format, context, reporter);
     try {

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import type { DeliveryOptions, Sandbox, SandboxOptions } from '../sandbox/sandbox.ts';
 import { share, wholeNumber } from '../settings/flag-values.ts';
-import { handlerUrl } from '../webhooks/flags.ts';
+import { handlerUrl } from '../webhooks/webhook-flags.ts';
 
 interface Flags {
   readonly port?: number;

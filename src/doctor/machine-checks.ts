@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { checkWritable } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
-import { sessionBus } from '../secrets/dbus/address.ts';
+import { sessionBus } from '../secrets/dbus/bus-connection.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { shellWord } from '../settings/command-words.ts';
 import type { Settings } from '../settings/settings.ts';

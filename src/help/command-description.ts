@@ -4,7 +4,7 @@ import { ExitCode } from '../errors.ts';
 import type { FlagType } from '../settings/flag-values.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
-import { exitCodeMeanings } from './exit-codes.ts';
+import { exitCodeMeanings } from './topic-texts.ts';
 import { kindOfArgument, kindOfOption } from './value-kinds.ts';
 
 /** The command tree as data, from the declarations that help, completion and the manual come from. */

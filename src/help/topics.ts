@@ -10,22 +10,22 @@ export const topics: readonly Topic[] = [
   {
     name: 'exit-codes',
     summary: 'what each exit code means',
-    text: async () => (await import('./exit-codes.ts')).exitCodesText(),
+    text: async () => (await import('./topic-texts.ts')).exitCodesText(),
   },
   {
     name: 'environment',
     summary: 'the variables that hooktrail reads',
-    text: async () => (await import('./environment.ts')).environmentText(),
+    text: async () => (await import('./topic-texts.ts')).environmentText(),
   },
   {
     name: 'filters',
     summary: 'how events are chosen: times, ids, statuses and types',
-    text: async () => (await import('./filters.ts')).filtersText(),
+    text: async () => (await import('./topic-texts.ts')).filtersText(),
   },
   {
     name: 'times',
     summary: 'times and zones: how they are shown and read',
-    text: async () => (await import('./times.ts')).timesText(),
+    text: async () => (await import('./topic-texts.ts')).timesText(),
   },
   {
     name: 'agents',

@@ -1,5 +1,5 @@
 import type { FieldPath } from '../items/field-path.ts';
-import { membersOf } from '../items/item-members.ts';
+import { membersOf } from '../items/item-columns.ts';
 import type { Items, ItemWriter, ListKind } from '../items/items.ts';
 import { createCursor, MISSING } from '../items/json-cursor.ts';
 import { suggestion } from '../settings/nearest.ts';
@@ -36,7 +36,7 @@ async function writerOf(
       return createJsonWriter(options.format, fields, stdout, await paletteOf(reporter.stdoutColor));
     }
     case 'csv': {
-      const { createCsvWriter } = await import('./csv.ts');
+      const { createCsvWriter } = await import('./csv-items.ts');
       return createCsvWriter(options, stdout, reporter);
     }
     case 'table': {

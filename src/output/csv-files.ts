@@ -2,12 +2,11 @@ import { open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Part } from '../events/export/export-manifest.ts';
 import { itemsOf } from '../events/export/export-part.ts';
-import { csvColumns, emptyColumns } from '../items/default-columns.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { membersOf } from '../items/item-members.ts';
+import { csvColumns, emptyColumns, membersOf } from '../items/item-columns.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { withFieldWarnings } from './create-item-writer.ts';
-import { createCsvWriter } from './csv.ts';
+import { createCsvWriter } from './csv-items.ts';
 import type { FormatOptions } from './item-writer.ts';
 
 const CSV_FILE = /^part-\d{6,}\.csv(\.tmp)?$/;

@@ -6,7 +6,7 @@ import { cellWidth, widest } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
-import { csvLines, csvText } from './csv.ts';
+import { csvLines, csvText } from './csv-items.ts';
 import { type Cell, type Draw, ended, oneLine } from './table-drawing.ts';
 import { GAP } from './table-layout.ts';
 

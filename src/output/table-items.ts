@@ -1,7 +1,6 @@
 import type { Output } from '../context.ts';
-import { nothingFound, tableColumns } from '../items/default-columns.ts';
 import { createRowReader } from '../items/item-cells.ts';
-import { membersOf } from '../items/item-members.ts';
+import { membersOf, nothingFound, tableColumns } from '../items/item-columns.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
 import { UTC } from '../items/time-zone.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyFault, drawFault, type FaultQueue, type FaultTarget } from './faults.ts';
 import { paths } from './identity/provider-configuration.ts';
-import type { Behaviour, SandboxSettings } from './options.ts';
 import type { Random } from './random.ts';
 import type { RequestLog } from './request-log.ts';
+import type { Behaviour, SandboxSettings } from './sandbox-options.ts';
 import { splitTarget } from './service/event-service.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { Deliveries } from './deliveries.ts';
 import { type Fault, FaultQueue, type FaultTarget } from './faults.ts';
 import { createIdentityProvider } from './identity/identity-provider.ts';
-import type { Behaviour, SandboxOptions, SandboxSettings } from './options.ts';
 import { Random } from './random.ts';
 import { createRequestHandler } from './request-handler.ts';
 import { RequestLog, type RequestRecord } from './request-log.ts';
+import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
 import type { PublishStatus } from './store/event-item.ts';
 import { EventStore } from './store/event-store.ts';
@@ -16,8 +16,8 @@ import { type Subscription, writeHistory } from './store/seeded-history.ts';
 
 export type { DeliveryAttempt, DeliveryOptions } from './deliveries.ts';
 export type { Answer, Fault, FaultTarget } from './faults.ts';
-export type { Behaviour, SandboxOptions, SandboxSettings } from './options.ts';
 export type { RequestRecord } from './request-log.ts';
+export type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 export type { NewEvent, WrittenEvent } from './store/event-writer.ts';
 
 export interface Sandbox extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { tree } from '../command-tree.ts';
 import type { Context } from '../context.ts';
-import { keptEventTypes } from '../events/event-type-cache.ts';
+import { keptEventTypes } from '../events/event-types.ts';
 import { topics } from '../help/topics.ts';
 import type { Kind } from '../help/value-kinds.ts';
 import { buildProgram } from '../program.ts';

@@ -2,8 +2,8 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { LockedError } from '../lock/lock.ts';
 import type { EventKey } from './event-key.ts';
+import type { ForwardRetry } from './forward.ts';
 import { createHandler, type Handler, type HandlerAnswer, type OutgoingEvent } from './forward.ts';
-import type { ForwardRetry } from './forward-retry.ts';
 import { type Journal, type Outcome, openJournal } from './journal.ts';
 import { JournalError, realJournalPath } from './journal-file.ts';
 import {

@@ -1,5 +1,6 @@
-import type { Context } from '../context.ts';
+import type { Clock, Context } from '../context.ts';
 import { proxyFor } from '../http/proxy.ts';
+import { retryAfter } from '../http/retry.ts';
 import { PAGE_LIMITS } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
@@ -67,4 +68,99 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
 /** Describes an answer, such as `the handler answered 503`. */
 export function answerText({ status, failure }: HandlerAnswer): string {
   return status === undefined ? `the handler did not answer: ${failure}` : `the handler answered ${status}`;
+}
+
+export interface ForwardRetryOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Milliseconds for which a handler that accepts nothing at all is tried again. */
+  readonly retryFor: number;
+  /** Called before each wait. */
+  readonly onWait: (reason: string, delay: number) => void;
+}
+
+/** The reason why the handler did not accept the event; undefined if it did. */
+export type Reason = string | undefined;
+
+const RETRIED = new Set([408, 425, 429]);
+const FIRST_DELAY = 250;
+const LONGEST_DELAY = 10_000;
+/** The number of times that an event may fail, while others are accepted, before it is given up. */
+const OWN_FAILURES = 8;
+
+/**
+ * Forwards events to a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and missing answers,
+ * are retried, after a wait that doubles each time. While the handler accepts nothing, no other event is sent before
+ * the wait is over. After `retryFor` without an accepted event, the handler is given up for good. If an event keeps
+ * failing while others are accepted, only that event is given up. Any other answer is final.
+ */
+export class ForwardRetry {
+  readonly #options: ForwardRetryOptions;
+  /** The time since which the handler has accepted nothing; undefined while it works. */
+  #failingSince: number | undefined;
+  #taken = 0;
+  /** No other event is sent before this time. */
+  #quietUntil = 0;
+  #givenUp = false;
+
+  constructor(options: ForwardRetryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Tries to forward one event until the handler accepts it or is given up. Rejects with the signal's reason if it
+   * aborts before or between attempts, and with any error that an attempt throws.
+   */
+  async forward(attempt: () => Promise<HandlerAnswer>): Promise<Reason> {
+    const { clock, signal } = this.#options;
+    for (let wait = this.#quietUntil - clock.now(); wait > 0; wait = this.#quietUntil - clock.now()) {
+      await clock.sleep(wait, signal);
+    }
+    let own = 0;
+    let before = this.#taken;
+    for (let tries = 0; ; tries++) {
+      signal.throwIfAborted();
+      if (this.#givenUp) return 'not tried: the handler had already been given up';
+      const answer = await attempt();
+      if (isTaken(answer)) {
+        this.#taken++;
+        this.#failingSince = undefined;
+        this.#quietUntil = 0;
+        return undefined;
+      }
+      // Others were accepted since the last attempt: only this event fails, so no other has to wait.
+      const isAlone = this.#taken > before;
+      before = this.#taken;
+      if (isAlone) own++;
+      const goesOn = isPassing(answer) && own < OWN_FAILURES && (isAlone || this.#hasPatience());
+      if (!goesOn) return answerText(answer);
+      await clock.sleep(this.#delay(answer, tries, isAlone), signal);
+    }
+  }
+
+  /** Gives the handler up and returns false once it has accepted nothing for too long. */
+  #hasPatience(): boolean {
+    const now = this.#options.clock.now();
+    this.#failingSince ??= now;
+    this.#givenUp = now - this.#failingSince >= this.#options.retryFor;
+    return !this.#givenUp;
+  }
+
+  /** Returns the milliseconds until the next attempt. Unless only this event fails, the others wait as long. */
+  #delay(answer: HandlerAnswer, tries: number, isAlone: boolean): number {
+    const { clock, retryFor, onWait } = this.#options;
+    const now = clock.now();
+    const jitter = 0.5 + Math.random() / 2;
+    const own = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** tries) * jitter;
+    const left = (this.#failingSince ?? now) + retryFor - now;
+    const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
+    if (!isAlone) this.#quietUntil = Math.max(this.#quietUntil, now + delay);
+    onWait(answerText(answer), delay);
+    return delay;
+  }
+}
+
+/** Returns whether another attempt may succeed. */
+function isPassing({ status }: HandlerAnswer): boolean {
+  return status === undefined || status >= 500 || RETRIED.has(status);
 }

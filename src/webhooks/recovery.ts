@@ -11,7 +11,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { shownId } from './delivery.ts';
 import { Destination } from './destination.ts';
-import { ForwardRetry } from './forward-retry.ts';
+import { ForwardRetry } from './forward.ts';
 import { type FoundEvent, foundEvents, oldestFirst } from './found-events.ts';
 import { readIds } from './journal-content.ts';
 import { JournalError } from './journal-file.ts';

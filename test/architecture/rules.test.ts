@@ -18,7 +18,7 @@ describe('the rules of the code', () => {
     [source('src/commands/a/x.ts', "import { a } from '../b/y.ts';"), 'a command must not import another'],
     [source('src/http/x.ts', "import type { A } from '../events/page.ts';"), 'http must not import events'],
     [
-      source('src/events/x.ts', "import type { A } from '../output/csv.ts';"),
+      source('src/events/x.ts', "import type { A } from '../output/csv-items.ts';"),
       'events must not import output',
     ],
     [source('src/sandbox/x.ts', "import type { A } from '../errors.ts';"), 'sandbox must not import errors'],

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SandboxSettings } from '../../src/sandbox/options.ts';
+import type { SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { hasKeyring, startBus } from '../support/keyring.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/options.ts';
+import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { run } from '../support/command.ts';

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
 import { type Instant, instantAt } from '../../src/items/instant.ts';
 import { UTC } from '../../src/items/time-zone.ts';
-import { failuresTable } from '../../src/output/report/failures-table.ts';
-import { escaped, html, shortened } from '../../src/output/report/html.ts';
 import { rankChart, timeChart } from '../../src/output/report/report-charts.ts';
+import { escaped, html, shortened } from '../../src/output/report/report-html.ts';
+import { failuresTable } from '../../src/output/report/report-page.ts';
 import { pageOf } from '../support/outputs.ts';
 
 const hostile = fc.oneof(

@@ -1,8 +1,7 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { environmentText } from '../../src/help/environment.ts';
-import { exitCodesText } from '../../src/help/exit-codes.ts';
+import { environmentText, exitCodesText } from '../../src/help/topic-texts.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { interimForEver, switchingProtocols } from '../../src/sandbox/faults.ts';
-import type { Behaviour } from '../../src/sandbox/options.ts';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { authorized, rawGet, refresh, signIn } from '../support/sandbox-client.ts';
 
 let sandbox: Sandbox;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { redirectOf } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import {

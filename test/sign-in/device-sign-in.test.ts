@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/options.ts';
+import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';

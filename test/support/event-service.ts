@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/options.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { authorized, rawGet, signIn } from './sandbox-client.ts';
 
 /** A page of a search, as the service description names its members (part 2). */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type Result, run } from './command.ts';
 import { type Running, start } from './program.ts';
 import { idsOf, type Searching, startSearching } from './searching.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type Result, run } from './command.ts';
 import { type HandlerServer, startHandler } from './handler.ts';
 import { API_TOKEN } from './listening.ts';

@@ -1,4 +1,4 @@
-import type { SandboxSettings } from '../../src/sandbox/options.ts';
+import type { SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 
 /** The environment that leads the program to a sandbox. Scopes and issuer are left out: their defaults fit. */
 export function sandboxEnv(settings: SandboxSettings) {

@@ -1,5 +1,5 @@
-import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type Result, run } from './command.ts';
 import { accessTokenOf } from './sandbox-client.ts';
 import { startSigningIn } from './signing-in.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { HandlerAnswer } from '../../src/webhooks/forward.ts';
-import { ForwardRetry } from '../../src/webhooks/forward-retry.ts';
+import { ForwardRetry } from '../../src/webhooks/forward.ts';
 
 /** A handler that answers by the event's name, and a clock that only sleeping moves. */
 function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {

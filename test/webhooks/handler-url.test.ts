@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { handlerUrl } from '../../src/webhooks/flags.ts';
+import { handlerUrl } from '../../src/webhooks/webhook-flags.ts';
 
 const parse = handlerUrl('--forward-to');
 

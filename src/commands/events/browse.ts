@@ -13,7 +13,12 @@ import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
-import { type ForwardFlags, forwardTimeout, forwardTimeoutOf, handlerUrl } from '../../webhooks/flags.ts';
+import {
+  type ForwardFlags,
+  forwardTimeout,
+  forwardTimeoutOf,
+  handlerUrl,
+} from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends FilterFlags, FromFlags, ForwardFlags, SettingFlags {
   readonly forwardTo?: URL;

@@ -122,7 +122,7 @@ async function gather(options: Options, call: Call<Flags>): Promise<Stats> {
     const { statsWindow } = await import('../../events/statistics-window.ts');
     const { countQueries, gatherStats } = await import('../../events/statistics.ts');
     const { askEventTypes, eventTypeNames, warnOfUnlisted } = await import('../../events/event-types.ts');
-    const { keepEventTypes } = await import('../../events/event-type-cache.ts');
+    const { keepEventTypes } = await import('../../events/event-types.ts');
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
     const window = statsWindow(filters, serviceTime ?? context.clock.now());
@@ -175,7 +175,7 @@ async function printGroups(
   { filters, format, jq, limit }: Options,
   { context, reporter }: Call,
 ): Promise<void> {
-  const { groupsCsv, groupsJson, groupsTable, otherGroups } = await import('../../output/groups.ts');
+  const { groupsCsv, groupsJson, groupsTable, otherGroups } = await import('../../output/groups-text.ts');
   const { stdout } = context;
   for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
   if (format === 'table')

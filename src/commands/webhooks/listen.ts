@@ -12,7 +12,7 @@ import {
   forwardTimeoutOf,
   handlerUrl,
   journalFlag,
-} from '../../webhooks/flags.ts';
+} from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends ForwardFlags, SettingFlags {
   readonly port?: number;

@@ -13,7 +13,7 @@ import {
   forwardTimeoutOf,
   handlerUrl,
   journalFlag,
-} from '../../webhooks/flags.ts';
+} from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
   readonly forwardTo?: URL;

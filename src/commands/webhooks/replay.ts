@@ -15,8 +15,13 @@ import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import type { TokenPlace } from '../../webhooks/api-token.ts';
-import { type ForwardFlags, forwardTimeout, forwardTimeoutOf, handlerUrl } from '../../webhooks/flags.ts';
 import type { FoundEvent } from '../../webhooks/found-events.ts';
+import {
+  type ForwardFlags,
+  forwardTimeout,
+  forwardTimeoutOf,
+  handlerUrl,
+} from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends FilterFlags, FromFlags, FormatFlags, ForwardFlags, SettingFlags {
   readonly forwardTo?: URL;

@@ -2,7 +2,12 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
-import { type ForwardFlags, forwardTimeout, forwardTimeoutOf, handlerUrl } from '../../webhooks/flags.ts';
+import {
+  type ForwardFlags,
+  forwardTimeout,
+  forwardTimeoutOf,
+  handlerUrl,
+} from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends ForwardFlags, SettingFlags {
   readonly type?: string;

@@ -1,6 +1,6 @@
 import type { Stats } from '../../events/statistics.ts';
 import { timeLabels } from '../statistics-text.ts';
-import { Html, html, shortened, visible } from './html.ts';
+import { Html, html, shortened, visible } from './report-html.ts';
 
 export interface Rank {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
-import type { Behaviour, SandboxSettings } from '../options.ts';
 import type { RequestLog } from '../request-log.ts';
+import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
 import { splitTarget } from '../service/event-service.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { IdentityMemory } from './identity-memory.ts';

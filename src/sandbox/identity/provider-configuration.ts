@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Configuration, errors, JWK, KoaContextWithOIDC } from 'oidc-provider';
-import type { Behaviour, SandboxSettings } from '../options.ts';
+import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { IdentityMemory } from './identity-memory.ts';
 import { errorPage, pageHeaders } from './sign-in-pages.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
-import type { Behaviour } from '../options.ts';
+import type { Behaviour } from '../sandbox-options.ts';
 import { deviceCodePage, deviceDonePage, errorPage, pageHeaders, signInPage } from './sign-in-pages.ts';
 
 const LARGEST_FORM = 16_384;

@@ -1,8 +1,7 @@
 import type { Context } from '../../context.ts';
 import { KeychainError } from '../keychain-error.ts';
-import { sessionBus } from './address.ts';
-import { DBusConnection, DBusError, DBusTimeout } from './connection.ts';
-import type { MethodCall } from './message.ts';
+import { DBusConnection, DBusError, DBusTimeout, sessionBus } from './bus-connection.ts';
+import type { MethodCall } from './bus-message.ts';
 
 const SERVICE = {
   destination: 'org.freedesktop.secrets',

@@ -1,9 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Output } from '../context.ts';
-import { csvColumns, emptyColumns, nothingFound } from '../items/default-columns.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-cells.ts';
-import { membersOf } from '../items/item-members.ts';
+import { csvColumns, emptyColumns, membersOf, nothingFound } from '../items/item-columns.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
 import { stringText, valueText } from '../items/json-bytes.ts';
 import type { Reporter } from '../terminal/reporter.ts';

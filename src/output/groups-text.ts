@@ -6,7 +6,7 @@ import type { TimeZone } from '../items/time-zone.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
-import { csvLines, csvText } from './csv.ts';
+import { csvLines, csvText } from './csv-items.ts';
 import { renderTable } from './table-drawing.ts';
 
 /** The value of a group's field for people: a string's characters, other values as JSON, nothing if it is missing. */
