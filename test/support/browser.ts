@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
 
-/** A browser that follows redirects and keeps no cookies: enough for a sandbox that approves by itself. */
+/** A browser that follows redirects and keeps no cookies, which is enough for a sandbox that approves by itself. */
 
 /** The same as a command, for `HOOKTRAIL_BROWSER`. */
 export const browserCommand = path.resolve(import.meta.dirname, 'browser-command.mjs');
@@ -13,13 +13,13 @@ export interface Visit {
   readonly body: string;
 }
 
-/** Visits the page and goes wherever it leads. */
+/** Visits the page and follows its redirects. */
 export async function visit(url: string | URL): Promise<Visit> {
   const response = await fetch(url);
   return { status: response.status, headers: response.headers, body: await response.text() };
 }
 
-/** Signs in and stops at the redirect URI: the URL that a browser would ask for next. */
+/** Signs in and stops before the redirect URI. Returns the URL that a browser would request next. */
 export async function redirectOf(authorizeUrl: string | URL): Promise<URL> {
   const redirectUri = new URL(authorizeUrl).searchParams.get('redirect_uri') ?? '';
   let at = new URL(authorizeUrl);
@@ -33,7 +33,7 @@ export async function redirectOf(authorizeUrl: string | URL): Promise<URL> {
   throw new Error(`too many redirects from ${authorizeUrl}`);
 }
 
-/** The same URL with parameters changed; undefined leaves one out. */
+/** Returns the URL with changed parameters; undefined removes one. */
 export function changed(url: URL, parameters: Readonly<Record<string, string | undefined>>): URL {
   const copy = new URL(url);
   for (const [name, value] of Object.entries(parameters)) {
@@ -43,7 +43,7 @@ export function changed(url: URL, parameters: Readonly<Record<string, string | u
   return copy;
 }
 
-/** One plain request, with a method, a target or a `Host` that no browser would send. */
+/** Sends one plain request, with a method, a target or a `Host` that no browser would send. */
 export async function ask(
   url: URL,
   { method = 'GET', target = url.pathname + url.search, host = url.host } = {},

@@ -13,11 +13,12 @@ declare module 'vitest' {
 const root = path.resolve(import.meta.dirname, '../..');
 
 /**
- * Builds the program once a test run, into a folder of this run's own: an edit or a build meanwhile changes nothing
- * under the tests, and the folder can be packed as it is. It lies under `node_modules`, so that the native keychain package is found from it.
+ * Builds the program once per test run, into a folder of this run, so that an edit or a build meanwhile does not affect
+ * the tests, and the folder can be packed as it is. It is below `node_modules`, so that the native keychain package is
+ * found from it.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Some tests run the program as another user, whatever is kept from others here.
+  // Some tests run the program as another user, who needs read access.
   const umask = process.umask(0o022);
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });

@@ -12,7 +12,7 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
-/** What a page did that it should not: requests beyond its own file, and what its console says of errors. */
+/** Things that a page should not do: requests other than for its own file, and errors on its console. */
 export function watchPage(page: Page): { requests: string[]; errors: string[] } {
   const seen = { requests: [] as string[], errors: [] as string[] };
   page.on('request', (request) => seen.requests.push(request.url()));

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../src/context.ts';
 
-/** The moment at which every test begins, unless it sets another. */
+/** The time at which every test begins, unless it sets another. */
 export const NOON = Date.UTC(2026, 10, 20, 12);
 
-/** Milliseconds of a clock that all processes of the machine share. */
+/** Milliseconds on a clock that all processes of the machine share. */
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 interface Sleeper {
@@ -14,11 +14,13 @@ interface Sleeper {
 }
 
 /**
- * The one clock of a test's process: `Date`, the sandbox and every program in process tell the time by it. It stands
- * still until the test moves it, or until a program starts as a process of its own: from then on it runs.
+ * The one clock of a test's process: `Date`, the sandbox and every program in process use it. It stands still until the
+ * test moves it, or until a program starts as a separate process: from then on it runs.
  */
 export class GivenClock implements Clock {
-  /** Sleeps up to so many milliseconds end at once, and move the clock; longer ones last until the test moves it. */
+  /**
+   * Sleeps of up to this many milliseconds end at once and move the clock; longer ones last until the test moves it.
+   */
   skips = 5_000;
   #now = NOON;
   #runningSince: number | undefined;
@@ -36,7 +38,7 @@ export class GivenClock implements Clock {
     for (const count of this.#counts) count();
     const due = this.now() + milliseconds;
     if (this.#runningSince !== undefined || milliseconds <= this.skips) {
-      // A little real time passes, for the others to get their turn.
+      // A little real time passes, so that others get their turn.
       const rest = this.#runningSince === undefined ? Math.min(milliseconds, 5) : milliseconds;
       await delay(rest, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
       if (this.now() < due) this.set(due);
@@ -59,7 +61,7 @@ export class GivenClock implements Clock {
     });
   }
 
-  /** Moves the clock, forward or back, and wakes those whose time has come. */
+  /** Moves the clock, forward or back, and ends the sleeps whose time has come. */
   set(moment: number | string): void {
     this.#now = typeof moment === 'number' ? moment : Date.parse(moment);
     if (this.#runningSince !== undefined) this.#runningSince = monotonic();
@@ -70,7 +72,7 @@ export class GivenClock implements Clock {
     this.set(this.now() + milliseconds);
   }
 
-  /** Waits until a program sleeps for so many milliseconds or more, longer than `skips`; returns for how many. */
+  /** Waits until a program sleeps for that many milliseconds or more, longer than `skips`. Returns for how many. */
   async asleep(atLeast = 0): Promise<number> {
     return await new Promise((resolve) => {
       const look = () => {
@@ -84,7 +86,10 @@ export class GivenClock implements Clock {
     });
   }
 
-  /** Waits until programs in this process have begun so many sleeps more, of whatever length: that they look again and again. */
+  /**
+   * Waits until programs in this process have started that many more sleeps of any length, which shows that they are
+   * polling.
+   */
   async slept(times = 1): Promise<void> {
     let begun = 0;
     await new Promise<void>((resolve) => {
@@ -97,17 +102,20 @@ export class GivenClock implements Clock {
     });
   }
 
-  /** Lets the clock run as fast as the machine's own. */
+  /** Lets the clock run at the speed of the machine's clock. */
   run(): void {
     this.#runningSince ??= monotonic();
   }
 
-  /** Tells its time to processes (given-machine.cjs) that begin now; they go on by the machine's own clock. */
+  /**
+   * Gives its time to processes (given-machine.cjs) that start now; from then on they run at the speed of the machine's
+   * clock.
+   */
   get environment(): { readonly HOOKTRAIL_TEST_SHIFT: string } {
     return { HOOKTRAIL_TEST_SHIFT: String(this.now() - monotonic()) };
   }
 
-  /** How the clock stands, as a function that puts it back. */
+  /** Saves the state of the clock, and returns a function that restores it. */
   held(): () => void {
     const { skips } = this;
     const now = this.now();

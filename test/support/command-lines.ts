@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { describeAll } from '../../build/manual-page.ts';
 
-/** The words of each call of the program in the lines of a shell; a comment ends a line, a backslash continues it. */
+/**
+ * Returns the words of each call of the program in lines of a shell; a comment ends a line, a backslash continues it.
+ */
 export function callsIn(script: string): string[][] {
   const lines = script.replaceAll(/\\\n\s*/g, '').replaceAll(/(^|\s)#.*$/gm, '');
   return [
@@ -13,7 +15,9 @@ export function callsIn(script: string): string[][] {
   );
 }
 
-/** The name of the command that takes these words, with every value read. Throws what the command line is told. */
+/**
+ * Returns the name of the command for these words, after parsing every value. Throws the error that the user would get.
+ */
 export async function commandFor(words: readonly string[]): Promise<string> {
   const { program } = await describeAll();
   const taken: string[] = [];

@@ -39,9 +39,9 @@ export type { Result } from './program.ts';
  */
 
 export interface CommandOptions extends Options {
-  /** Columns of the terminal that standard output and standard error are; absent: pipes. */
+  /** The width of the terminal that standard output and standard error go to; absent: pipes. */
   readonly terminal?: number;
-  /** Parts of the context in place of those that the test would get. */
+  /** Parts of the context that replace those of the test. */
   readonly context?: Partial<Context>;
 }
 
@@ -50,7 +50,7 @@ export interface RunningCommand extends Omit<Running, 'pid'> {
   readonly screen: string;
 }
 
-/** What `start` of src/start.ts does with a command line. */
+/** Does with a command line what `start` of src/start.ts does. */
 async function call(args: readonly string[], context: Context): Promise<number> {
   if (!isForCompletion(args)) return await main(args, context);
   await (await import('../../src/shell-completion/completion-answer.ts')).answer(args, context);
@@ -150,7 +150,7 @@ export function start(
 
 const keychains = new Map<string | undefined, MemoryKeychain>();
 
-/** The keychain of the home that an environment names: the same for all commands in it. */
+/** Returns the keychain of an environment's home: the same for all commands there. */
 export function keychainOf(env: Options['env']): MemoryKeychain {
   const home = env['HOME'];
   const keychain = keychains.get(home) ?? memoryKeychain();
@@ -164,7 +164,9 @@ interface MemoryStream {
   readonly close: () => void;
 }
 
-/** A stream that tells what is written to it: a terminal with so many columns, or a pipe that may be slow or closed. */
+/**
+ * A stream that records what is written to it: a terminal with that many columns, or a pipe that may be slow or closed.
+ */
 function memoryStream(
   told: (bytes: Buffer) => void,
   columns: number | undefined,
@@ -178,7 +180,7 @@ function memoryStream(
       const take = () => {
         held = undefined;
         if (isClosed) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
-        // A copy: the writer may use its memory again.
+        // This copies the bytes: the writer may reuse its memory.
         told(Buffer.from(chunk));
         done();
       };

@@ -7,7 +7,7 @@ export interface MemoryKeychain extends Keychain {
   readonly entries: Map<string, string>;
 }
 
-/** A keychain in memory; `limit` is the number of bytes that an entry holds. */
+/** A keychain in memory; `limit` is the maximum size of an entry in bytes. */
 export function memoryKeychain(limit = Number.POSITIVE_INFINITY): MemoryKeychain {
   const entries = new Map<string, string>();
   return {
@@ -30,7 +30,7 @@ function existsProcess(pid: number): boolean {
   }
 }
 
-/** This machine, with the home that the test run gave its user. */
+/** This machine, with the home folder of the test run. */
 export function thisMachine(): Machine {
   const { uid, homedir } = os.userInfo();
   return {
@@ -47,7 +47,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** This machine without its terminal, environment and keychain, as far as `parts` give nothing else. */
+/** This machine without its terminal, environment and keychain, unless `parts` replaces them. */
 export function createContext(parts: Partial<Context> = {}): Context {
   const output = () => ({
     isTerminal: false,

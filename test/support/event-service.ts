@@ -3,7 +3,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { authorized, rawGet, signIn } from './sandbox-client.ts';
 
-/** A page of a search, as the service description names its members (part 2). */
+/** A page of a search, with the members in the service description (part 2). */
 export interface Collection {
   href: string;
   previous: string | null;
@@ -14,7 +14,7 @@ export interface Collection {
   items: Record<string, string>[];
 }
 
-/** One event service for all tests of a file, with 1,200 events; how it behaves is put back after each. */
+/** One event service for all tests of a file, with 1,200 events. Its behaviour is reset after each test. */
 export function useEventService() {
   let sandbox: Sandbox;
   let headers: Record<string, string>;
@@ -33,7 +33,7 @@ export function useEventService() {
     get sandbox() {
       return sandbox;
     },
-    /** What a request that is signed in carries. */
+    /** The headers of a request that is signed in. */
     get headers() {
       return headers;
     },

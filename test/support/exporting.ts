@@ -12,7 +12,7 @@ export interface Exporting extends Searching {
   readonly directory: string;
   export(...args: string[]): Promise<Result>;
   begin(...args: string[]): Running;
-  /** The lines of all parts, in the order of their names. */
+  /** Returns the lines of all parts, in the order of their names. */
   lines(): Promise<string>;
   ids(): Promise<string[]>;
   parts(): Promise<string[]>;
@@ -50,7 +50,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Waits until a number stays what it is for a while. */
+/** Waits until a number has not changed for a while. */
 export async function settled(number: () => number): Promise<void> {
   for (let seen = -1, same = 0; same < 20; ) {
     same = number() === seen ? same + 1 : 0;
@@ -59,7 +59,7 @@ export async function settled(number: () => number): Promise<void> {
   }
 }
 
-/** Waits until a condition holds; rejects with the last look when it never does. */
+/** Waits until a condition holds; rejects with the last value if it never does. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 2000; tries++) {
     if (await condition().catch(() => false)) return;

@@ -6,14 +6,14 @@ import { faultRounds, isFaultRun, randomOf, seed } from './seed.ts';
 
 const preload = path.resolve(import.meta.dirname, 'file-fault.cjs');
 
-/** What may be wrong with one operation on a file. */
+/** The fault of one operation on a file. */
 export const DISK_ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EACCES', 'EROFS'];
-/** From one operation on, nothing can be written. */
+/** From that operation on, nothing can be written. */
 export const FULL = ['FULL'];
 
 export interface Faulty {
   readonly program: Running;
-  /** How many operations on files it made, once it has ended; undefined if it was killed. */
+  /** The number of its operations on files, once it has ended; undefined if it was killed. */
   operations(): Promise<number | undefined>;
 }
 
@@ -53,7 +53,7 @@ export async function runFailing(
   return { result: await program.finished, operations: await operations() };
 }
 
-/** An error in words, or success: a fault of the file system is no defect of the program. */
+/** Returns true for success or an ordinary error: a fault of the file system must not look like a defect of the program. */
 export function isTold({ code, stderr }: Result): boolean {
   return !/unexpected|defect/.test(stderr) && (code === 0 || /^error: .+$/m.test(stderr));
 }
@@ -84,7 +84,7 @@ export async function eachFault(
   return found;
 }
 
-/** Under `npm run faults`: how many were tried, how many held, and the seed that tries them again. */
+/** With `npm run faults`, prints how many were tried, how many held, and the seed that repeats them. */
 export function noteFaults(kind: string, tried: number, held: number): void {
   if (isFaultRun) console.log(`${kind}: ${tried} tried, ${held} held (HOOKTRAIL_TEST_SEED=${seed})`);
 }

@@ -21,7 +21,7 @@ exports.giveDate = (now) => {
   });
 };
 
-/** Makes `home` the home folder of the user, on a machine that is no container whatever this one is. */
+/** Makes `home` the home folder of the user, on a machine that is not a container, even if this one is. */
 exports.giveHome = (home) => {
   const marks = ['/.dockerenv', '/run/.containerenv'];
   fs.existsSync = (file) => !marks.includes(file) && exists(file);
@@ -29,13 +29,13 @@ exports.giveHome = (home) => {
   syncBuiltinESMExports();
 };
 
-// The functions that take paths, and are used on the folder that all processes of a user share.
+// The functions that take paths and are used on the folder that all processes of a user share.
 const TAKE_PATHS = [
   ...['access', 'chmod', 'copyFile', 'link', 'lstat', 'mkdir', 'open', 'readdir', 'readFile', 'readlink'],
   ...['rename', 'rm', 'rmdir', 'stat', 'symlink', 'unlink', 'utimes', 'writeFile'],
 ];
 
-/** Makes `folder` the place of what the user's processes share in `/tmp`, whatever TMPDIR says. */
+/** Moves what the user's processes share in `/tmp` to `folder`, whatever TMPDIR says. */
 const giveSharedFolder = (folder) => {
   const shared = `/tmp/hooktrail-${process.getuid()}`;
   const moved = (value) =>
@@ -58,7 +58,7 @@ const giveSharedFolder = (folder) => {
 const { HOOKTRAIL_TEST_NOW, HOOKTRAIL_TEST_SHIFT, HOOKTRAIL_TEST_HOME, HOOKTRAIL_TEST_SHARED } = process.env;
 // A machine that is emulated has a monotonic clock of its own.
 if (HOOKTRAIL_TEST_NOW) exports.giveDate(() => Number(HOOKTRAIL_TEST_NOW) + performance.now());
-// From the monotonic clock, which all processes share and nobody sets.
+// Uses the monotonic clock, which all processes share and nobody sets.
 else if (HOOKTRAIL_TEST_SHIFT)
   exports.giveDate(() => Number(process.hrtime.bigint()) / 1e6 + Number(HOOKTRAIL_TEST_SHIFT));
 if (HOOKTRAIL_TEST_HOME) exports.giveHome(HOOKTRAIL_TEST_HOME);

@@ -9,15 +9,15 @@ export interface Handed {
   readonly body: Buffer;
 }
 
-/** An application that takes events, as far as `answer` lets it. */
+/** An application that receives events and answers with `answer`. */
 export interface HandlerServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Everything that was posted, in order of arrival. */
+  /** All requests, in order of arrival. */
   readonly received: Handed[];
-  /** The status of the next answers, or a promise of it; 200 when not set. */
+  /** The status of the next answers, or a promise of it; absent: 200. */
   answer: (handed: Handed) => number | Promise<number>;
-  /** How often each event was answered 2xx. */
+  /** The number of 2xx answers for each event. */
   readonly taken: Map<string, number>;
 }
 

@@ -3,10 +3,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { clock } from './clock.ts';
 
-/** A place of its own for one test: settings, secrets, locks, caches, temporary files and working directory. */
+/** A home for one test: settings, secrets, locks, caches, temporary files and working directory. */
 export interface Home extends AsyncDisposable {
   readonly folder: string;
-  /** The whole environment of the program: nothing of this process's own. */
+  /** The whole environment of the program, without anything from this process. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -20,20 +20,20 @@ export async function createHome(): Promise<Home> {
   for (const one of [folder, temporary]) await mkdir(one, { mode: 0o700 });
   const shared = path.join(place, 'shared');
   await mkdir(shared);
-  // Like `/tmp`: some tests run the program as another user.
+  // Accessible like `/tmp`: some tests run the program as another user.
   await chmod(shared, 0o1777);
   return {
     folder,
     env: {
-      // What finds Node and the tools of a shell.
+      // Needed to find Node and the tools of a shell.
       PATH: `${path.dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
       HOME: folder,
       TMPDIR: temporary,
       HOOKTRAIL_CONFIG_DIR: path.join(folder, 'config'),
       HOOKTRAIL_STORE: 'file',
-      // A key as `keygen` makes it, which unlike a passphrase takes no time.
+      // A key as `keygen` makes it, which unlike a passphrase takes no time to derive.
       HOOKTRAIL_PASSPHRASE: `htk1-${'k3y'.repeat(14)}0`,
-      // For programs that run as processes of their own.
+      // For programs that run as separate processes.
       NODE_OPTIONS: `--require="${givenMachine}"`,
       ...clock.environment,
       HOOKTRAIL_TEST_HOME: folder,

@@ -8,7 +8,7 @@ import { type Journal, openJournal } from '../../src/webhooks/journal.ts';
 import { HEADER, journalRecord, Kind } from '../../src/webhooks/journal-records.ts';
 import { createContext } from './context.ts';
 
-/** A folder for a journal, new for each test; what a test leaves open is closed behind it. */
+/** A new folder with a journal for each test. Journals that a test leaves open are closed after it. */
 export function useJournalFolder() {
   let folder: string;
   let file: string;
@@ -25,11 +25,11 @@ export function useJournalFolder() {
     get folder() {
       return folder;
     },
-    /** Where a test's journal is. */
+    /** The path of the test's journal. */
     get file() {
       return file;
     },
-    /** Waits for no other process that has the journal. */
+    /** Does not wait for another process that has the journal. */
     async openAs(at: string, changes: Partial<Context> = {}, keep?: number): Promise<Journal> {
       const journal = await openJournal(at, { keep, patience: 0 }, { ...createContext(), ...changes });
       opened.push(journal);
@@ -51,12 +51,12 @@ export const key = (id: number | string): EventKey => eventKey(String(id));
 export const take = async () => true;
 export const refuse = async () => false;
 
-/** Which of the events 1 to `count` a journal holds. */
+/** Returns which of the events 1 to `count` are in a journal. */
 export function held(journal: Journal, count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1).filter((id) => journal.has(key(id)));
 }
 
-/** What a process that had handed over the events 1 to `count` would leave when it was killed. */
+/** Returns the journal that a process would leave if it were killed after it had forwarded the events 1 to `count`. */
 export function left(count: number): Buffer {
   const done = Array.from({ length: count }, (_, index) =>
     journalRecord(Kind.done, key(index + 1), 1_700_000_000),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 
-/** Numbers that change when they go through a double. */
+/** Numbers that change if they are parsed as doubles. */
 const numbers = ['0', '-0', '1.10', '-1.5', '9007199254740993', '1e400', '2E-7', '12345678901234567890.5'];
 const names = ['a', 'b', 'c.d', '0', '1', '', 'ä', '__proto__', 'quote"', 'back\\slash', '\u202e', '👩‍👧'];
 
-/** A string's JSON text, each character as itself or as an escape. */
+/** A string's JSON text, with each character unescaped or escaped. */
 function stringText(text: string): fc.Arbitrary<string> {
   return fc
     .array(fc.boolean(), { minLength: text.length, maxLength: text.length })
@@ -35,7 +35,10 @@ const { value } = fc.letrec<{ value: string; scalar: string; array: string; obje
     .map((members) => `{${members.map(([name, text]) => `${name}:${text}`).join(',')}}`),
 }));
 
-/** Any JSON value's text without white space between tokens: names twice, needless escapes, exact numbers included. */
+/**
+ * Any JSON value's text without white space between tokens, including duplicate names, needless escapes and exact
+ * numbers.
+ */
 export const jsonText = value;
-/** The names that objects of `jsonText` have. */
+/** The names in the objects of `jsonText`. */
 export const jsonNames = names;

@@ -10,14 +10,14 @@ import { checkSecretService } from '../../src/secrets/dbus/secret-service.ts';
 import type { KeychainCondition } from '../../src/secrets/keychain-error.ts';
 import { available } from './requirement.ts';
 
-/** A D-Bus session bus of the test's own, with or without a Secret Service on it. */
+/** A D-Bus session bus for the test, with or without a Secret Service on it. */
 export interface Bus extends AsyncDisposable {
-  /** What a program needs to be a client of it. */
+  /** The environment for programs that use the bus. */
   readonly env: Readonly<Record<'DBUS_SESSION_BUS_ADDRESS' | 'XDG_RUNTIME_DIR' | 'XDG_DATA_HOME', string>>;
-  /** Starts gnome-keyring-daemon; the same password opens the same keyring again. */
+  /** Starts gnome-keyring-daemon. The same password opens the same keyring again. */
   startKeyring(password?: string): Promise<void>;
   stopKeyring(): Promise<void>;
-  /** The keyring stays on the bus and answers nothing. */
+  /** Suspends the keyring: it stays on the bus and does not answer. */
   suspendKeyring(): void;
 }
 
@@ -27,7 +27,7 @@ export const hasKeyring = hasBus && available('gnome-keyring-daemon');
 export async function startBus(listen?: 'unix:abstract='): Promise<Bus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-bus-'));
   await mkdir(path.join(folder, 'run'), { mode: 0o700 });
-  // A configuration of its own: none of the machine's services is started on demand.
+  // Has its own configuration, so that none of the machine's services is started on demand.
   const config = path.join(folder, 'bus.conf');
   await writeFile(config, configuration(`${listen ?? 'unix:path='}${path.join(folder, 'run', 'bus')}`));
   const bus = spawn('/usr/bin/dbus-daemon', ['--nofork', '--print-address', `--config-file=${config}`], {
@@ -71,7 +71,7 @@ export async function startBus(listen?: 'unix:abstract='): Promise<Bus> {
   };
 }
 
-/** What keeps the program from using the Secret Service of a bus; undefined if nothing does. */
+/** Returns the condition that keeps the program from using the Secret Service of a bus; undefined if there is none. */
 export async function serviceCondition(environment: Environment): Promise<KeychainCondition | undefined> {
   const machine = { userId: os.userInfo().uid } as Machine;
   const failure = await checkSecretService({ environment, machine }, {}, 5000).catch((error) => error);

@@ -1,7 +1,7 @@
-/** What a test started and has not ended, each as a function that ends it. */
+/** Functions that end what a test started and has not ended. */
 const running = new Set<() => Promise<unknown>>();
 
-/** Notes a program until it has finished. */
+/** Registers a program until it has finished. */
 export function noteRunning(finished: Promise<unknown>, end: () => void): void {
   const stop = () => {
     end();
@@ -11,7 +11,7 @@ export function noteRunning(finished: Promise<unknown>, end: () => void): void {
   void finished.then(() => running.delete(stop));
 }
 
-/** Returns a function that ends what was started since: a program left by a test that failed disturbs no other. */
+/** Returns a function that ends what was started since, so that programs of a failed test do not disturb others. */
 export function leftSince(): () => Promise<unknown> {
   const before = new Set(running);
   return () => Promise.all([...running].filter((stop) => !before.has(stop)).map((stop) => stop()));

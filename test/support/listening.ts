@@ -7,7 +7,7 @@ import { type Running, start as startProcess } from './program.ts';
 
 export const API_TOKEN = 'the-right-token';
 
-/** What the sender of a delivery is told. */
+/** The answer to a delivery. */
 export const accepted = { status: 200, body: '{"outcome":"accepted"}' };
 export const duplicate = { status: 200, body: '{"outcome":"duplicate"}' };
 
@@ -17,29 +17,29 @@ export interface Answer {
   readonly body: string;
 }
 
-/** `webhooks listen` as its users run it, and a sender of deliveries. */
+/** `webhooks listen` as users run it, and a sender of deliveries. */
 export interface Listening extends AsyncDisposable {
   readonly home: Home;
   readonly env: Readonly<Record<string, string>>;
   readonly journal: string;
   readonly port: number;
   readonly program: Pick<Running, 'stdout' | 'stderr' | 'printed' | 'kill' | 'closeStdout' | 'finished'>;
-  /** Posts a delivery with the right token; `headers` replace or, where undefined, leave out. */
+  /** Posts a delivery with the right token. `headers` replaces headers, or removes those that are undefined. */
   send(
     body: string | Buffer,
     headers?: Readonly<Record<string, string | undefined>>,
     target?: { method?: string; path?: string },
   ): Promise<Answer>;
-  /** Ends the program by the signal and starts it again on the same port, with other flags if given. */
+  /** Ends the program with the signal and starts it again on the same port, with other flags if given. */
   restart(signal: NodeJS.Signals, flags?: readonly string[]): Promise<void>;
 }
 
-/** The command in this process; `restart` takes SIGINT and SIGTERM. */
+/** Runs the command in this process; `restart` accepts SIGINT and SIGTERM. */
 export async function startListening(...flags: string[]): Promise<Listening> {
   return await listening(startCommand, flags);
 }
 
-/** The command as a process of its own, which can be killed. */
+/** Runs the command as a separate process, which can be killed. */
 export async function startListeningProcess(...flags: string[]): Promise<Listening & { program: Running }> {
   return (await listening(startProcess, flags)) as Listening & { program: Running };
 }
@@ -77,7 +77,7 @@ async function listening(
   };
 }
 
-/** Ends a listener; the clock moves on where it waits for a handler that never answers. */
+/** Ends a listener, and moves the clock on if it waits for a handler that never answers. */
 export async function ended(program: Listening['program'] | Running): Promise<void> {
   let isOver = false;
   const finished = program.finished.then(() => {
@@ -98,7 +98,7 @@ export async function portOf(program: Pick<Running, 'printed'>): Promise<number>
   return Number(port);
 }
 
-/** Rejects when the connection breaks before an answer. */
+/** Rejects if the connection breaks before an answer. */
 export function post(
   port: number,
   body: string | Buffer,
@@ -120,7 +120,10 @@ export function post(
   });
 }
 
-/** How many requests wait for their answer, this question among them; for a listener with `--health /health`. */
+/**
+ * Returns the number of requests that wait for their answer, including this one. For a listener with `--health
+ * /health`.
+ */
 export async function underWay(listening: Listening): Promise<number> {
   const { body } = await listening.send('', {}, { method: 'GET', path: '/health' });
   return JSON.parse(body).underWay;

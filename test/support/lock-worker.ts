@@ -4,7 +4,7 @@ import { withLock } from '../../src/lock/lock.ts';
 import { clock } from './clock.ts';
 import { createContext } from './context.ts';
 
-/** Takes a lock again and again, and writes down when it entered and left. */
+/** Takes a lock repeatedly, and records when it got and released it. */
 clock.run();
 const [home = '', log = '', rounds = '1', hold = '0'] = process.argv.slice(2);
 const { machine, ...rest } = createContext();

@@ -14,7 +14,7 @@ export async function startNodeOAuthProvider(redirectUri: string): Promise<Other
   const user = { id: 'someone' };
 
   const model: OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel = {
-    // Without a secret it is the authorization request that asks.
+    // Without a secret, it is the authorization request that looks up the client.
     getClient: async (id, secret) => id === client.id && (!secret || secret === expected.secret) && client,
     saveAuthorizationCode: async (code) => {
       if (!code.codeChallenge) throw new OAuth2Server.InvalidRequestError('PKCE is required');
@@ -55,7 +55,7 @@ export async function startNodeOAuthProvider(redirectUri: string): Promise<Other
       body: Object.fromEntries(new URLSearchParams(body)),
     });
     const response = new OAuth2Server.Response({});
-    // The response holds an error of the protocol too.
+    // The response also holds errors of the protocol.
     await step(request, response).catch(() => undefined);
     return {
       status: response.status ?? 200,

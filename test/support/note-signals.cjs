@@ -1,6 +1,7 @@
 'use strict';
-// Tells a test which signals a program has handled, and when: loaded by `NODE_OPTIONS` into a process, which appends a line to
-// the file HOOKTRAIL_TEST_SIGNALS for each, with the milliseconds of its own clock before and after its listeners ran.
+// Records for a test which signals a program has handled, and when. Loaded by `NODE_OPTIONS` into a process, it appends
+// a line to the file HOOKTRAIL_TEST_SIGNALS for each signal, with the milliseconds of its own clock before and after
+// its listeners ran.
 const { appendFileSync } = require('node:fs');
 
 const emit = process.emit;

@@ -11,11 +11,11 @@ export interface NotedSignal {
 }
 
 export interface NotingSignals extends Running {
-  /** Waits until the signals that the program has handled are such. */
+  /** Waits until the condition holds for the signals that the program has handled. */
   handled(are: (signals: readonly NotedSignal[]) => boolean): Promise<void>;
 }
 
-/** Starts the built program; it notes the signals that it has handled. */
+/** Starts the built program, which records the signals that it handles. */
 export function startNotingSignals(args: readonly string[], options: Options): NotingSignals {
   const file = path.join(options.env['TMPDIR'] as string, 'signals');
   const preload = path.join(import.meta.dirname, 'note-signals.cjs');

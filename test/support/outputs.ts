@@ -12,11 +12,11 @@ export interface FakeOutput extends Output {
   readonly writes: number;
 }
 
-/** An output that keeps what is written to it; a terminal with so many columns, or a pipe. */
+/** An output that keeps what is written to it: a terminal with that many columns, or a pipe. */
 export function fakeOutput(columns?: number): FakeOutput {
   const chunks: Buffer[] = [];
   const write = async (chunk: string | Uint8Array) => {
-    // A copy: the writer may use its memory again.
+    // This copies the bytes: the writer may reuse its memory.
     chunks.push(Buffer.from(chunk as string));
   };
   return {
@@ -35,7 +35,7 @@ export function fakeOutput(columns?: number): FakeOutput {
   };
 }
 
-/** A stream as `node:tty` has it, as far as libraries that draw on terminals use it. */
+/** A stream like those of `node:tty`, with the parts that libraries use to draw on terminals. */
 function terminalStream(write: (chunk: Buffer) => Promise<void>, columns: number | undefined): Writable {
   const stream = new Writable({
     write: (chunk, _, done) => {
@@ -53,11 +53,11 @@ function terminalStream(write: (chunk: Buffer) => Promise<void>, columns: number
 }
 
 export interface FakeReporter extends Reporter {
-  /** `notice: …` and `warning: …`, as they came. */
+  /** `notice: …` and `warning: …`, in order. */
   readonly said: string[];
 }
 
-/** A reporter without colour for standard output unless a level is given. */
+/** A reporter, without colour for standard output unless a level is given. */
 export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeReporter {
   const said: string[] = [];
   return {
@@ -80,7 +80,7 @@ export function itemContext(stdout: Output): ItemContext {
   return { stdout, environment: {} };
 }
 
-/** Items as the page scanner hands them on: inside an array, `between` two of them. */
+/** Returns items as the page scanner does: inside an array, with `between` between two of them. */
 export function pageOf(items: readonly string[], between = ','): Items {
   const spans = new Uint32Array(2 * items.length);
   let text = '{"items":[';

@@ -5,8 +5,9 @@ import { createServer } from 'node:net';
 const taken = new Set<number>();
 
 /**
- * A port of the loopback address that is free, and stays so until the test uses it: the system gives none of these to
- * whoever asks for any port (Linux: from 32768, RFC 6335: from 49152). Drawn from no seed, so that tests side by side draw others.
+ * Returns a free port of the loopback address, below those that the system assigns to programs that ask for any port
+ * (Linux: from 32768, RFC 6335: from 49152), so that it stays free until the test uses it. It is not drawn from the
+ * seed, so that parallel tests get other ports.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -21,7 +22,7 @@ async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   const failed = once(server, 'error').then(() => false);
   const listening = once(server.listen(port, '127.0.0.1'), 'listening').then(() => true);
-  // Whichever comes second never does.
+  // Of the two events, only the first counts.
   for (const outcome of [failed, listening]) outcome.catch(() => undefined);
   if (!(await Promise.race([failed, listening]))) return false;
   server.close();

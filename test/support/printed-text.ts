@@ -1,4 +1,4 @@
-/** The text that a program printed so far, by stream, and tests that wait for more of it. */
+/** The text that a program has printed so far, by stream, and the tests that wait for more. */
 export class PrintedText<Stream extends string> {
   readonly of: Record<Stream, string>;
   #waiting = new Set<() => void>();
@@ -13,13 +13,13 @@ export class PrintedText<Stream extends string> {
     this.#look();
   }
 
-  /** The program has ended with this result: who still waits for a text is told so. */
+  /** Records that the program has ended with this result, and rejects the waits for more text. */
   end(result: unknown): void {
     this.#ended = result;
     this.#look();
   }
 
-  /** Waits until the stream's text so far matches; rejects when the program ends without it. */
+  /** Waits until the stream's text so far matches; rejects if the program ends first. */
   matches(stream: Stream, pattern: RegExp): Promise<RegExpMatchArray> {
     return new Promise((resolve, reject) => {
       const look = () => {

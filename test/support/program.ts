@@ -6,12 +6,12 @@ import { noteRunning } from './left-running.ts';
 import { PrintedText } from './printed-text.ts';
 
 export interface Options {
-  /** The whole environment, as `createHome` makes it, with what the test adds. */
+  /** The whole environment, as `createHome` makes it, with the test's additions. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Standard input as a whole; empty when absent. `start` leaves it open when this is null. */
+  /** The whole of standard input; absent: empty. `start` leaves it open if this is null. */
   readonly stdin?: string | null;
   readonly cwd?: string;
-  /** Another program in place of ours. */
+  /** A program to run instead of hooktrail. */
   readonly executable?: string;
   /** Standard output is not read until `resume`. */
   readonly paused?: boolean;
@@ -33,13 +33,13 @@ export interface Running {
   readonly pid: number;
   readonly stdin: NodeJS.WritableStream;
   readonly finished: Promise<Result>;
-  /** What was printed so far. */
+  /** The text printed so far. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Waits until the stream's text so far matches; rejects when the program ends without it. */
+  /** Waits until the stream's text so far matches; rejects if the program ends first. */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
   kill(signal: NodeJS.Signals): void;
-  /** Goes away as the reader of standard output, as `| head` does. */
+  /** Closes the reading end of standard output, as `| head` does. */
   closeStdout(): void;
   resume(): void;
 }
@@ -60,7 +60,7 @@ export function start(
     child[name].setEncoding('utf8').on('data', (text: string) => printed.add(text, name));
   }
   if (paused) child.stdout.pause();
-  // The program may end without having read its input.
+  // The program may end without reading its input.
   child.stdin.on('error', () => undefined);
   if (stdin !== null) child.stdin.end(stdin);
   const finished = once(child, 'close').then(([code, signal]) => {

@@ -29,11 +29,11 @@ function projectOf(file: string): Project {
   return reached.some((name) => program.test(name)) ? 'program' : 'unit';
 }
 
-/** The files that a file of `test` imports, types apart; those of `src` are not followed. */
+/** Returns the files that a file of `test` imports, except types. Imports of `src` are not followed. */
 function reachedFrom(file: string, reached: Set<string>): Set<string> {
   if (reached.has(file)) return reached;
   reached.add(file);
-  // Some tests hold sources as texts, with imports that lead nowhere.
+  // Some tests contain source code as text, with imports of files that do not exist.
   if (!file.startsWith(test) || !file.endsWith('.ts') || !existsSync(file)) return reached;
   const imports = /^(?:import|export)\s(?!type\s)[^;'"`]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
   for (const [, named, lazy] of readFileSync(file, 'utf8').matchAll(imports)) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy that opens no tunnel, and notes what it is asked: tunnels by their target, other requests by their address. */
+/** A proxy that opens no tunnel, and records requests: tunnels by their target, others by their URL. */
 export async function startProxy() {
   const asked: (string | undefined)[] = [];
   const proxy = http.createServer((request, response) => {

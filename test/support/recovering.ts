@@ -5,13 +5,13 @@ import { type HandlerServer, startHandler } from './handler.ts';
 import { API_TOKEN } from './listening.ts';
 import { type Searching, startSearching } from './searching.ts';
 
-/** A sandbox with events, a handler, and `webhooks recover` between the two. */
+/** A sandbox with events, a handler, and `webhooks recover` between them. */
 export interface Recovering extends AsyncDisposable {
   readonly searching: Searching;
   readonly handler: HandlerServer;
   readonly env: Readonly<Record<string, string>>;
   readonly journal: string;
-  /** The command line of `recover`, over the sandbox's whole history. */
+  /** The command line of `recover`, for the sandbox's whole history. */
   args(...flags: string[]): string[];
   recover(...flags: string[]): Promise<Result>;
 }

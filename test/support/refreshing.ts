@@ -3,11 +3,11 @@ import path from 'node:path';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type SigningIn, startSigningIn } from './signing-in.ts';
 
-/** Someone who signed in, and whose access token is due for a refresh. */
+/** A signed-in user whose access token is due for a refresh. */
 export interface Refreshing extends SigningIn {
-  /** The errors that the token endpoint answered refreshes with, in order; `ok` where it granted one. */
+  /** The errors with which the token endpoint answered refreshes, in order; `ok` for a granted one. */
   refreshes(): string[];
-  /** What is stored, by file. */
+  /** The stored content, by file. */
   stored(): Promise<Map<string, string>>;
 }
 

@@ -4,7 +4,7 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type Result, run } from './command.ts';
 import { type Searching, startSearching } from './searching.ts';
 
-/** A sandbox and a file to report into. */
+/** A sandbox, and a file for the report. */
 export interface Reporting extends Searching {
   readonly file: string;
   report(...args: string[]): Promise<Result>;

@@ -30,12 +30,12 @@ export type Tool = keyof typeof tools;
  */
 export const toolEnv = { ...process.env, LD_PRELOAD: undefined };
 
-/** Tests that need a tool are skipped where this is false. The test run says what is left out. */
+/** Tests that need a tool are skipped if this is false. The test run lists what is skipped. */
 export function available(tool: Tool): boolean {
   return process.platform !== 'win32' && tools[tool].some(isExecutable);
 }
 
-/** The matrix of Node versions downloads each of them: it belongs to `.ci/run`, and there is one for Linux on x64 only. */
+/** The matrix of Node versions downloads each of them, so it only runs in `.ci/run`, on Linux on x64. */
 export const hasMatrix =
   process.env['CI'] !== undefined && process.platform === 'linux' && process.arch === 'x64';
 
@@ -52,7 +52,7 @@ export const hasWindows =
   available('a C compiler for Windows') &&
   (process.env['CI'] !== undefined || existsSync(windowsNode));
 
-/** Says in one line each which tests this machine leaves out. Where `CI` is set, a missing tool is a failure. */
+/** Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a failure. */
 export default function setup(): void {
   const missing = (Object.keys(tools) as Tool[]).filter((tool) => !available(tool));
   if (process.env['CI'] && missing.length > 0) throw new Error(`not on this machine: ${missing.join(', ')}`);

@@ -5,15 +5,18 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of this test run, for everything that is temporary. */
+    /** The folder for all temporary files of this test run. */
     folder: string;
   }
 }
 
-/** Gives a test run its folder and its seed. The name is short: sockets lie in it, and their paths are limited. */
+/**
+ * Gives a test run its folder and its seed. The name is short, because the folder contains sockets, whose paths are
+ * limited.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'hooktrail-')));
-  // Some tests run the program as another user, who needs a way in.
+  // Some tests run the program as another user, who needs access.
   await chmod(folder, 0o711);
   project.provide('folder', folder);
   project.provide('seed', Number(project.vitest.config.env['HOOKTRAIL_TEST_SEED']));

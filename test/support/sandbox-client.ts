@@ -4,7 +4,7 @@ import { redirectOf } from './browser.ts';
 
 type Sandbox = Pick<WholeSandbox, 'settings'>;
 
-/** A plain client of the sandbox, written apart from the program's own: what it shows is what is on the wire. */
+/** A plain client of the sandbox, independent of the program's own, that shows what is on the wire. */
 
 export interface TokenAnswer {
   readonly access_token: string;
@@ -51,7 +51,7 @@ export async function signIn(sandbox: Sandbox, changes: Record<string, string> =
   return (await tokenRequest(sandbox, parameters)).body;
 }
 
-/** The access token of a sign-in to a sandbox that approves by itself. */
+/** Signs in to a sandbox that approves by itself, and returns the access token. */
 export async function accessTokenOf(sandbox: Sandbox): Promise<string> {
   const { access_token: token, error } = await signIn(sandbox);
   if (!token) throw new Error(`no access token: ${error}`);
@@ -68,7 +68,7 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** One request of the event service, its path and query sent exactly as they are. */
+/** Sends one request to the event service, with path and query exactly as given. */
 export function rawGet(
   sandbox: Sandbox,
   pathAndQuery: string,

@@ -1,6 +1,6 @@
 import type { SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 
-/** The environment that leads the program to a sandbox. Scopes and issuer are left out: their defaults fit. */
+/** Returns the environment for using a sandbox. The defaults of scopes and issuer fit. */
 export function sandboxEnv(settings: SandboxSettings) {
   return {
     HOOKTRAIL_AUTH_URL: settings.authUrl,

@@ -4,12 +4,12 @@ import { type Result, run } from './command.ts';
 import { accessTokenOf } from './sandbox-client.ts';
 import { startSigningIn } from './signing-in.ts';
 
-/** A sandbox and a way to run commands against it, signed in by an access token in the environment. */
+/** A sandbox, and a way to run commands against it, signed in by an access token in the environment. */
 export interface Searching extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly env: Readonly<Record<string, string>>;
   search(...args: string[]): Promise<Result>;
-  /** The raw query of each search that the sandbox was asked, in order of arrival. */
+  /** The raw query of each search that the sandbox received, in order. */
   queries(): string[];
 }
 
@@ -34,7 +34,7 @@ export async function startSearching(options: SandboxOptions = {}): Promise<Sear
   };
 }
 
-/** The `eventId` of each line of NDJSON. */
+/** Returns the `eventId` of each line of NDJSON. */
 export function idsOf(ndjson: string): string[] {
   return ndjson
     .split('\n')

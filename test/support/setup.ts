@@ -7,7 +7,7 @@ import { clock } from './clock.ts';
 import { leftSince } from './left-running.ts';
 import { randomOf, seed } from './seed.ts';
 
-/** Runs before each file of tests: what the machine would give to the test's process, the test run gives. */
+/** Runs before each test file: replaces what the machine would give to the test's process. */
 
 const machine = createRequire(import.meta.url)('./given-machine.cjs') as {
   giveDate(now: () => number): void;
@@ -31,7 +31,7 @@ beforeEach(({ task, onTestFailed }) => {
   Math.random = () => random.float();
   onTestFailed(() => console.error(`replay with HOOKTRAIL_TEST_SEED=${seed}`));
 });
-// The first hook of all, so that it ends after those of the test's file.
+// This is the first hook, so that it ends after those of the test file.
 afterEach(async () => {
   await endLeft();
   restoreClock();

@@ -1,6 +1,6 @@
 'use strict';
-// Loaded into a program by NODE_OPTIONS: the first write of 25 bytes, a journal's record, writes 10 of them, as on a disk that
-// runs full and gets room again right then.
+// Loaded into a program by NODE_OPTIONS: the first write of 25 bytes, a journal's record, writes 10 of them, as on a
+// disk that becomes full and has room again right afterwards.
 const fs = require('node:fs');
 const { promisify } = require('node:util');
 

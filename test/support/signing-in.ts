@@ -4,7 +4,7 @@ import { createHome, type Home } from './home.ts';
 import { freePort } from './ports.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 
-/** A sandbox, a home, and the settings that lead the program in that home to that sandbox. */
+/** A sandbox, a home, and settings that make the program in that home use that sandbox. */
 export interface SigningIn extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly home: Home;
@@ -13,9 +13,9 @@ export interface SigningIn extends AsyncDisposable {
   run(args: readonly string[], options?: Partial<Options>): Promise<Result>;
   /** Starts `login --no-browser` and waits until it has shown where to sign in. */
   login(args?: readonly string[], options?: Partial<Options> & { firstInput?: string }): Promise<Login>;
-  /** Signs in, start to end. */
+  /** Signs in from start to end. */
   signIn(): Promise<void>;
-  /** How many codes were exchanged. */
+  /** The number of codes that were exchanged. */
   exchanges(): number;
 }
 

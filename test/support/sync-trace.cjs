@@ -1,8 +1,8 @@
 'use strict';
-// Loaded into `webhooks listen` by NODE_OPTIONS: writes down, in the order in which it happens, what becomes of the journal on
-// the disk and which deliveries are acknowledged. A line is JSON: `{op: 'write', at, bytes}` begins a write, `{op: 'written',
-// at, length}` ends one that is on the disk by then, `{op: 'sync'}` ends a sync of all before, `{op: 'cut', size}` a
-// truncation, `{op: 'folder'}` a sync of the folder, and `{op: 'ack', id}` stands right before a 200 goes out.
+// Loaded into `webhooks listen` by NODE_OPTIONS: records, in order, what happens to the journal on the disk and which
+// deliveries are acknowledged. A line is JSON: `{op: 'write', at, bytes}` begins a write, `{op: 'written', at, length}`
+// ends one that is on the disk by then, `{op: 'sync'}` ends a sync of all before, `{op: 'cut', size}` a truncation,
+// `{op: 'folder'}` a sync of the folder, and `{op: 'ack', id}` is written right before a 200 is sent.
 const fs = require('node:fs');
 const http = require('node:http');
 const path = require('node:path');
@@ -13,7 +13,7 @@ const trace = fs.openSync(process.env.HOOKTRAIL_SYNC_TRACE, 'a');
 const { openSync, closeSync, write, writeSync, fdatasync, ftruncateSync, fstatSync } = fs;
 const note = (line) => writeSync(trace, `${JSON.stringify(line)}\n`);
 
-/** Descriptors of the journal, with whether their writes end on the disk. */
+/** Descriptors of the journal; true if their writes are on the disk when they return. */
 const traced = new Map();
 fs.openSync = (file, flags, ...rest) => {
   const fd = openSync(file, flags, ...rest);

@@ -8,7 +8,7 @@ interface Setting extends Partial<FormatOptions> {
   readonly color?: 0 | 1;
 }
 
-/** What the items of these pages look like as a table, and what was said beside it. */
+/** Prints the items of these pages as a table. Returns the table and the messages. */
 export async function table(pages: string[][], { width, color = 0, ...more }: Setting = {}) {
   const stdout = fakeOutput(width);
   const reporter = fakeReporter(color);
@@ -18,7 +18,7 @@ export async function table(pages: string[][], { width, color = 0, ...more }: Se
   await writer.end();
   return { text: stdout.text, said: reporter.said };
 }
-/** The lines of such a table. */
+/** Returns the lines of such a table. */
 export const lines = async (...args: Parameters<typeof table>) =>
   (await table(...args)).text.split('\n').slice(0, -1);
 

@@ -18,14 +18,14 @@ export interface Tarball extends AsyncDisposable {
 
 export async function pack(): Promise<Tarball> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-pack-'));
-  // The build is there already; the scripts would make another.
+  // The build exists already; the scripts would build again.
   const { stdout } = await execute(
     'npm',
     ['pack', '--json', '--ignore-scripts', `--pack-destination=${folder}`],
     { cwd: path.resolve(path.dirname(inject('program')), '..') },
   );
   const parsed = JSON.parse(stdout);
-  // npm 12 gives an object by package name where npm 11 gave an array.
+  // npm 12 prints an object by package name, npm 11 an array.
   const [packed] = Array.isArray(parsed) ? parsed : Object.values(parsed);
   return {
     file: path.join(folder, packed.filename),
@@ -39,11 +39,11 @@ export interface Installed extends AsyncDisposable {
   readonly folder: string;
   /** The installed program. */
   readonly program: string;
-  /** Names of the packages that were installed. */
+  /** The names of the installed packages. */
   readonly packages: readonly string[];
 }
 
-/** Installs the packed file into an empty folder, as `npx` does, without running a script of any package. */
+/** Installs the packed file into an empty folder, as `npx` does, without running any package's scripts. */
 export async function install(tarball: Tarball, npm: readonly string[] = ['npm']): Promise<Installed> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-installed-'));
   const [command = 'npm', ...first] = npm;

@@ -7,13 +7,13 @@ import { available } from './requirement.ts';
 
 const script = '/usr/bin/script';
 
-/** Whether programs can be run on a terminal of their own here: util-linux's `script` makes one. */
+/** True if programs can be run on a terminal here, which util-linux's `script` creates. */
 export const hasTerminal = process.platform === 'linux' && available('a terminal of its own (script)');
 
 export interface OnTerminal {
-  /** Everything the terminal was sent so far, escape sequences included. */
+  /** Everything that was sent to the terminal so far, including escape sequences. */
   readonly screen: string;
-  /** Waits until what was sent after the last match has the pattern. */
+  /** Waits until the text after the last match matches the pattern. */
   shows(pattern: RegExp): Promise<RegExpMatchArray>;
   type(keys: string): void;
   /** The exit code. */
@@ -33,7 +33,7 @@ function spawnOnTerminal(command: string, { env, columns }: Terminal): ChildProc
   });
 }
 
-/** All that a shell command sends to its terminal, which has nobody at its keyboard. */
+/** Returns everything that a shell command sends to its terminal, on which nobody types. */
 export async function screenOf(command: string, terminal: Terminal): Promise<string> {
   const child = spawnOnTerminal(command, terminal);
   let screen = '';
@@ -44,7 +44,7 @@ export async function screenOf(command: string, terminal: Terminal): Promise<str
   return screen;
 }
 
-/** Starts the built program with a terminal as its input and outputs. */
+/** Starts the built program with a terminal as its standard streams. */
 export function startOnTerminal(
   args: readonly string[],
   { env, columns = 80 }: { env: Readonly<Record<string, string | undefined>>; columns?: number },

@@ -10,12 +10,12 @@ const folder = process.argv[2];
 const { native, file, args, env, cwd } = JSON.parse(readFileSync(path.join(folder, 'start.json'), 'utf8'));
 const at = (name) => path.join(folder, name);
 const streams = [openSync(at('stdin'), 'r'), openSync(at('stdout'), 'w'), openSync(at('stderr'), 'w')];
-// What Windows itself needs, and what the test gives.
+// The variables that Windows needs, and those of the test.
 const own = Object.entries(process.env).filter(([name]) =>
   /^(SystemRoot|SystemDrive|windir|PATH|PATHEXT|COMSPEC)$/i.test(name),
 );
 const child = spawn(file, args, { env: { ...Object.fromEntries(own), ...env }, cwd, stdio: streams });
-// The events reach this program too.
+// This program receives the events, too.
 for (const name of ['SIGINT', 'SIGBREAK', 'SIGHUP']) process.on(name, () => {});
 const watch = setInterval(() => {
   if (existsSync(at('kill'))) child.kill('SIGKILL');

@@ -33,15 +33,15 @@ const wine = {
   WINEDEBUG: '-all',
   // File names beyond ASCII.
   LC_ALL: 'C.UTF-8',
-  // Neither is installed, and nobody is there to be asked.
+  // Neither is installed, and nobody can answer Wine's question.
   WINEDLLOVERRIDES: 'mscoree,mshtml=',
 };
 
-// The modes of this machine's files are the access lists of Windows: root, too, has to be denied by them.
+// Wine maps file modes to Windows access lists, which have to bind root, too.
 const wineCommand =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search', 'wine'] : ['wine'];
 
-/** Installs what the tests of Windows need and lets Wine make its disk, once for a checkout. */
+/** Installs what the Windows tests need and lets Wine create its disk, once per checkout. */
 export async function prepareWindows(): Promise<void> {
   await mkdir(cache, { recursive: true });
   if (!existsSync(windowsNode)) {
@@ -54,12 +54,12 @@ export async function prepareWindows(): Promise<void> {
   await oneAtATime([...wineCommand, 'winecfg', '-v', 'win10']);
 }
 
-/** Runs a command when no other file of tests runs one of these. */
+/** Runs a command while no other test file runs one of these. */
 async function oneAtATime(command: readonly string[], env: NodeJS.ProcessEnv = wine): Promise<void> {
   await execute('flock', ['--close', path.join(cache, 'lock'), ...command], { env });
 }
 
-/** A file or folder of this machine as Windows names it. */
+/** Returns the Windows path of a file or folder of this machine. */
 export function onWindows(file: string): string {
   return `Z:${file.replaceAll('/', '\\')}`;
 }
@@ -90,7 +90,7 @@ export async function exportedIds(folder: string): Promise<string[]> {
 
 /** A user's folders on Windows, and the whole environment of the programs that the user runs. */
 export interface WindowsHome extends AsyncDisposable {
-  /** The profile folder as this machine names it. */
+  /** The path of the profile folder on this machine. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -125,19 +125,19 @@ export interface WindowsOptions {
   readonly stdin?: string;
   /** As Windows names it. */
   readonly cwd?: string;
-  /** Another program than ours, as Windows names it. */
+  /** The Windows path of a program to run instead of hooktrail. */
   readonly executable?: string;
 }
 
-/** Those of the Windows console, by their number. */
+/** The events of the Windows console, by their number. */
 const consoleEvents = ['Ctrl-C', 'Ctrl-Break', 'close'] as const;
 export type ConsoleEvent = (typeof consoleEvents)[number];
 
 export interface WindowsProgram {
   readonly finished: Promise<Result>;
-  /** Waits until the stream's text so far matches; rejects when the program ends without it. */
+  /** Waits until the stream's text so far matches; rejects if the program ends first. */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
-  /** Ends the process at once, as Windows does: no handler of it runs. */
+  /** Ends the process at once, as Windows does: none of its handlers runs. */
   kill(): Promise<void>;
   /** Sends an event to all programs of its console. */
   send(event: ConsoleEvent): Promise<void>;
@@ -204,7 +204,7 @@ export interface WindowsUser extends AsyncDisposable {
   run(args: readonly string[], options?: Partial<WindowsOptions>): Promise<Result>;
   /** Signs in with a browser on this machine; returns what `login` printed. */
   signIn(changes?: Readonly<Record<string, string>>): Promise<Result>;
-  /** How many token requests used a refresh token, and which errors they were answered with. */
+  /** The number of token requests with a refresh token, and the errors with which they were answered. */
   refreshes(): (string | undefined)[];
 }
 
