@@ -11,7 +11,8 @@ export default defineConfig({
     sequence: { seed: Number(seed) },
     globalSetup: ['test/support/run-folder.ts'],
     setupFiles: ['test/support/setup.ts'],
-    testTimeout: 30_000,
+    // They end a test that hangs: nothing waits for them. A test of 2 s took over 30 s on two cores that were shared by twelve.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
     maxWorkers: 3,
