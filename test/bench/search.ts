@@ -12,6 +12,7 @@ import { printTable } from './table.ts';
 const PAGE = 500;
 const VERSIONS = [20, 22, 24];
 const OURS = 'hooktrail events search --ndjson';
+const BARE = 'node -e "fetch(url)", 4 at once';
 
 /** A service to search: the sandbox or another one. */
 type Peer = Pick<SandboxProcess, 'env'>;
@@ -66,6 +67,7 @@ async function throughput(): Promise<void> {
       {
         [OURS]: search(peer, '--ndjson'),
         'one curl': await oneCurl(peer, folder.path, events, false),
+        [BARE]: bareFetch(peer, events),
         'one curl | jq': await oneCurl(peer, folder.path, events),
         ...(peer === sandbox
           ? { 'a curl a page | jq': await curlPerPage(sandbox, folder.path, events) }
@@ -203,6 +205,24 @@ function search(peer: Peer, ...args: string[]): Command {
   // Node 20 reads the extra certificates at each start, which takes 45 ms.
   const env = { ...peer.env, NODE_EXTRA_CA_CERTS: undefined };
   return { file: process.execPath, args: [program, 'events', 'search', ...args], env };
+}
+
+function bareFetch(peer: Peer, events: number): Command {
+  const headers = {
+    authorization: `Bearer ${peer.env['HOOKTRAIL_ACCESS_TOKEN']}`,
+    accept: `application/vnd.${peer.env['HOOKTRAIL_VENDOR']}.v1+json`,
+  };
+  const script = `
+    const urls = ${JSON.stringify(pageUrls(peer, events))}.values();
+    const copy = async () => {
+      for (const url of urls) {
+        const response = await fetch(url, ${JSON.stringify({ headers })});
+        const body = new Uint8Array(await response.arrayBuffer());
+        await new Promise((resolve) => process.stdout.write(body, resolve));
+      }
+    };
+    for (let count = 0; count < 4; count++) copy();`;
+  return { file: process.execPath, args: ['-e', script], env: { NODE_EXTRA_CA_CERTS: undefined } };
 }
 
 async function oneCurl(peer: Peer, folder: string, events: number, filtered = true): Promise<Command> {
