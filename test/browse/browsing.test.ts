@@ -83,7 +83,7 @@ test('the list shows times in the zone, and again in another', async () => {
 });
 
 describe('browsing', () => {
-  test('reads two screens ahead and no further, and all when one goes to the end again and again', async () => {
+  test('reads two screens ahead and no further, and everything if the user keeps going to the end', async () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     expect(read.pages).toBe(2);
@@ -104,7 +104,7 @@ describe('browsing', () => {
     expect(current()).toContain('id-0"');
   });
 
-  test('filters as one types, by all words in any case, and takes back', async () => {
+  test('filters as the user types, by all words ignoring case, and undoes that', async () => {
     const items = many.map((text, number) =>
       number % 10 === 3 ? event(number, ',"why":"Time out ÄÖ"') : text,
     );
@@ -126,7 +126,7 @@ describe('browsing', () => {
     expect(await press(named('escape'))).toBe('leave');
   });
 
-  test('a filter that nothing matches does not read without end', async () => {
+  test('a filter that nothing matches does not read forever', async () => {
     const { settled, press, read, state } = browsing(many, { pageSize: 1 });
     await settled();
     const before = read.pages;
@@ -148,7 +148,7 @@ describe('browsing', () => {
     expect(lines()[3]).toMatch(/^❯ /);
   });
 
-  test('f has lists of its own, each read once', async () => {
+  test('f switches between lists, each read once', async () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     await press(...typed('f'));
@@ -167,7 +167,7 @@ describe('browsing', () => {
     expect(await press(named('escape'))).toBe('leave');
   });
 
-  test('n and p go on to the next event and the previous one while one is open', async () => {
+  test('n and p show the next and the previous event while one is open', async () => {
     const { settled, press, current, lines } = browsing(many.slice(0, 3));
     await settled();
     await press(named('return'), ...typed('n'));
@@ -242,7 +242,7 @@ describe('browsing', () => {
     expect(await press(named('escape'))).toBe('leave');
   });
 
-  test('a condition that cannot be read is told and can be mended', async () => {
+  test('an invalid condition is reported and can be corrected', async () => {
     const { settled, press, state, lines } = browsing(many, { pageSize: 100 });
     await settled();
     await press(...typed('w= 3'), named('return'));
@@ -297,7 +297,7 @@ describe('browsing', () => {
     ]);
   });
 
-  test('groups count all events, as far as patience reads', async () => {
+  test('groups count all events, up to the limit of what is read', async () => {
     const { settled, press, read, lines } = browsing(many);
     await settled();
     expect(read.pages).toBe(2);
@@ -309,7 +309,7 @@ describe('browsing', () => {
     ]);
   });
 
-  test('an error is told and what was read stays', async () => {
+  test('an error is shown, and the events read stay', async () => {
     async function* failing(): AsyncGenerator<ReadPage> {
       yield { items: identified([event(0)]), total: 9 };
       throw new Error('gone \u001b[31m');
@@ -329,7 +329,7 @@ describe('browsing', () => {
     expect(lines[0]).toBe('1 event');
   });
 
-  test('requests are told apart from keys that do something here', async () => {
+  test('keys that need the outside are returned as requests', async () => {
     const { settled, press } = browsing(many);
     await settled();
     expect(await press(...typed('y'))).toBe('copy');

@@ -23,7 +23,7 @@ test('the id goes to the clipboard of the terminal', async () => {
   expect(at.printed.text).toBe('\u001b]52;c;ZS0x\u0007');
 });
 
-test('in tmux the id goes to its buffer, and no secret of ours to tmux', async () => {
+test('in tmux the id goes to its buffer, and tmux gets no secrets', async () => {
   const at = context({ ...tmux, HOOKTRAIL_PASSPHRASE: 'secret' });
   expect(await copyEventId(event, at)).toBe("copied e-1 to tmux's buffer");
   expect(at.ran).toEqual([[['tmux', 'set-buffer', '-w', '--', 'e-1'], tmux]]);
@@ -34,7 +34,7 @@ test.each([[1], [new Error('ENOENT')]])('says that tmux did not take the id: %s'
   expect(await copyEventId(event, context(tmux, code))).toBe('tmux did not take e-1');
 });
 
-test('says where there is no clipboard, and no id', async () => {
+test('says if there is no clipboard or no id', async () => {
   expect(await copyEventId(event, context({ STY: '1.pts' }))).toBe('screen has no clipboard to copy e-1 to');
   const terminal = context({ TERM_PROGRAM: 'Apple_Terminal' });
   expect(await copyEventId(event, terminal)).toBe('Terminal on macOS has no clipboard to copy e-1 to');

@@ -40,7 +40,7 @@ describe('filters', () => {
     expect(() => eventFilters(flags, NOW)).toThrow(message);
   });
 
-  test('are words of a command line again', () => {
+  test('convert back to words of a command line', () => {
     const filters = eventFilters({ after: '2h', failed: true, type: ["it's", 'a\\,b'] }, NOW);
     expect(filters.words('status').join(' ')).toBe(`--since 2h --type 'a\\,b' --type 'it'\\''s'`);
   });
@@ -79,13 +79,13 @@ describe("this machine's clock", () => {
     ]);
   });
 
-  test('that is right costs no request', async () => {
+  test('needs no request if it is right', async () => {
     const { asked, doubts } = await ask({ since: '15m' }, 900);
     expect(asked).toHaveLength(1);
     expect(doubts).toEqual([]);
   });
 
-  test('is not asked about where times are given whole', async () => {
+  test('is not checked if times are absolute', async () => {
     const { asked, queries } = await ask({ since: '2026-11-21', type: ['a'] }, HOUR);
     expect(queries).toEqual(['gt(createdOn,2026-11-21)&eq(eventType,a)']);
     expect(asked).toHaveLength(1);

@@ -33,7 +33,7 @@ const anyText = fc.oneof(
 );
 
 describe('the query keys of a search', () => {
-  test('any text as an event type is that text again for an independent parser, and adds no parameter', () => {
+  test('an independent parser reads any event type back as the same text, without extra parameters', () => {
     fc.assert(
       fc.property(anyText, (value) => {
         const keys = parseKeys(
@@ -67,7 +67,7 @@ describe('the query keys of a search', () => {
     expect(literal.join('')).toBe('-.0123456789:ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~');
   });
 
-  test('keys come in the order of the service description, whatever is left out', () => {
+  test('keys are in the order of the service description, whichever are absent', () => {
     const instant = (text: string) => parseInstant(text);
     const query = {
       eventType: 'a.b',

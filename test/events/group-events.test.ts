@@ -14,7 +14,7 @@ test('more groups than memory should hold end with an error that names the field
   expect(() => groups.add(page(100_000, 1))).toThrow('--by id,kind: more than 100000 groups');
 });
 
-test('values that are written alike are one group; a missing field is a group of its own', () => {
+test('values with the same text are one group; a missing field is a separate group', () => {
   const groups = new EventGroups(parseFieldPaths('a', '--by'));
   groups.add(
     Items.of(['{"a":"1"}', '{"a":1}', '{}', '{"a":null}', '{"a":1}'].map((text) => Buffer.from(text))),

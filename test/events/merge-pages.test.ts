@@ -39,7 +39,7 @@ const event = (ticks: number, search: number) => {
 const ticksOf = (text: string) => Number(/\.(\d{7})Z/.exec(text)?.[1]);
 
 describe('the pages of several searches', () => {
-  test.each([1, -1])('come out as one list, in their own direction (%i), exact to 100 ns', async (sign) => {
+  test.each([1, -1])('become one list, in their own direction (%i), exact to 100 ns', async (sign) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 12 }), {
@@ -80,7 +80,7 @@ describe('the pages of several searches', () => {
     ]);
   });
 
-  test('that tell no time come as they are read', async () => {
+  test('without times stay in the order in which they are read', async () => {
     const { texts, doubts } = await merged([['{"a":1}', '{"a":2}'], ['{"b":1}']]);
     expect([...texts].sort()).toEqual(['{"a":1}', '{"a":2}', '{"b":1}']);
     expect(doubts).toEqual([
@@ -88,7 +88,7 @@ describe('the pages of several searches', () => {
     ]);
   });
 
-  test('a failure of one is one of all, and leaves the others', async () => {
+  test('a failure of one fails the whole, and ends the others', async () => {
     let left = false;
     async function* failing(): AsyncGenerator<FoundPage> {
       yield* pagesOf([event(9, 0)], 1);

@@ -11,7 +11,7 @@ const texts = (body: string | Buffer) => {
 const anyJson = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' });
 
 describe('the items of a page', () => {
-  test('come out as the bytes they were: big integers, decimals, huge exponents, duplicate keys, order, escapes', () => {
+  test('keep their exact bytes: big integers, decimals, huge exponents, duplicate keys, order, escapes', () => {
     const items = [
       '{"n":9007199254740993,"d":1.10,"e":1e400,"neg":-0,"E":1E+2}',
       '{"b":1,"a":2,"b":3}',
@@ -25,7 +25,7 @@ describe('the items of a page', () => {
     expect(texts(`{"items":[${items.join(',')}],"count":8}`)).toEqual(items);
   });
 
-  test('lose white space between tokens, and none inside strings', () => {
+  test('lose white space between tokens, but not inside strings', () => {
     const page =
       '\ufeff \n{ "items" : [ \t{ "a b" : " c\\" d " ,\r\n "e" : [ 1 , 2 ] } , { } ] , "next" : null }\n';
     expect(texts(page)).toEqual(['{"a b":" c\\" d ","e":[1,2]}', '{}']);
@@ -45,12 +45,12 @@ describe('the items of a page', () => {
     );
   });
 
-  test('nest as deep as they like', () => {
+  test('may nest to any depth', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect(texts(`{"items":[${deep}]}`)).toEqual([deep]);
   });
 
-  test('is a collection by its members: an error told as a success is none', () => {
+  test('is a collection by its members: an error with status 200 is not', () => {
     const isCollection = (text: string) => readPage(Buffer.from(text)).isCollection;
     expect(isCollection('{"code":"x.y","message":"m"}')).toBe(false);
     for (const items of ['{"0":{}}', '"x"', '1', 'false'])
@@ -60,13 +60,13 @@ describe('the items of a page', () => {
     }
   });
 
-  test.each(['{}', '{"items":[]}', '{"items":null}', '{"count":3}'])('%s holds none', (page) =>
+  test.each(['{}', '{"items":[]}', '{"items":null}', '{"count":3}'])('%s has no items', (page) =>
     expect(texts(page)).toEqual([]),
   );
 });
 
 describe('the rest of a page', () => {
-  test('count and next are read wherever they stand', () => {
+  test('count and next are read wherever they are', () => {
     expect(
       readPage(Buffer.from('{"next":"/a?limit(2,1)","items":[1],"first":null,"count":7}')),
     ).toMatchObject({
@@ -81,12 +81,12 @@ describe('the rest of a page', () => {
     ['{"count":1.5,"next":5}', undefined, null],
     ['{"count":-1,"next":null}', undefined, null],
     ['{"count":null}', undefined, undefined],
-  ])('%s is taken with what it lacks', (page, count, next) => {
+  ])('%s is accepted without them', (page, count, next) => {
     expect(readPage(Buffer.from(page))).toMatchObject({ count, next });
   });
 });
 
-describe('what is not JSON', () => {
+describe('invalid JSON', () => {
   test('the scanner accepts exactly what JSON.parse accepts', () => {
     const mutated = fc
       .tuple(

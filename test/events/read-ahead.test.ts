@@ -8,7 +8,7 @@ import { readAhead } from '../../src/events/read-ahead.ts';
 const forever = new AbortController().signal;
 
 describe('reading ahead', () => {
-  test('hands results out in order, whichever comes first, and never asks for more than its width', async () => {
+  test('returns results in order, whichever arrives first, and never requests more than its width', async () => {
     let underWay = 0;
     let most = 0;
     const run = async (job: number) => {
@@ -23,7 +23,7 @@ describe('reading ahead', () => {
     expect(most).toBe(4);
   });
 
-  test('asks for the next one although the first is slow, and for no more than twice its width', async () => {
+  test('requests the next one although the first is slow, and no more than twice its width', async () => {
     const asked: number[] = [];
     let release = (_: number) => {};
     const run = (job: number) => {
@@ -44,7 +44,7 @@ describe('reading ahead', () => {
     await reading.return(undefined);
   });
 
-  test('a failure comes out in its turn, and what is under way is aborted', async () => {
+  test('a failure is thrown in its turn, and requests in progress are aborted', async () => {
     const aborted: number[] = [];
     const run = async (job: number, signal: AbortSignal) => {
       if (job === 1) throw new Error('page 1');
@@ -111,7 +111,7 @@ describe('reading ahead', () => {
 });
 
 describe('running jobs as they arrive', () => {
-  test('hands results out in order, runs no more than its width, and reads no further than twice that', async () => {
+  test('returns results in order, runs no more than its width, and reads no further than twice that', async () => {
     let underWay = 0;
     let most = 0;
     let pulled = 0;
@@ -138,7 +138,7 @@ describe('running jobs as they arrive', () => {
     expect(most).toBe(4);
   });
 
-  test('an error of a job or of the source comes in its turn', async () => {
+  test('an error of a job or of the source is thrown in its turn', async () => {
     async function* jobs() {
       yield 1;
       yield 2;
@@ -155,7 +155,7 @@ describe('running jobs as they arrive', () => {
     expect(results).toEqual([1, 2]);
   });
 
-  test('leaving early aborts what is under way and tells the source', async () => {
+  test('leaving early aborts jobs in progress and stops the source', async () => {
     let told: AbortSignal | undefined;
     const aborted: number[] = [];
     async function* jobs(ending: AbortSignal) {

@@ -77,7 +77,7 @@ describe("events dated after the service's own clock", () => {
     expect(await idsRead(fetchPage)).toEqual(sorted(events).reverse());
   });
 
-  test('at the very second that holds the read still are read once', async () => {
+  test('in the very second that limits the read are read once', async () => {
     const events = [...past, ...at('now', 20, NOW - 1500, 150)];
     const { fetchPage } = serve({ events: [...events], order: 'oldest first' });
     expect(await idsRead(fetchPage)).toEqual(sorted(events));
@@ -101,7 +101,7 @@ describe("events dated after the service's own clock", () => {
     },
   );
 
-  test.each([1, 12, 30])('are read where the service counts nothing, %i of them', async (number) => {
+  test.each([1, 12, 30])('are read if the service gives no counts, %i of them', async (number) => {
     const events = [...past, ...at('tomorrow', number, NOW + DAY, 1000)];
     for (const order of ['oldest first', 'newest first'] as const) {
       const { fetchPage } = serve({ events: [...events], order, counts: false });
@@ -116,7 +116,7 @@ describe("events dated after the service's own clock", () => {
     expect(await idsRead(fetchPage, { limit: 30 })).toEqual(sorted(events).slice(0, 30));
   });
 
-  test('are not asked for where the first count holds', async () => {
+  test('are not requested if the first count still holds', async () => {
     const { fetchPage, asked } = serve({ events: [...past], order: 'oldest first' });
     await idsRead(fetchPage);
     expect(asked).toEqual([
@@ -126,7 +126,7 @@ describe("events dated after the service's own clock", () => {
     ]);
   });
 
-  test('an event that left after the first answer is not taken for one of them', async () => {
+  test('an event that left after the first answer is not mistaken for one of them', async () => {
     const events = [...past];
     const service = serve({
       events,

@@ -81,7 +81,7 @@ describe('buckets', () => {
     expect([ends.length, ends[0], ends.at(-2), ends.at(-1)]).toEqual([count, second, last, before]);
   });
 
-  test('of a given number are equal but for a few per cent, and begin at times as round as that allows', () => {
+  test('of a given number are equal within a few per cent, and begin at times as round as that allows', () => {
     const window = { after: at('2026-11-20T10:49:44Z'), before: at('2026-11-21T10:49:44Z'), zone: UTC };
     expect(bucketEnds(window, 4).map(({ text }) => text)).toEqual([
       '2026-11-20T17:00:00Z',
@@ -91,7 +91,7 @@ describe('buckets', () => {
     ]);
   });
 
-  test('ends lie on full seconds where these are long enough, and the last is the window’s own', () => {
+  test('end on full seconds if they are long enough, and the last at the end of the window', () => {
     const window = {
       after: at('2026-11-01T00:00:00Z'),
       before: at('2026-11-01T00:00:10.1234567Z'),
@@ -140,7 +140,7 @@ describe('the window', () => {
     expect([window.after.text, window.before.text]).toEqual([after, before]);
   });
 
-  test('keeps the other filters, and one status where one is asked for', () => {
+  test('keeps the other filters, and one status if one is requested', () => {
     const flags = { type: ['a', 'b'], failed: true } as const;
     const window = statsWindow(eventFilters({ ...flags, type: [...flags.type] }, now), now);
     expect(window.queries.map(({ eventType }) => eventType)).toEqual(['a', 'b']);

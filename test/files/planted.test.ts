@@ -45,7 +45,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path through a folder that everybod
     else expect(check).not.toThrow();
   });
 
-  test('is refused behind a link of the user as well', async () => {
+  test('is also refused behind a link of the user', async () => {
     await mkdir(path.join(shared, 'theirs'));
     await lchown(path.join(shared, 'theirs'), 1001, 1001);
     await symlink(path.join(shared, 'theirs'), path.join(own, 'mine'));
@@ -55,13 +55,13 @@ describe.skipIf(process.getuid?.() !== 0)('a path through a folder that everybod
     );
   });
 
-  test('is taken where nothing is there yet, and where links go in a circle', async () => {
+  test('is accepted if nothing exists there yet, or if links form a circle', async () => {
     await symlink('circle', path.join(own, 'circle'));
     for (const place of [path.join(shared, 'new'), path.join(own, 'circle', 'x')])
       expect(() => refusePlanted(place, 'the report', user)).not.toThrow();
   });
 
-  test('is taken of anybody in a folder that its owner alone can write', async () => {
+  test('is accepted from anyone in a folder that only its owner can write to', async () => {
     await mkdir(path.join(own, 'theirs'));
     await lchown(path.join(own, 'theirs'), 1001, 1001);
     expect(() => refusePlanted(path.join(own, 'theirs', 'x'), 'the report', user)).not.toThrow();

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('a file is replaced as a whole, for the user alone, and nothing is left beside it', async () => {
+test('a file is replaced as a whole, accessible to the user only, and nothing is left beside it', async () => {
   const file = path.join(folder, 'config.json');
   await replaceFile(file, 'old');
   await replaceFile(file, 'new');
@@ -19,7 +19,7 @@ test('a file is replaced as a whole, for the user alone, and nothing is left bes
   expect(await readdir(folder)).toEqual(['config.json']);
 });
 
-test('temporary files of writes that were killed long ago are swept, those of others stay', async () => {
+test('temporary files of writes that were killed long ago are removed, others stay', async () => {
   const file = path.join(folder, 'config.json');
   const old = new Date(Date.UTC(2001));
   const names = {
@@ -37,6 +37,6 @@ test('temporary files of writes that were killed long ago are swept, those of ot
   );
 });
 
-test('a folder that is gone cannot be called synced', async () => {
+test('syncing a folder that is gone fails', async () => {
   await expect(syncFolder(path.join(folder, 'gone'))).rejects.toThrow('ENOENT');
 });

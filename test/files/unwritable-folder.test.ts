@@ -7,8 +7,8 @@ import { makeFolder } from '../../src/files/folders.ts';
 import { createHome } from '../support/home.ts';
 import { run } from '../support/program.ts';
 
-describe('a folder that is to be made', () => {
-  test('is made with those above it, for the user alone, and may be there already', async () => {
+describe('creating a folder', () => {
+  test('creates missing ancestors too, for the user only, and accepts an existing folder', async () => {
     const top = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-folder-'));
     try {
       const folder = path.join(top, 'a', 'b');
@@ -25,7 +25,7 @@ describe('a folder that is to be made', () => {
 });
 
 // On this file system, creating something in an existing folder fails with ENOENT, even for root.
-describe.skipIf(!existsSync('/proc/self'))('a configuration folder in which nothing can be made', () => {
+describe.skipIf(!existsSync('/proc/self'))('a configuration folder in which nothing can be created', () => {
   test.each([
     ['config set', ['config', 'set', 'vendor', 'acme'], 2],
     ['login', ['login', '--no-browser'], 2],
@@ -33,7 +33,7 @@ describe.skipIf(!existsSync('/proc/self'))('a configuration folder in which noth
     ['status', ['status'], 4],
     ['--help', ['--help'], 0],
     ['webhooks listen', ['webhooks', 'listen', '--port', '0'], 2],
-  ])('%s ends, and says so where it needs one', async (_, args, code) => {
+  ])('%s ends, with an error if it needs the folder', async (_, args, code) => {
     await using home = await createHome();
     const env = {
       ...home.env,

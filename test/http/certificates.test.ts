@@ -101,12 +101,12 @@ test('a certificate that is not trusted can be named', async () => {
 });
 
 describe('with its authority trusted, a certificate', () => {
-  test('is taken', async () => {
+  test('is accepted', async () => {
     await using server = await serveWith('localhost');
     expect(await asked(server.url, 'NODE_EXTRA_CA_CERTS')).toBe('{}');
   });
 
-  test.skipIf(!('getCACertificates' in tls))('is taken when the system is what trusts it', async () => {
+  test.skipIf(!('getCACertificates' in tls))('is accepted if the operating system trusts it', async () => {
     await using server = await serveWith('localhost');
     expect(await asked(server.url, 'SSL_CERT_FILE')).toBe('{}');
   });

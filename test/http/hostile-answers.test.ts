@@ -36,7 +36,7 @@ describe('an answer of the event service', () => {
     expect(at.sandbox.log.length - before).toBe(1);
   });
 
-  test('101 Switching Protocols is a broken connection, and asked for again', async () => {
+  test('101 Switching Protocols is a broken connection, and is retried', async () => {
     await using at = await startSearching({ events: 10 });
     at.sandbox.control.fault('events', switchingProtocols);
     expect(await at.search('--limit', '1', '--fields', 'publishStatus', '--csv')).toMatchObject({ code: 0 });
@@ -68,7 +68,7 @@ describe('an answer of the token endpoint', () => {
   });
 });
 
-test('a host that does not exist is asked for once', async () => {
+test('a host that does not exist is looked up once', async () => {
   await using at = await startSearching({ events: 1 });
   const env = { ...at.env, HOOKTRAIL_BASE_URL: 'https://events.invalid' };
   expect(await run(['events', 'search', '--verbose'], { env })).toEqual({

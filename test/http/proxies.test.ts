@@ -21,7 +21,7 @@ async function ask(url: URL, environment: Record<string, string>): Promise<strin
 const HTTPS = new URL('https://events.invalid/path');
 const UNRESOLVED = 'the name events.invalid could not be resolved (ENOTFOUND)';
 
-test('HTTPS_PROXY is asked for a tunnel, HTTP_PROXY for nothing', async () => {
+test('HTTPS_PROXY is used for a tunnel, HTTP_PROXY for nothing', async () => {
   await using proxy = await startProxy();
   expect(await ask(HTTPS, { HTTPS_PROXY: proxy.url })).toBe(
     `the proxy ${new URL(proxy.url).host} did not connect to events.invalid (502)`,
@@ -65,7 +65,7 @@ test.each([
   expect(proxyFor(new URL('https://events.example.com/x'), environment) === undefined).toBe(direct);
 });
 
-test('through the tunnel TLS is spoken with the service itself', async () => {
+test('TLS through the tunnel is with the service itself', async () => {
   const tunnel = http.createServer().listen(0, '127.0.0.1');
   const first = new Promise<number | undefined>((resolve) => {
     tunnel.on('connect', (_, client) => {
@@ -84,7 +84,7 @@ test('through the tunnel TLS is spoken with the service itself', async () => {
   tunnel.close();
 });
 
-test('a proxy that wants a user says so, and gets the one of its address', async () => {
+test('a proxy that requires a user is an error, and gets the user in its URL', async () => {
   const given: unknown[] = [];
   const proxy = http.createServer().listen(0, '127.0.0.1');
   proxy.on('connect', (request, client) => {
@@ -151,7 +151,7 @@ async function startSocks(reply: number) {
   };
 }
 
-test('a SOCKS proxy opens the way, without a warning', async () => {
+test('a SOCKS proxy works, without a warning', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on('warning', onWarning);
@@ -163,7 +163,7 @@ test('a SOCKS proxy opens the way, without a warning', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('a SOCKS proxy that refuses says why', async () => {
+test('the refusal of a SOCKS proxy is reported with its reason', async () => {
   await using proxy = await startSocks(5);
   expect(await ask(HTTPS, { HTTPS_PROXY: `socks5://${proxy.host}` })).toBe(
     `the proxy ${proxy.host} requires a user name and a password`,
@@ -182,7 +182,7 @@ test.each(['http://', 'ftp://proxy:21', 'a b'])('HTTPS_PROXY=%s is refused by it
   );
 });
 
-test('what is said of a proxy leaves out its password', async () => {
+test('messages about a proxy do not contain its password', async () => {
   expect(await ask(HTTPS, { https_proxy: 'ftp://user:secret@proxy' })).toBe(
     'https_proxy: invalid value: must be the address of a proxy, such as http://proxy.example.com:3128',
   );

@@ -28,7 +28,7 @@ test('secret query parameters and user information lose their values', () => {
   expect(redactedUrl(new URL(search))).toBe(search);
 });
 
-test('tokens that come back in other headers and in redirects lose their values', () => {
+test('tokens repeated in other headers and in redirects lose their values', () => {
   expect(
     redactedHeaders({
       'x-echo': 'Bearer s3cret-token',

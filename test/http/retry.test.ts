@@ -30,7 +30,7 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
   return { answer, slept, sent: () => sent };
 }
 
-describe('a GET that fails in passing', () => {
+describe('a GET that fails temporarily', () => {
   test.each([408, 429, 500, 502, 503, 504])('is sent again after %i', async (status) => {
     const { answer, sent } = scripted(status, 200);
     expect((await answer()).status).toBe(200);
@@ -62,7 +62,7 @@ describe('a GET that fails in passing', () => {
     expect(slept).toEqual([500, 1000, 2000]);
   });
 
-  test("waits until a date of the service's clock, which may be hours off ours", async () => {
+  test("waits until a date by the service's clock, which may differ from ours by hours", async () => {
     const { answer, slept } = scripted(
       [429, 'Sat, 21 Nov 2026 13:00:05 GMT', 'Sat, 21 Nov 2026 13:00:00 GMT'],
       [429, 'Sat, 21 Nov 2026 07:00:05 GMT', 'Sat, 21 Nov 2026 07:00:00 GMT'],

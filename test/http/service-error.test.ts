@@ -19,9 +19,9 @@ test.each([
   ['just text', ['just text']],
   ['["a"]', ['["a"]']],
   ['{}', ['{}']],
-])('the body %s is told as %j', (body, expected) => expect(lines(body)).toEqual(expected));
+])('the body %s is reported as %j', (body, expected) => expect(lines(body)).toEqual(expected));
 
-test('an HTML page is told by its title', () => {
+test('an HTML page is reported by its title', () => {
   expect(lines('<html><head><title>502 Bad Gateway</title></head></html>', 'text/html')).toEqual([
     'an HTML page: 502 Bad Gateway',
   ]);

@@ -83,7 +83,7 @@ describe('a request without a proxy', () => {
     expect((await transport.send({ method: 'GET', url: server.url })).body.toString()).toBe('text');
   });
 
-  test('says who asks: some guards in front of services refuse what does not', async () => {
+  test('has a User-Agent: some gateways refuse requests without one', async () => {
     await using server = await serve((request, response) => void response.end(request.headers['user-agent']));
     await using transport = open();
     const sent = async (headers: Record<string, string>) =>
@@ -92,7 +92,7 @@ describe('a request without a proxy', () => {
     expect(await sent({ 'user-agent': 'mine' })).toBe('mine');
   });
 
-  test('uses a connection again, and closing ends it at once', async () => {
+  test('reuses a connection, and closing ends it at once', async () => {
     const ports = new Set<number | undefined>();
     await using server = await serve((request, response) => {
       ports.add(request.socket.remotePort);
@@ -105,7 +105,7 @@ describe('a request without a proxy', () => {
     expect(ports.size).toBe(1);
   });
 
-  test('has one value for a header that came twice', async () => {
+  test('has one value for a header that was sent twice', async () => {
     await using server = await serveBytes((socket) =>
       socket.end(
         'HTTP/1.1 302 Found\r\nlocation: /a\r\nlocation: /b\r\nset-cookie: c\r\ncontent-length: 0\r\n\r\n',
@@ -116,7 +116,7 @@ describe('a request without a proxy', () => {
     expect(headers).toEqual({ location: '/a, /b', 'set-cookie': 'c', 'content-length': '0' });
   });
 
-  test('drops the body that nobody wants, however large', async () => {
+  test('drops an unwanted body, however large', async () => {
     await using server = await serve((_, response) => void response.writeHead(503).end('x'.repeat(5000)));
     await using transport = open();
     const { status, body } = await transport.send({ method: 'POST', url: server.url, dropBody: true });
@@ -148,7 +148,7 @@ describe('a request that fails says why', () => {
     expect(await failure(url)).toEqual(['refused', 'HOST does not accept connections (ECONNREFUSED)']);
   });
 
-  test('when the host has no name', async () => {
+  test('when the host name does not exist', async () => {
     const text = 'the name nowhere.invalid could not be resolved (ENOTFOUND)';
     expect(await failure(new URL('http://nowhere.invalid'))).toEqual([
       'unknown-host',
@@ -164,7 +164,7 @@ describe('a request that fails says why', () => {
     expect(await failure(slow.url, { idle: 200 })).toEqual(stalled);
   });
 
-  test('when the answer is cut, or is no HTTP', async () => {
+  test('when the answer is cut off, or is not HTTP', async () => {
     await using cut = await serveBytes((socket) =>
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort'),
     );
@@ -249,7 +249,7 @@ describe('a request that fails says why', () => {
   });
 });
 
-test('the limits are those that the README names', () => {
+test('the limits are those in the README', () => {
   expect(PAGE_LIMITS).toEqual({ connect: 10_000, idle: 30_000, total: 300_000, bytes: 256 * 1024 ** 2 });
   expect(TOKEN_LIMITS).toEqual({ connect: 10_000, idle: 30_000, total: 60_000, bytes: 1024 ** 2 });
 });

@@ -5,7 +5,7 @@ import { parseFieldPaths } from '../../src/items/field-path.ts';
 const steps = (text: string) => parseFieldPaths(text).map((path) => path.steps);
 
 describe('--fields', () => {
-  test('parts paths by commas and steps by dots', () => {
+  test('splits paths at commas and steps at dots', () => {
     expect(parseFieldPaths('eventId, payload.customer.id ,items.0.sku')).toEqual([
       { text: 'eventId', steps: ['eventId'] },
       { text: 'payload.customer.id', steps: ['payload', 'customer', 'id'] },
@@ -13,13 +13,13 @@ describe('--fields', () => {
     ]);
   });
 
-  test('takes the character behind a backslash as part of a name', () => {
+  test('treats the character after a backslash as part of a name', () => {
     expect(steps('a\\.b.c')).toEqual([['a.b', 'c']]);
     expect(steps('a\\,b,c\\\\')).toEqual([['a,b'], ['c\\']]);
     expect(steps(' \\ a\\  ')).toEqual([[' a ']]);
   });
 
-  test('any names, escaped, come back', () => {
+  test('any names, escaped, read back as the same names', () => {
     const name = fc.string({ minLength: 1, unit: 'binary' });
     const quoted = (text: string) => text.replace(/[\\.,\s]/gu, '\\$&');
     fc.assert(

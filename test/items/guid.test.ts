@@ -17,14 +17,14 @@ describe('a GUID as people paste it', () => {
     ID.replaceAll('-', ''),
   ])("'%s' is understood", (text) => expect(guidsIn(text)).toEqual([ID]));
 
-  test('capitals stay', () => expect(guidsIn(`{${ID.toUpperCase()}}`)).toEqual([ID.toUpperCase()]));
+  test('upper case is kept', () => expect(guidsIn(`{${ID.toUpperCase()}}`)).toEqual([ID.toUpperCase()]));
 
   test.each(['', 'x', ID.slice(1), `a${ID}`, `${ID}0`, `${ID}-${OTHER}`, `x${ID.replaceAll('-', '')}`])(
     "'%s' is none",
     (text) => expect(guidsIn(text)).toEqual([]),
   );
 
-  test('of several the message names what was read', () => {
+  test('of several ids the message names the wrong one', () => {
     expect(guidsIn(`${ID} ${OTHER}`)).toEqual([ID, OTHER]);
     expect(notAGuid(`${ID} ${OTHER}`)).toBe(`'${ID} ${OTHER.slice(0, 23)}…' holds 2 GUIDs: ${ID}, ${OTHER}`);
     expect(notAGuid('x')).toBe("'x' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e");

@@ -112,17 +112,17 @@ describe('--where', () => {
 describe('--grep', () => {
   const found = (text: string, item = EVENT) => keeps(item, [], [text]);
 
-  test('finds a text in values and names, in any case', () => {
+  test('finds a text in values and names, ignoring case', () => {
     for (const text of ['failed', 'CURRENCY', 'Eur', 'YÉ', '9007199254740993', 'true', 'null', '1.10', 'a.b'])
       expect([text, found(text)]).toEqual([text, true]);
   });
 
-  test('finds nothing across values, and no escape as it is written', () => {
+  test('finds nothing across values, and matches decoded escapes', () => {
     for (const text of ['"', 'FAILED","', 'a-1","publish', '{', '\\u00e9', 'x","y', 'missing'])
       expect([text, found(text)]).toEqual([text, false]);
   });
 
-  test('finds what a walk over the parsed event finds', () => {
+  test('finds the same as a walk over the parsed event', () => {
     const value = fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' });
     const has = (node: unknown, text: string): boolean => {
       if (typeof node === 'string') return node.toLowerCase().includes(text);

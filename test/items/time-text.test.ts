@@ -7,7 +7,7 @@ const sent = (text: string) => {
   return time && resolveTime(time, NOW)?.text;
 };
 
-describe('a point in time as people give it', () => {
+describe('a point in time as people type it', () => {
   test.each([
     '2026-11-01',
     '2026-11-01T08:30:00Z',
@@ -103,5 +103,5 @@ describe('a point in time as people give it', () => {
     '9999-12-31T23:59:59-01:00',
     '999999999w',
     '2026-11-01T10:00:00Z)&eq(eventId,x',
-  ])("'%s' is none", (text) => expect(sent(text)).toBeUndefined());
+  ])("'%s' is not a point in time", (text) => expect(sent(text)).toBeUndefined());
 });

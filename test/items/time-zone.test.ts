@@ -35,7 +35,7 @@ describe('a time without a zone', () => {
     ['11-20 08:00:00Z', '2026-11-20T08:00:00Z'],
     ['2h', '2026-11-20T21:30:00Z'],
     ['now', '2026-11-20T23:30:00Z'],
-  ])("'%s' says its own", (text, expected) => expect(sent(text)).toBe(expected));
+  ])("'%s' has its own", (text, expected) => expect(sent(text)).toBe(expected));
 
   test('of a day on which clocks change is counted on the calendar', () => {
     // 25 hours: put back at 01:00Z on 31 October.
@@ -47,7 +47,7 @@ describe('a time without a zone', () => {
   });
 });
 
-describe('a clock that is changed', () => {
+describe('a clock change', () => {
   test.each([
     ['Europe/Berlin', '2027-10-31 02:30', '2027-10-31T00:30:00Z'],
     ['Europe/Berlin', '2027-10-31 02:30+02:00', '2027-10-31T00:30:00Z'],
@@ -92,7 +92,7 @@ describe('every zone', () => {
   const anyFraction = fc.stringMatching(/^(\.\d{1,7})?$/);
   const key = (instant: Instant | undefined) => [instant?.seconds, instant?.fraction];
 
-  test('prints a time that, read again, is the same', () => {
+  test('prints times that read back as the same time', () => {
     fc.assert(
       fc.property(anyZone, anyTime, anyFraction, (zone, seconds, fraction) => {
         const text = `${new Date(seconds * 1000).toISOString().slice(0, 19)}${fraction}Z`;

@@ -43,7 +43,7 @@ test('a claim of a number that was used and tidied away is withdrawn', async () 
   expect((await readdir(folder)).sort()).not.toContain('3.lock');
 });
 
-test('a claim that follows a number which is gone is withdrawn: the folder was swept and made anew', async () => {
+test('a claim after a number that is gone is withdrawn: the folder was swept and recreated', async () => {
   const fresh = await claim(0, 'fresh');
   expect(await claim(6, 'late')).toBeUndefined();
   expect(await fresh?.isHeld()).toBe(true);
@@ -57,7 +57,7 @@ test('a released number stays the highest', async () => {
   expect(await claim(1, 'b')).toBeDefined();
 });
 
-test('nobody releases what another holds', async () => {
+test('nobody releases a lock that another process holds', async () => {
   const first = await claim(0, 'a');
   const second = await claim(1, 'b');
   expect([await first?.isHeld(), await second?.isHeld()]).toEqual([false, true]);
@@ -65,7 +65,7 @@ test('nobody releases what another holds', async () => {
   expect(await files.latest()).toMatchObject({ number: 2, released: false });
 });
 
-test('a file that was created and not filled yet counts as held', async () => {
+test('a file that was created but is still empty counts as held', async () => {
   await writeFile(path.join(folder, '1.lock'), '');
   expect(await files.latest()).toEqual({ number: 1, released: false, text: '' });
 });

@@ -60,7 +60,9 @@ async function leaveLock(holder: object): Promise<string> {
   return file;
 }
 
-test('never two at once, although holders are killed all the time', { timeout: 120_000 }, async () => {
+test('there are never two holders, although holders are killed all the time', {
+  timeout: 120_000,
+}, async () => {
   const workers = Array.from({ length: 6 }, () => worker(25, 5));
   const all = Promise.all(workers.map((child) => once(child, 'exit')));
   let running = true;
@@ -103,7 +105,7 @@ test('a lock whose holder was killed is taken over at once', async () => {
   expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
 });
 
-test('a holder that is suspended keeps the lock; who waits is told which process and what to do', async () => {
+test('a suspended holder keeps the lock; a waiting process names it and says what to do', async () => {
   const holder = worker(1, 60_000);
   await entered(holder);
   holder.kill('SIGSTOP');
@@ -121,7 +123,7 @@ test('a process number that was given to another process does not keep a lock', 
   expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
 });
 
-test('a lock from before the machine was started again is taken over', async () => {
+test('a lock from before a reboot is taken over', async () => {
   const { machine } = here();
   await leaveLock({ ...(await describeSelf(machine)), boot: 'another' });
   expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
@@ -160,13 +162,13 @@ test.each([
   expect(performance.now() - since).toBeGreaterThan(rhythm.silence);
 });
 
-test('an empty file, as a loss of power leaves it, holds nobody up for longer than the silence', async () => {
+test('an empty file, as a power failure leaves it, delays others for no longer than the silence', async () => {
   const file = await leaveLock({});
   await writeFile(file, '');
   expect(await withLock('worker', fast(), async () => 'mine', { patience: 0 })).toBe('mine');
 });
 
-test('a process of a system without /proc is dead when its number is gone, and unknown otherwise', async () => {
+test('on a system without /proc a process is dead if its number is gone, and unknown otherwise', async () => {
   const { machine } = here({ platform: 'win32', hasProcess: (pid) => pid === 77 });
   const holder = { pid: 77, hostname: machine.hostname, nonce: 'x' };
   expect(await conditionOf(holder, machine)).toBe('unknown');
@@ -177,7 +179,7 @@ test('a process of a system without /proc is dead when its number is gone, and u
   );
 });
 
-test('a process that cannot look, out of file descriptors, takes nobody for dead', async () => {
+test('a process without free file descriptors considers nobody dead', async () => {
   const script = path.resolve(import.meta.dirname, '../support/lock-blind-worker.ts');
   const command = `ulimit -n 256; exec "$0" --import tsx "$1"`;
   const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script]);
@@ -191,7 +193,7 @@ test('two names never share a lock', async () => {
   expect(await withLock(one, here(), inner)).toBe('both');
 });
 
-test('a holder that was given up sees it, is told, and does not free the lock of its successor', async () => {
+test('a holder that lost the lock notices, gets an error, and does not free the lock of its successor', async () => {
   const slow = { ...rhythm, beat: 60_000 };
   const elsewhere = { ...here({ hostname: 'elsewhere' }), lockRhythm: slow };
   const seen: boolean[] = [];
@@ -220,7 +222,7 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
   await lock.release();
 });
 
-test('what the holder did ends the wait of the others without the lock', async () => {
+test('the result of the holder ends the wait of the others without the lock', async () => {
   const order: string[] = [];
   let waiting: Promise<string> | undefined;
   const holding = withLock('worker', here(), async () => {
@@ -246,7 +248,7 @@ test('an interrupt ends the wait', async () => {
   expect(await waiting).toBe(reason);
 });
 
-test('without a home that can be written the lock is in a folder of the user alone', async () => {
+test('without a writable home the lock is in a folder that only the user can use', async () => {
   const nobody = { userHome: path.join(log, 'a-file-is-no-home'), sharedFolder: home };
   expect(await withLock('worker', here(nobody), async () => 'mine')).toBe('mine');
   expect(await readdir(path.join(home, `hooktrail-${os.userInfo().uid}`))).toHaveLength(1);
@@ -259,7 +261,7 @@ test('without a home that can be written the lock is in a folder of the user alo
   });
 });
 
-test('a lock folder that cannot be used is an error with its own words and a next step', async () => {
+test('an unusable lock folder is an error with a reason and a next step', async () => {
   await withLock('worker', here(), async () => undefined);
   const place = await folder();
   await rm(place, { recursive: true });
@@ -281,7 +283,7 @@ test('a lock that cannot be freed changes neither what the work returned nor wha
   await expect(failing).rejects.toThrow('the error that matters');
 });
 
-test('a holder that cannot look is told so, and not that it lost the lock', async () => {
+test('a holder that cannot check gets that error, and not that it lost the lock', async () => {
   await withLock('worker', here(), async (lock) => {
     const place = await folder();
     await rm(place, { recursive: true });

@@ -54,7 +54,7 @@ const calls: Readonly<Record<string, { args?: readonly string[]; interrupt?: 'co
 /** These start their own service on their own ports. */
 const selfContained = new Set(['demo', 'sandbox']);
 
-describe('whom the program speaks to', () => {
+describe('the hosts that the program connects to', () => {
   let signingIn: SigningIn;
   let log: string;
   let env: Record<string, string>;

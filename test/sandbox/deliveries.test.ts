@@ -24,7 +24,7 @@ function statusOf({ control }: Sandbox, eventId: string): string {
 }
 
 describe('deliveries of the sandbox', () => {
-  it('carry the Api-Token and the event, and only of events added while it runs', async () => {
+  it('carry the Api-Token and the event, only for events added while it runs', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     const event = sandbox.control.addEvent({ eventType: 'document.signed' });
@@ -49,7 +49,7 @@ describe('deliveries of the sandbox', () => {
     expect(payloadOf('{"eventId":"a"}')).toBe('{"eventId":"a"}');
   });
 
-  it('come out of order, and some twice', async () => {
+  it('arrive out of order, and some twice', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url, { duplicates: 0.5 });
     const added = Array.from({ length: 60 }, () => sandbox.control.addEvent().eventId);
@@ -86,7 +86,7 @@ describe('deliveries of the sandbox', () => {
     expect(attempts?.map(({ status }) => status)).toEqual([404, 404, 404]);
   });
 
-  it('to nobody fail as well', async () => {
+  it('fail if nobody listens', async () => {
     const handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     await handler[Symbol.asyncDispose]();
@@ -98,7 +98,7 @@ describe('deliveries of the sandbox', () => {
     );
   });
 
-  it('that succeed after all make a FAILED event a SUCCESS', async () => {
+  it('that succeed later turn a FAILED event into SUCCESS', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url, { duplicates: 1, spreadMs: 400, retryDelaysMs: [] });
     const added = Array.from({ length: 20 }, () => sandbox.control.addEvent().eventId);
@@ -115,7 +115,7 @@ describe('deliveries of the sandbox', () => {
 });
 
 describe('hooktrail sandbox --deliver-to', () => {
-  it('adds events at the rate asked for and delivers them', async () => {
+  it('adds events at the given rate and delivers them', async () => {
     await using handler = await startHandler();
     await using home = await createHome();
     const program = start(

@@ -49,7 +49,7 @@ describe('metadata of the identity provider', () => {
     });
   });
 
-  it('is left out, edited, or goes wrong as it is told to', async () => {
+  it('can be absent, changed or broken', async () => {
     const { behaviour } = sandbox.control;
     behaviour.metadata = 'none';
     expect((await metadataOf()).status).toBe(404);
@@ -59,7 +59,7 @@ describe('metadata of the identity provider', () => {
     expect((await metadataOf()).status).toBe(503);
   });
 
-  it('does not name what is not offered, and there is nothing there', async () => {
+  it('does not name endpoints that are not offered, and those answer 404', async () => {
     Object.assign(sandbox.control.behaviour, { deviceSignIn: false, revocation: false });
     const names = Object.keys(await metadata());
     expect(names).not.toContain('device_authorization_endpoint');
@@ -94,7 +94,7 @@ describe('device sign-in', () => {
     expect((await poll(device.device_code)).body.error).toBe('invalid_grant');
   });
 
-  it('takes the code as people type it, once', async () => {
+  it('accepts the code as people type it, once', async () => {
     const { user_code: code, verification_uri: url } = await authorizeDevice();
     expect(await (await fetch(url)).text()).toContain('name="user_code"');
     const typed = encodeURIComponent(code.toLowerCase().replace('-', ' '));
@@ -109,13 +109,13 @@ describe('device sign-in', () => {
     expect((await poll(device.device_code)).body.error).toBe('access_denied');
   });
 
-  it('ends when its time is over', async () => {
+  it('ends when the code expires', async () => {
     const device = await authorizeDevice();
     now += 600_000;
     expect((await poll(device.device_code)).body.error).toBe('expired_token');
   });
 
-  it('needs no person where sign-ins are approved without a click', async () => {
+  it('needs no person if sign-ins are approved without a click', async () => {
     Object.assign(sandbox.control.behaviour, { autoApprove: true, devicePollSeconds: 1 });
     const device = await authorizeDevice('event_api');
     expect(device.interval).toBe(1);
@@ -142,7 +142,7 @@ describe('revocation', () => {
     expect((await rawGet(sandbox, '/event-types', headers)).status).toBe(401);
   });
 
-  it('of an unknown token is done already', async () => {
+  it('of an unknown token succeeds', async () => {
     const url = `${sandbox.settings.authUrl}/connect/revocation`;
     expect((await post(url, { token: 'unknown' })).status).toBe(200);
     expect((await post(url, { token: 'unknown', client_secret: 'wrong' })).status).toBe(401);

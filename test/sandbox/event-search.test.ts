@@ -6,7 +6,7 @@ const service = useEventService();
 describe('search', () => {
   const collection = () => `${service.sandbox.settings.baseUrl}/integrator-events`;
 
-  it('answers the newest 500 when nothing is asked for', async () => {
+  it('answers with the newest 500 without a query', async () => {
     const page = await service.json('/integrator-events');
     expect({ ...page, items: page.items.length }).toEqual({
       href: `${collection()}?limit(1,500)`,
@@ -41,7 +41,7 @@ describe('search', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('has no next page after the last item, nor items beyond it', async () => {
+  it('has no next page after the last item, and no items beyond it', async () => {
     const butOne = await service.json('/integrator-events?limit(1100,100)');
     expect(butOne.next).toBe(`${collection()}?limit(1200,100)`);
     const last = await service.json('/integrator-events?limit(1101,100)');
@@ -82,7 +82,7 @@ describe('search', () => {
     );
   });
 
-  it('counts statuses, subscriptions and types so that the parts make the whole', async () => {
+  it('counts by status, subscription and type add up to the total', async () => {
     const count = async (key: string) => (await service.json(`/integrator-events?${key}&limit(1,1)`)).count;
     expect((await count('eq(publishStatus,SUCCESS)')) + (await count('eq(publishStatus,FAILED)'))).toBe(1200);
     const subscriptions = service.sandbox.control.subscriptions.map(({ id }) =>

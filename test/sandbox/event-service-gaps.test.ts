@@ -5,7 +5,7 @@ import { useEventService } from '../support/event-service.ts';
 const service = useEventService();
 
 describe('what the service description leaves open', () => {
-  it('compresses only where it is told to, and for who accepts it', async () => {
+  it('compresses only if configured to, and only for clients that accept it', async () => {
     const plain = await service.get('/event-types', { 'accept-encoding': 'gzip' });
     expect(plain.headers['content-encoding']).toBeUndefined();
     service.sandbox.control.behaviour.compress = true;
@@ -55,7 +55,7 @@ describe('what the service description leaves open', () => {
     expect(bare(pretty)).toBe(compact);
   });
 
-  it('takes turns with its clients: requests beyond the limit get 429', async () => {
+  it('limits the rate: requests beyond the limit get 429', async () => {
     service.sandbox.control.behaviour.rateLimit = 3;
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.get('/event-types')));
     const refused = answers.filter(({ status }) => status === 429);

@@ -67,7 +67,7 @@ describe('what a request must carry', () => {
     expect((await rawGet(service.sandbox, '/../../elsewhere', service.headers)).status).toBe(404);
   });
 
-  it('is no query that the operation does not know', async () => {
+  it('is only query keys that the operation knows', async () => {
     expect(await service.errorOf('/event-types?limit(1,5)')).toMatchObject({
       status: 400,
       code: 'event_type.unknown_parameter',

@@ -58,7 +58,7 @@ function storeOf(events: readonly Plain[]): EventStore {
 const bound = (ms: number) => createdOnText(ms, 0).slice(0, -1);
 
 describe('event store', () => {
-  it('finds and orders as a plain list would, in whatever order events came', () => {
+  it('finds and orders as a plain list would, in whatever order events were added', () => {
     const events = fc.uniqueArray(plain, { selector: (event) => event.word, maxLength: 40 });
     const paging = fc.record({
       start: fc.integer({ min: 1, max: 45 }),
@@ -100,7 +100,7 @@ describe('event store', () => {
     expect([count({ subscription: 's' }), count({ subscription: 't' })]).toEqual([1, 0]);
   });
 
-  it('answers in other orders, the same on every page', () => {
+  it('answers in other orders, which are the same on every page', () => {
     const store = storeOf(
       [5, 1, 9, 3].map((word, ms) => ({ ms, ticks: 0, word, type: 'a', status: 'FAILED' as const })),
     );

@@ -32,7 +32,7 @@ async function outcome(timeout = 400): Promise<string> {
 }
 
 describe('scripted faults', () => {
-  it('come in order, each once, and leave what follows alone', async () => {
+  it('apply in order, each once, and not to later requests', async () => {
     const whole = await outcome();
     const faults: Fault[] = [{ kind: 'status', status: 503 }, { kind: 'pass' }, { kind: 'reset' }];
     sandbox.control.fault('events', ...faults);
@@ -45,7 +45,7 @@ describe('scripted faults', () => {
     ]);
   });
 
-  it('hit their target alone', async () => {
+  it('apply only to their target', async () => {
     sandbox.control.fault('token', { kind: 'status', status: 500 });
     sandbox.control.fault('event-types', { kind: 'status', status: 500 });
     expect(await outcome()).toMatch(/^200 /);
@@ -103,7 +103,7 @@ describe('scripted faults', () => {
     if (compressed) expect(body.length).toBeLessThan(10_000);
   });
 
-  it('stop a flood without end when the client leaves', async () => {
+  it('stop an endless flood when the client disconnects', async () => {
     sandbox.control.fault('events', { kind: 'flood' });
     const { port, pathname } = new URL(sandbox.settings.baseUrl);
     const socket = connect(Number(port), '127.0.0.1');
@@ -172,8 +172,8 @@ describe('scripted faults', () => {
   });
 });
 
-describe('faults by chance', () => {
-  it('are as many as asked for, of every kind, and the same for the same seed', async () => {
+describe('random faults', () => {
+  it('have the requested rate, every kind, and are the same for the same seed', async () => {
     const run = async (seed: number) => {
       await using other = await startSandbox({ events: 10, autoApprove: true, seed, faultRate: 0.3 });
       const authorization = authorized(other, (await signIn(other)).access_token);

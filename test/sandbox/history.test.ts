@@ -15,7 +15,7 @@ function history(count: number, seed = 1) {
 }
 
 describe('seeded history', () => {
-  it('is the same for the same seed and time, and another for another seed', () => {
+  it('is the same for the same seed and time, and differs for another seed', () => {
     expect(history(2000).text).toBe(history(2000).text);
     expect(history(2000).text).not.toBe(history(2000, 2).text);
   });
@@ -61,7 +61,7 @@ describe('seeded history', () => {
     expect(near.length / failed.length).toBeGreaterThan(0.7);
   });
 
-  it('holds items of about 540 bytes with what JSON parsers tend to damage', () => {
+  it('holds items of about 540 bytes with values that JSON parsers tend to damage', () => {
     const { text, items } = history(5000);
     const size = Buffer.byteLength(text) / 5000;
     expect(size).toBeGreaterThan(500);

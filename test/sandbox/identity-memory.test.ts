@@ -25,13 +25,13 @@ describe('identity memory', () => {
     expect(reused).toEqual(['g']);
   });
 
-  it('forgets what has expired', async () => {
+  it('forgets expired entries', async () => {
     const { tokens } = memory();
     await tokens.upsert('a', {}, -1);
     expect(await tokens.find('a')).toBeUndefined();
   });
 
-  it('forgets a grant with all that was issued on it, and nothing else', async () => {
+  it('forgets a grant with everything issued for it, and nothing else', async () => {
     const { kept, tokens } = memory();
     await kept.adapter('Grant').upsert('g', {}, 60);
     await tokens.upsert('a', { grantId: 'g' }, 60);
@@ -41,7 +41,7 @@ describe('identity memory', () => {
     expect(await tokens.find('b')).toEqual({ grantId: 'h' });
   });
 
-  it('keeps the entries used last when there are too many', async () => {
+  it('keeps the most recently used entries if there are too many', async () => {
     const { tokens } = memory();
     await tokens.upsert('used', {}, 60);
     await tokens.upsert('unused', {}, 60);

@@ -114,7 +114,7 @@ describe('token request', () => {
     expect(answer).not.toHaveProperty('refresh_token');
   });
 
-  it('takes a code once, and revokes what it gave when it comes again', async () => {
+  it('accepts a code once, and revokes its tokens if it is used again', async () => {
     const code = (await redirectOf(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
     const parameters = { grant_type: 'authorization_code', code, redirect_uri: loopback };
     const first = await tokenRequest(sandbox, parameters);
@@ -123,14 +123,14 @@ describe('token request', () => {
     expect(await serviceStatus(first.body.access_token)).toBe(401);
   });
 
-  it('wants the redirect URI of the authorization request', async () => {
+  it('requires the redirect URI of the authorization request', async () => {
     const code = (await redirectOf(authorizeUrl(sandbox))).searchParams.get('code') ?? '';
     const redirect_uri = 'http://127.0.0.1:49153/callback';
     const { body } = await tokenRequest(sandbox, { grant_type: 'authorization_code', code, redirect_uri });
     expect(body.error).toBe('invalid_grant');
   });
 
-  it.each([{ client_secret: 'wrong' }, { client_secret: '' }])('wants the secret: %j', async (wrong) => {
+  it.each([{ client_secret: 'wrong' }, { client_secret: '' }])('requires the secret: %j', async (wrong) => {
     const { refresh_token } = await signIn(sandbox);
     const { status, body } = await tokenRequest(sandbox, {
       grant_type: 'refresh_token',
@@ -141,7 +141,7 @@ describe('token request', () => {
     expect((await refresh(sandbox, refresh_token)).status).toBe(200);
   });
 
-  it('checks the PKCE verifier where a challenge was sent', async () => {
+  it('checks the PKCE verifier if a challenge was sent', async () => {
     const verifier = randomBytes(32).toString('base64url');
     const challenge = createHash('sha256').update(verifier).digest('base64url');
     const exchange = async (given: Record<string, string>) => {
@@ -164,7 +164,7 @@ describe('token request', () => {
     expect(await serviceStatus(access_token)).toBe(401);
   });
 
-  it('is noted in the log', async () => {
+  it('is recorded in the log', async () => {
     const { refresh_token } = await signIn(sandbox);
     await refresh(sandbox, refresh_token);
     await refresh(sandbox, refresh_token);
@@ -211,7 +211,7 @@ describe('refresh tokens', () => {
     }
   });
 
-  it('leave other sessions alone', async () => {
+  it('do not affect other sessions', async () => {
     const [one, other] = [await signIn(sandbox), await signIn(sandbox)];
     await refresh(sandbox, one.refresh_token);
     await refresh(sandbox, one.refresh_token);
@@ -221,7 +221,7 @@ describe('refresh tokens', () => {
 });
 
 describe('control', () => {
-  it('revokes access tokens, and leaves refresh tokens good', async () => {
+  it('revokes access tokens, and keeps refresh tokens valid', async () => {
     const { access_token, refresh_token } = await signIn(sandbox);
     sandbox.control.revokeAccessTokens();
     expect(await serviceStatus(access_token)).toBe(401);
@@ -236,7 +236,7 @@ describe('control', () => {
     expect((await refresh(sandbox, refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('changes what the redirect and the token answers carry', async () => {
+  it('changes the content of the redirect and of token answers', async () => {
     sandbox.control.behaviour.redirectIssuer = 'https://mixed-up.example';
     expect((await redirectOf(authorizeUrl(sandbox))).searchParams.get('iss')).toBe(
       'https://mixed-up.example',

@@ -40,7 +40,7 @@ describe('query keys', () => {
     });
   });
 
-  it('takes all of it for granted when there is no query', () => {
+  it('uses the defaults if there is no query', () => {
     expect(parseQuery('')).toEqual({ filter: {}, start: 1, size: 500, filterKeys: [] });
   });
 
@@ -91,7 +91,7 @@ describe('query keys', () => {
     expect(failure(query)).toBe(expected);
   });
 
-  it('takes any text as a value, whatever it contains', () => {
+  it('accepts any text as a value, whatever it contains', () => {
     const encode = (text: string) =>
       [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
     fc.assert(

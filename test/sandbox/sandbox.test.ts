@@ -38,7 +38,7 @@ describe('sandbox', () => {
     });
   });
 
-  it('takes other names for what identifies the client', async () => {
+  it('accepts other names for client, vendor and scope', async () => {
     const options = {
       clientId: 'acme',
       clientSecret: 'a secret',
@@ -57,13 +57,13 @@ describe('sandbox', () => {
     expect(sandbox.control.store.size).toBe(5000);
   });
 
-  it('listens where it is told to, and names a port that is taken', async () => {
+  it('listens on the given port, and names a port that is taken', async () => {
     await using sandbox = await startSandbox({ events: 0 });
     const port = Number(new URL(sandbox.settings.baseUrl).port);
     await expect(startSandbox({ port, events: 0 })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('frees its port at once though connections are open', async () => {
+  it('frees its port at once even if connections are open', async () => {
     const sandbox = await startSandbox({ events: 0 });
     const port = Number(new URL(sandbox.settings.baseUrl).port);
     const idle = connect(port, '127.0.0.1');
@@ -77,7 +77,7 @@ describe('sandbox', () => {
     expect(new URL(again.settings.baseUrl).port).toBe(String(port));
   });
 
-  it('waits as long as asked before each answer of the event service', async () => {
+  it('waits for the given latency before each answer of the event service', async () => {
     await using sandbox = await startSandbox({ events: 0, latencyMs: 60 });
     await rawGet(sandbox, '/event-types');
     expect(sandbox.log[0]?.ms).toBeGreaterThanOrEqual(55);
@@ -100,7 +100,7 @@ describe('sandbox', () => {
     expect(sandbox.log[0]?.at).toBe(Date.UTC(2030, 1, 28, 23, 59, 50));
   });
 
-  it('keeps a log of what came in, as it came', async () => {
+  it('keeps a log of the requests as they arrived', async () => {
     await using sandbox = await startSandbox({ events: 0 });
     await rawGet(sandbox, '/integrator-events?eq(eventType,%41)', { 'X-Probe': 'yes' });
     await expect.poll(() => sandbox.log[0]?.status).toBe(401);

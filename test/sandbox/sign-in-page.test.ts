@@ -44,7 +44,7 @@ async function submit(
 }
 
 describe('sign-in page', () => {
-  it('shows who asks for what, by a form and nothing from elsewhere', async () => {
+  it('shows who asks for what, with a form and no external resources', async () => {
     const { page, html } = await open();
     expect(page.status).toBe(200);
     expect(html).toContain('<strong>hooktrail-sandbox</strong> asks for access to your account');
@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)('sign-in page in Chromium', () => {
   it.each([
     ['Sign in', /^code=[\w-]+&state=a-state&iss=/],
     ['Cancel', /^error=access_denied&/],
-  ])('leads back to the client by the button %s', async (button, expected) => {
+  ])('leads back to the client with the button %s', async (button, expected) => {
     const received: URLSearchParams[] = [];
     const client = createServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');

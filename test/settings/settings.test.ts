@@ -21,7 +21,7 @@ function failureOf(work: () => unknown): Pick<UsageError, 'message' | 'details' 
   throw new Error('nothing failed');
 }
 
-test('a flag wins over the environment, that over the profile, that over the default', () => {
+test('a flag overrides the environment, which overrides the profile, which overrides the default', () => {
   const environment = {
     HOOKTRAIL_BASE_URL: 'https://environment.example',
     HOOKTRAIL_CLIENT_ID: 'environment',
@@ -57,12 +57,12 @@ test('all settings that are needed and missing are named at once, in one order',
   });
 });
 
-test('a value that is wrong is told before others that are missing', () => {
+test('an invalid value is reported before missing ones', () => {
   const { message } = failureOf(() => resolveSettings({ vendor: 'a b' }, {}, config, ['authUrl']));
   expect(message).toMatch(/^--vendor: /);
 });
 
-test('where a profile is named that does not exist, that is what is told, not what is missing in it', () => {
+test('if the named profile does not exist, the error says that, not what is missing in it', () => {
   const unknown = {
     message: "there is no profile 'prodution'",
     details: ['profiles: production'],
@@ -79,7 +79,7 @@ test('where a profile is named that does not exist, that is what is told, not wh
   });
 });
 
-test('a profile is found in any case of letters, since names that differ in it would share files', () => {
+test('profile names ignore case, since names that differ only in case would share files', () => {
   for (const [flags, environment] of [
     [{ profile: 'PRODUCTION' }, {}],
     [{}, { HOOKTRAIL_PROFILE: 'Production' }],

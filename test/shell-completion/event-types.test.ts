@@ -25,7 +25,7 @@ test.each([[['event-types', '--match', 'nothing has this']], [['events', 'stats'
   },
 );
 
-test('the Tab key renews no token', async () => {
+test('the Tab key does not refresh the token', async () => {
   await using at = await startRefreshing();
   const before = at.sandbox.log.length;
   expect(await run(asked, { env: at.env })).toEqual(nothing);
@@ -45,7 +45,7 @@ test('without a service, or with one that never listed its types, nothing is off
   });
 });
 
-test('--timezone offers the names of zones, in any case of letters', async () => {
+test('--timezone offers the names of zones, ignoring case', async () => {
   await using home = await createHome();
   const complete = async (typed: string) =>
     (await run(['__complete', 'events', 'search', '--timezone', typed], { env: home.env })).stdout;

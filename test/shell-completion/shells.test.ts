@@ -100,7 +100,7 @@ describe.each([
   });
 });
 
-test('a shell without completions is named with the nearest that has them', async () => {
+test('for an unsupported shell the nearest supported one is suggested', async () => {
   await using home = await createHome();
   expect(await run(['completion', 'fihs'], { env: home.env })).toEqual({
     code: 2,

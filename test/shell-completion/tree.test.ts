@@ -48,12 +48,12 @@ describe('completion and the command tree', () => {
     expect(Object.keys(argumentKinds).filter((place) => !places.includes(place))).toEqual([]);
   });
 
-  test('an option that was given is offered again only where it may be repeated', async () => {
+  test('an option that was given is offered again only if it may be repeated', async () => {
     expect(await wordsAt('events', 'search', '--limit', '3', '--')).not.toContain('--limit');
     expect(await wordsAt('events', 'search', '--type', 'a', '--')).toContain('--type');
   });
 
-  test('nothing is offered for a value that can be anything, nor behind -- for an option', async () => {
+  test('nothing is offered for a free value, and no options after --', async () => {
     expect(
       await expectedAt(
         buildProgram(createContext(), async () => 0),

@@ -62,7 +62,7 @@ test('a code that is refused ends the sign-in', async () => {
   });
 });
 
-test('a provider that wants to be asked less often is', async () => {
+test('a provider that wants to be polled less often is', async () => {
   at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"slow_down"}' });
   const { program, url } = await startDevice();
   await nextPoll();
@@ -73,7 +73,7 @@ test('a provider that wants to be asked less often is', async () => {
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(10_000);
 });
 
-test('a poll whose connection breaks is made again', async () => {
+test('a poll whose connection breaks is repeated', async () => {
   at.sandbox.control.fault('token', { kind: 'reset' });
   const { program, url } = await startDevice();
   await decide(url, 'approve');
@@ -90,7 +90,7 @@ test.each<[string, Partial<Behaviour>]>([
     { metadata: (whole) => ({ ...whole, device_authorization_endpoint: 'https://evil.example/device' }) },
   ],
   ['names another issuer', { metadata: (whole) => ({ ...whole, issuer: 'https://evil.example' }) }],
-])('a provider that %s is an error with another way in', async (_name, behaviour) => {
+])('a provider that %s is an error that names another way to sign in', async (_name, behaviour) => {
   Object.assign(at.sandbox.control.behaviour, behaviour);
   expect(await at.run(['login', '--device'])).toEqual({
     code: 4,
@@ -108,7 +108,7 @@ test('an interrupt ends the wait', async () => {
   expect(await program.finished).toMatchObject({ code: 130 });
 });
 
-test('nobody who enters the code ends the wait with 4', async () => {
+test('if nobody enters the code, the wait ends with 4', async () => {
   const { program } = await startDevice();
   clock.advance(300_000);
   expect(await program.finished).toMatchObject({

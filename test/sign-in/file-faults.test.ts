@@ -84,7 +84,7 @@ test('a disk that fills during a refresh: the token is not spent, or the new one
   expect(broken).toEqual([]);
 });
 
-test('one failing operation on a file during a sign-in is told, and a sign-in that succeeds is there', {
+test('one failing operation on a file during a sign-in is reported, and a sign-in that succeeds is stored', {
   timeout: 600_000,
 }, async () => {
   await using at = await startSigningIn();

@@ -31,7 +31,7 @@ test.each(['127.0.0.1', '[::1]'])('a redirect URI on localhost is answered on %s
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-test('a neighbour on the other family of localhost is a taken port', async ({ skip }) => {
+test('a program on the other address family of localhost counts as a taken port', async ({ skip }) => {
   skip(!hasIpv6, 'this machine has no IPv6');
   await using at = await startSigningIn({}, 'localhost');
   const port = Number(new URL(at.redirectUri).port);
@@ -73,7 +73,7 @@ test('the listener is not reached from outside loopback', async ({ skip }) => {
   await program.finished;
 });
 
-test('port 0 of the redirect URI becomes a port that is free', async () => {
+test('port 0 of the redirect URI becomes a free port', async () => {
   await using at = await startSigningIn();
   const { program, authorizeUrl } = await at.login(['--redirect-uri', 'http://127.0.0.1:0/callback']);
   const redirect = await redirectOf(authorizeUrl);

@@ -119,7 +119,7 @@ test.runIf(process.platform === 'linux')('no process shows a secret in its argum
   expect(leaked(seen, secrets, challenge.get('code_challenge') as string)).toEqual([]);
 });
 
-test('files in the working directory do nothing', async () => {
+test('files in the working directory have no effect', async () => {
   const folder = path.join(at.home.folder, 'hostile');
   const marker = path.join(folder, 'ran');
   const script = `require('node:fs').writeFileSync(${JSON.stringify(marker)}, 'ran');`;

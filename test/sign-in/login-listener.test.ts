@@ -28,7 +28,7 @@ async function survives(
   return program.stderr;
 }
 
-test('a favicon that is asked for first is not found, and the wait goes on', async () => {
+test('a favicon that is requested first is not found, and the wait continues', async () => {
   await survives((redirect) => ask(new URL('/favicon.ico', redirect)), 404);
 });
 
@@ -42,11 +42,11 @@ test.each([
   await survives((redirect) => ask(redirect, { target: path(redirect.pathname) + redirect.search }), 404);
 });
 
-test('a wrong state is turned away, and the right one after it is taken', async () => {
+test('a wrong state is rejected, and the right one after it is accepted', async () => {
   await survives((redirect) => ask(changed(redirect, { state: 'x'.repeat(43) })), 400);
 });
 
-test('a redirect without state is turned away', async () => {
+test('a redirect without state is rejected', async () => {
   await survives((redirect) => ask(changed(redirect, { state: undefined })), 400);
 });
 
@@ -67,7 +67,7 @@ async function endsWith(iss: string | undefined, more: Record<string, string | u
   return { body, stderr };
 }
 
-test('an answer of ours that names another issuer ends the sign-in; page and terminal name it and --issuer', async () => {
+test('an answer with our state that names another issuer ends the sign-in; page and terminal name it and --issuer', async () => {
   const { body, stderr } = await endsWith('https://evil.example/?<b>&"');
   expect(body).toContain(
     '<p>The answer names another identity provider than expected. If it is yours, give its name with --issuer.</p>\n' +
@@ -80,16 +80,16 @@ test('an answer of ours that names another issuer ends the sign-in; page and ter
   );
 });
 
-test('an error of another issuer is not taken for the error of ours', async () => {
+test("an error of another issuer is not mistaken for our provider's error", async () => {
   const { stderr } = await endsWith('https://evil.example', { error: 'access_denied', code: undefined });
   expect(stderr).not.toContain('access_denied');
 });
 
-test('an issuer that differs by a slash alone is another issuer', async () => {
+test('an issuer that differs only by a slash is another issuer', async () => {
   await endsWith(`${at.sandbox.settings.issuer}/`);
 });
 
-test('an answer of ours that names no issuer ends the sign-in and names --issuer none', async () => {
+test('an answer with our state that names no issuer ends the sign-in and names --issuer none', async () => {
   const { body, stderr } = await endsWith(undefined);
   expect(body).toContain('<p>It names no issuer.</p>');
   expect(stderr).toContain(
@@ -98,7 +98,7 @@ test('an answer of ours that names no issuer ends the sign-in and names --issuer
   expect(stderr).toContain('next: if your provider names none, run `hooktrail login --issuer none`\n');
 });
 
-test.each(['code', 'state', 'iss', 'anything'])('a redirect with two of %s is turned away', async (name) => {
+test.each(['code', 'state', 'iss', 'anything'])('a redirect with two of %s is rejected', async (name) => {
   await survives((redirect) => {
     const twice = new URL(redirect);
     twice.searchParams.append(name, 'x');
@@ -107,15 +107,15 @@ test.each(['code', 'state', 'iss', 'anything'])('a redirect with two of %s is tu
   }, 400);
 });
 
-test('a redirect without code and error is turned away', async () => {
+test('a redirect without code and error is rejected', async () => {
   await survives((redirect) => ask(changed(redirect, { code: undefined })), 400);
 });
 
-test('a redirect with an empty code is turned away', async () => {
+test('a redirect with an empty code is rejected', async () => {
   await survives((redirect) => ask(changed(redirect, { code: '' })), 400);
 });
 
-test('an answer of the implicit flow is turned away', async () => {
+test('an answer of the implicit flow is rejected', async () => {
   await survives((redirect) => ask(changed(redirect, { id_token: 'x' })), 400);
 });
 
@@ -126,18 +126,18 @@ test.each(['evil.example', 'localhost', '127.0.0.1', '127.0.0.1:1'])(
   },
 );
 
-test.each(['POST', 'PUT', 'OPTIONS', 'DELETE'])('a good redirect by %s is turned away', async (method) => {
+test.each(['POST', 'PUT', 'OPTIONS', 'DELETE'])('a good redirect by %s is rejected', async (method) => {
   await survives((redirect) => ask(redirect, { method }), 405);
 });
 
-test('HEAD of a good redirect uses nothing up', async () => {
+test('a HEAD request of a good redirect does not use it up', async () => {
   await survives(
     async (redirect) => ({ ...(await ask(redirect, { method: 'HEAD' })), body: turnedAway }),
     405,
   );
 });
 
-test('a good redirect that comes twice is exchanged once, and both see the same page', async () => {
+test('a good redirect that arrives twice is exchanged once, and both requests get the same page', async () => {
   at.sandbox.control.fault('token', { kind: 'slow', ms: 500 });
   const { program, authorizeUrl } = await at.login();
   const redirect = await redirectOf(authorizeUrl);
@@ -152,7 +152,7 @@ test('a good redirect that comes twice is exchanged once, and both see the same 
   expect([second.body, other.body]).toEqual([first.body, first.body]);
 });
 
-test('the page is static, kept nowhere and runs nothing', async () => {
+test('the page is static, is not cached and runs no script', async () => {
   const { program, authorizeUrl } = await at.login();
   const redirect = await redirectOf(authorizeUrl);
   const { status, headers, body } = await visit(redirect);
@@ -204,7 +204,7 @@ test('the port is free as soon as the program has ended', async () => {
   server.close();
 });
 
-test('an exchange that fails is told to the browser and to the terminal', async () => {
+test('a failed exchange is reported in the browser and on the terminal', async () => {
   at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
   const { program, authorizeUrl } = await at.login();
   expect((await visit(authorizeUrl)).body).toContain('<h1>Not signed in</h1>');

@@ -90,7 +90,7 @@ test('lines that are not the answer do not end the wait', async () => {
 test.each([
   ['another issuer', 'https://evil.example', 'names the issuer https://evil.example, not http://127.0.0.1:'],
   ['no issuer', undefined, 'names no issuer, not http://127.0.0.1:'],
-])('a pasted answer of ours with %s ends the sign-in', async (_name, iss, reason) => {
+])('a pasted answer with our state and %s ends the sign-in', async (_name, iss, reason) => {
   const login = await at.login(['--paste'], { stdin: null });
   const { code, stderr } = await paste(login, (redirect) => changed(redirect, { iss }).href);
   expect(code).toBe(4);
@@ -99,14 +99,14 @@ test.each([
   expect(at.exchanges()).toBe(0);
 });
 
-test('nobody who pastes ends the wait with 4', async () => {
+test('if nobody pastes a URL, the wait ends with 4', async () => {
   const { program } = await at.login(['--paste', '--timeout', '1'], { stdin: null });
   const { code, stderr } = await program.finished;
   expect(code).toBe(4);
   expect(stderr).toContain('error: nobody signed in within 1 s\n');
 });
 
-test('a refusal in the pasted URL is told as one', async () => {
+test('a refusal in the pasted URL is reported as one', async () => {
   const login = await at.login(['--paste'], { stdin: null });
   const refused = { code: undefined, error: 'access_denied' };
   const { code, stderr } = await paste(login, (redirect) => changed(redirect, refused).href);
@@ -114,7 +114,7 @@ test('a refusal in the pasted URL is told as one', async () => {
   expect(stderr).toContain('error: the sign-in was refused: access_denied\n');
 });
 
-test('--issuer none takes a redirect that names no issuer', async () => {
+test('--issuer none accepts a redirect that names no issuer', async () => {
   const login = await at.login(['--paste', '--issuer', 'none'], { stdin: null });
   expect(await paste(login, (redirect) => changed(redirect, { iss: undefined }).href)).toMatchObject({
     code: 0,

@@ -54,7 +54,7 @@ test('a started sign-in is completed once', async () => {
   expect(at.exchanges()).toBe(1);
 });
 
-test('a wrong URL does not use the started sign-in up', async () => {
+test('a wrong URL does not use up the started sign-in', async () => {
   const { authorizeUrl } = await begin();
   const redirect = await redirectOf(authorizeUrl);
   const wrong = await complete(changed(redirect, { state: 'x' }));
@@ -63,7 +63,7 @@ test('a wrong URL does not use the started sign-in up', async () => {
   expect((await complete(redirect)).code).toBe(0);
 });
 
-test('the URL may come after lines that are no answer', async () => {
+test('the URL may come after lines that are not the answer', async () => {
   const { authorizeUrl } = await begin();
   const redirect = await redirectOf(authorizeUrl);
   const { code, stderr } = await complete(`\n${changed(redirect, { state: 'x' })}\n${redirect}`);
@@ -73,7 +73,7 @@ test('the URL may come after lines that are no answer', async () => {
   );
 });
 
-test('two completions at once exchange the code once', async () => {
+test('two simultaneous completions exchange the code once', async () => {
   const { authorizeUrl } = await begin();
   const redirect = await redirectOf(authorizeUrl);
   const ends = await Promise.all([1, 2, 3, 4].map(() => complete(redirect)));
@@ -82,7 +82,7 @@ test('two completions at once exchange the code once', async () => {
   expect((await at.run(['token'])).code).toBe(0);
 });
 
-test('the state of a started sign-in lies in no file', async () => {
+test('the state of a started sign-in is not in any file', async () => {
   const { authorizeUrl } = await begin();
   const saved = await readFile(path.join(at.home.folder, 'config', 'pending', 'default.json'), 'utf8');
   expect(saved).not.toContain(authorizeUrl.searchParams.get('state'));
@@ -106,7 +106,7 @@ test('a started sign-in is too old after 10 minutes', async () => {
   expect(stderr).toContain('error: the sign-in that was started is too old\n');
 });
 
-test('a sign-in that was only started is none', async () => {
+test('after a sign-in that was only started nobody is signed in', async () => {
   await begin();
   const { code, stderr } = await at.run(['token']);
   expect({ code, stderr }).toEqual({
@@ -115,14 +115,14 @@ test('a sign-in that was only started is none', async () => {
   });
 });
 
-test('starting leaves a sign-in that works alone', async () => {
+test('starting a sign-in does not affect the existing one', async () => {
   await at.signIn();
   const before = await at.run(['token']);
   await begin();
   expect(await at.run(['token'])).toEqual(before);
 });
 
-test('neither the verifier nor the client secret lies in the clear between start and completion', async () => {
+test('neither the verifier nor the client secret is stored in the clear between start and completion', async () => {
   const { authorizeUrl } = await begin();
   const challenge = authorizeUrl.searchParams.get('code_challenge');
   const { createHash } = await import('node:crypto');

@@ -13,7 +13,7 @@ const enter = '\r';
 const shownUrl = /^(http\S+\/connect\/authorize\?\S+)\r$/m;
 
 describe.skipIf(!hasTerminal)('on a terminal', () => {
-  test('Ctrl+D at the question for an address leaves the wait for the browser', async () => {
+  test('after Ctrl+D at the question for a URL, login still waits for the browser', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     await terminal.shows(/paste its address here: /);
@@ -24,7 +24,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(terminal.screen).toContain('Signed in at');
   });
 
-  test('login asks for what is missing, again where an answer is invalid, and hides the secret', async () => {
+  test('login asks for what is missing, repeats the question after an invalid answer, and hides the secret', async () => {
     const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
     const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };
     const terminal = startOnTerminal(['login', '--no-browser'], { env, columns: 200 });
@@ -49,7 +49,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
   });
 
-  test('the passphrase of the encrypted file is asked for once a command', async () => {
+  test('the passphrase of the encrypted file is asked for once per command', async () => {
     await at.signIn();
     const { HOOKTRAIL_PASSPHRASE: passphrase, ...env } = at.env;
     const terminal = startOnTerminal(['status', '--check'], { env });
@@ -73,7 +73,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(130);
   });
 
-  test('--paste asks again after a URL that is no answer', async () => {
+  test('--paste asks again after a URL that is not the answer', async () => {
     const terminal = startOnTerminal(['login', '--paste', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     const redirect = await redirectOf(url as string);
@@ -84,7 +84,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('an address that is pasted beside the listener signs in, and a wrong one does not end the wait', async () => {
+  test('a URL that is pasted while the listener waits signs in, and a wrong one does not end the wait', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     const redirect = await redirectOf(url as string);
@@ -96,7 +96,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('a redirect that comes while an address is typed signs in, and the terminal is as before', async () => {
+  test('a redirect that arrives while a URL is typed signs in, and the terminal is restored', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     await terminal.shows(/paste its address here/);
@@ -122,7 +122,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(terminal.screen).not.toContain('\x1b[2J');
   });
 
-  test('a foreign issuer is inert in its error', async () => {
+  test('control characters of a foreign issuer are inert in the error', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);
     await visit(changed(await redirectOf(url as string), { iss: 'https://x\x1b[2J\nerror: forged' }));
@@ -143,7 +143,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(terminal.screen).not.toMatch(/\x1b\[[\d;]*m/);
   });
 
-  test('without colour nothing but text is written while waiting', async () => {
+  test('without colour only text is written while waiting', async () => {
     const terminal = startOnTerminal(['login', '--no-browser', '--no-color'], {
       env: { ...at.env, TERM: 'dumb' },
     });

@@ -97,7 +97,7 @@ for (const { name, isThere, startProvider, flags, revocation } of providers) {
       expect(await me()).toMatchObject({ code: 4, stdout: '' });
     });
 
-    test('a refresh token is good once', async () => {
+    test('a refresh token is valid once', async () => {
       await using at = await startAt(startProvider);
       await at.login(...flags);
       pastExpiry();
@@ -169,7 +169,7 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
     });
   });
 
-  test('the tokens are dead after logout', async () => {
+  test('the tokens are invalid after logout', async () => {
     await using at = await startAt(startGlewlwyd);
     await at.login();
     const { stdout } = await at.run('token');

@@ -21,14 +21,14 @@ test('503 is an error that keeps the sign-in and is not repeated', async () => {
   expect((await token(at)).code).toBe(0);
 });
 
-test('a connection that broke before the request was carried out costs nothing', async () => {
+test('a connection that broke before the request was carried out loses nothing', async () => {
   await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'reset' });
   expect(await token(at)).toMatchObject({ code: 0, stderr: '' });
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a broken connection is tried once more and no further', async () => {
+test('after a broken connection the refresh is tried only once more', async () => {
   await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'reset' }, { kind: 'reset' }, { kind: 'reset' });
   expect(await token(at)).toMatchObject({
@@ -39,7 +39,7 @@ test('a broken connection is tried once more and no further', async () => {
   expect(at.sandbox.control.pendingFaults).toBe(1);
 });
 
-test('a provider that is silent for a time is asked once more', async () => {
+test('a provider that does not answer is asked once more', async () => {
   await using at = await startRefreshing();
   const silent: Fault = { kind: 'run', run: () => new Promise(() => undefined) };
   at.sandbox.control.fault('token', silent);
@@ -48,7 +48,7 @@ test('a provider that is silent for a time is asked once more', async () => {
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('an answer that was lost ends the sign-in, says so, and deletes nothing', async () => {
+test('a lost answer ends the sign-in, says so, and deletes nothing', async () => {
   await using at = await startRefreshing();
   const before = await at.stored();
   at.sandbox.control.fault('token', { kind: 'answer-lost' });
@@ -75,7 +75,7 @@ test('invalid_grant never deletes what is stored', async () => {
   expect(await at.stored()).toEqual(before);
 });
 
-test('a provider that cannot be reached is told apart from one that refuses', async () => {
+test('a provider that cannot be reached and one that refuses have different errors', async () => {
   await using at = await startRefreshing();
   const before = await at.stored();
   await at.sandbox.close();
@@ -107,7 +107,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test('what a provider repeats of the request is not shown, not with --debug either', async () => {
+test('parts of the request that a provider repeats are not shown, even with --debug', async () => {
   await using at = await startRefreshing();
   let sent = new URLSearchParams();
   at.sandbox.control.fault('token', {
@@ -139,7 +139,7 @@ test.each([
   ['an array', '[]'],
   ['no token', '{"token_type":"Bearer"}'],
   ['a token for no header', '{"access_token":"a\\nb","token_type":"Bearer"}'],
-])('an answer of %s is an error that shows nothing of it', async (_name, body) => {
+])('an answer of %s is an error that does not show it', async (_name, body) => {
   await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
   const { code, stderr } = await token(at);
@@ -178,7 +178,7 @@ test.each([
   ['a number as text', '600', 600],
   ['less than nothing', -5, 0],
   ['more than dates can hold', 1e300, 3_155_760_000],
-])('a lifetime of %s is taken for what can be made of it', async (_name, expires_in, seconds) => {
+])('a lifetime of %s is interpreted as far as possible', async (_name, expires_in, seconds) => {
   await using at = await startRefreshing();
   const grant = { access_token: 'new', token_type: 'Bearer', refresh_token: 'r', expires_in };
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body: JSON.stringify(grant) });
@@ -206,7 +206,7 @@ test.each([
   ['an access token for no header', { access_token: 'a\nb' }],
   ['a token type that is not known', { token_type: 'mac' }],
   ['a token type that is no text', { token_type: 1 }],
-])('%s costs the command, not the new refresh token beside it', async (_name, change) => {
+])('%s fails the command, but does not lose the new refresh token', async (_name, change) => {
   await using at = await startRefreshing();
   const newest = { refresh_token: 'the-new-one', access_token: 'unusable', token_type: 'Bearer', ...change };
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body: JSON.stringify(newest) });

@@ -72,7 +72,7 @@ test('a command killed after the rotation frees the lock, and the next one says 
   expect(await at.stored()).toEqual(before);
 });
 
-test('a command killed before its request was carried out costs nothing', async () => {
+test('a command killed before its request was carried out loses nothing', async () => {
   await using at = await startRefreshing();
   const arrived = new Promise<void>((resolve) => {
     const run = () => new Promise(() => resolve());
@@ -106,7 +106,7 @@ test('a suspended command keeps the lock, and both end with the one new token', 
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a command whose standard output was closed stores the new token all the same', async () => {
+test('a command whose standard output was closed still stores the new token', async () => {
   await using at = await startRefreshing();
   const program = await during(at, ({ closeStdout }) => closeStdout());
   expect((await program.finished).code).toBe(0);

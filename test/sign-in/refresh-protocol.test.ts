@@ -78,38 +78,38 @@ test('the store is proved writable before the token is spent, and written before
   expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
 });
 
-test('a store that cannot be written costs no token', async () => {
+test('if the store cannot be written, no token is spent', async () => {
   const { events, vault, run } = scene([granted]);
   vault.probe = () => Promise.reject(new Error('read-only file system'));
   await expect(run()).rejects.toThrow('read-only file system');
   expect(events).toEqual(['read']);
 });
 
-test('what a sibling stored meanwhile is used', async () => {
+test('a token that another process stored meanwhile is used', async () => {
   const { events, run } = scene([], { stored: { refreshToken: 'old', access: { token: 'good' } } });
   expect((await run())?.token).toBe('good');
   expect(events).toEqual(['read']);
 });
 
-test('who lost the lock while suspended spends nothing', async () => {
+test('a process that lost the lock while suspended spends nothing', async () => {
   const { events, run } = scene([granted], { held: [false] });
   await expect(run()).rejects.toMatchObject({ exitCode: 1, next: 'run the command again' });
   expect(events).toEqual(['read', 'probe']);
 });
 
-test('a lost answer is followed by a look at the store and one more try with the same token', async () => {
+test('after a lost answer the store is checked, and the same token is tried once more', async () => {
   const { events, run } = scene([lost(), granted]);
   expect((await run())?.token).toBe('new-access');
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'write new new-access']);
 });
 
-test('two lost answers are the end', async () => {
+test('after two lost answers the refresh fails', async () => {
   const { events, run } = scene([lost(), lost(), granted]);
   await expect(run()).rejects.toMatchObject({ exitCode: 5 });
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'read']);
 });
 
-test('a request that never left is not repeated', async () => {
+test('a request that was never sent is not repeated', async () => {
   const { events, run } = scene([new TransportError('refused', 'nobody there'), granted]);
   await expect(run()).rejects.toMatchObject({ exitCode: 5 });
   expect(events).toEqual(['read', 'probe', 'post old']);
@@ -140,13 +140,13 @@ test('after invalid_grant a refresh token that was stored meanwhile is spent', a
   expect(events).toEqual(['read', 'post old', 'read', 'post theirs', 'write new new-access']);
 });
 
-test('after invalid_grant with nothing new the sign-in has ended', async () => {
+test('after invalid_grant without a newer token the sign-in has ended', async () => {
   const { events, run } = scene([{ error: 'invalid_grant' }, granted]);
   await expect(run()).rejects.toMatchObject({ exitCode: 4, next: 'run `hooktrail login`' });
   expect(events).toEqual(['read', 'probe', 'post old', 'read']);
 });
 
-test('no refresh token and no client secret are told apart, and nothing is sent', async () => {
+test('a missing refresh token and a missing client secret have different errors, and nothing is sent', async () => {
   const bare = scene([], { stored: { clientSecret: 'secret', access: { token: 'ended' } } });
   await expect(bare.run()).rejects.toMatchObject({
     exitCode: 4,
@@ -171,7 +171,7 @@ function failing(vault: Vault, times: number): void {
   };
 }
 
-test('a disk that fails for a moment after the rotation costs nothing, and is not read', async () => {
+test('a disk that fails for a moment after the rotation loses nothing, and is not read', async () => {
   const { events, vault, run, warnings } = scene([granted]);
   failing(vault, 4);
   expect((await run())?.token).toBe('new-access');
@@ -179,7 +179,7 @@ test('a disk that fails for a moment after the rotation costs nothing, and is no
   expect(warnings).toEqual([]);
 });
 
-test('where the store stays shut, another folder takes the new tokens, and the user is told', async () => {
+test('if the store keeps failing, the new tokens go to another folder, and the user is told', async () => {
   const { events, vault, run, warnings } = scene([granted]);
   failing(vault, 100);
   expect((await run())?.token).toBe('new-access');
@@ -189,7 +189,7 @@ test('where the store stays shut, another folder takes the new tokens, and the u
   ]);
 });
 
-test('where nothing takes the new tokens, the error says that the sign-in is lost', async () => {
+test('if the new tokens cannot be stored anywhere, the error says that the sign-in is lost', async () => {
   const { vault, run } = scene([granted]);
   failing(vault, 100);
   vault.rescue = () => Promise.reject(noRoom());
@@ -202,7 +202,7 @@ test('where nothing takes the new tokens, the error says that the sign-in is los
   });
 });
 
-test('tokens that are stored although the store reported an error are not called lost', async () => {
+test('tokens that are stored although the store reported an error are not reported as lost', async () => {
   const { vault, run, warnings } = scene([granted]);
   const { write } = vault;
   vault.write = async (secrets) => {
@@ -216,7 +216,7 @@ test('tokens that are stored although the store reported an error are not called
   ]);
 });
 
-test('without a new refresh token nothing is lost where the access token cannot be stored', async () => {
+test('without a new refresh token nothing is lost if the access token cannot be stored', async () => {
   const { vault, run, warnings } = scene([{ ...granted, refresh_token: undefined }]);
   failing(vault, 100);
   vault.rescue = () => Promise.reject(noRoom());
@@ -226,7 +226,7 @@ test('without a new refresh token nothing is lost where the access token cannot 
   ]);
 });
 
-test('who lost the lock while the request was under way does not write over a successor', async () => {
+test('a process that lost the lock during the request does not overwrite a newer token', async () => {
   const { events, vault, run, store } = scene([granted], { held: [true, false] });
   const { read } = vault;
   vault.read = async () => {
@@ -237,7 +237,7 @@ test('who lost the lock while the request was under way does not write over a su
   expect(events).toEqual(['read', 'probe', 'post old', 'read']);
 });
 
-test('who lost the lock while the request was under way stores what nobody else has', async () => {
+test('a process that lost the lock during the request stores a token that nobody else has', async () => {
   const { events, run } = scene([granted], { held: [true, false] });
   expect((await run())?.token).toBe('new-access');
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'write new new-access']);

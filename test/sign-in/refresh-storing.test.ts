@@ -23,7 +23,7 @@ function shut(folder: string): void {
   writeFileSync(folder, 'in the way');
 }
 
-test('a store that shuts after the rotation costs nothing: another folder takes the tokens, and the next command finds them', async () => {
+test('a store that fails after the rotation loses nothing: another folder gets the tokens, and the next command finds them', async () => {
   await using at = await startRefreshing();
   const secrets = secretsOf(at);
   afterRotation(at, () => shut(secrets));
@@ -38,7 +38,7 @@ test('a store that shuts after the rotation costs nothing: another folder takes 
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('where every folder is shut, the error says that the sign-in is lost', async () => {
+test('if every folder is unwritable, the error says that the sign-in is lost', async () => {
   await using at = await startRefreshing();
   const secrets = secretsOf(at);
   const nowhere = path.join(at.home.folder, 'nowhere');
@@ -54,7 +54,7 @@ test('where every folder is shut, the error says that the sign-in is lost', asyn
   );
 });
 
-test('a keychain that locks after the rotation costs nothing', async () => {
+test('a keychain that locks after the rotation loses nothing', async () => {
   await using at = await startRefreshing();
   const env = { ...at.env, HOOKTRAIL_STORE: 'keychain' };
   const context = { machine: { ...thisMachine(), userHome: at.home.folder, platform: 'win32' as const } };
@@ -73,7 +73,7 @@ test('a keychain that locks after the rotation costs nothing', async () => {
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a container that was killed in mid-refresh is given up after its silence, and its successor refreshes', async () => {
+test('a container that was killed during a refresh is given up after its silence, and its successor refreshes', async () => {
   await using at = await startRefreshing();
   // Leave locks whose holder ran in another container and gives no sign of life.
   const locks = path.join(at.home.folder, '.hooktrail', 'locks');
@@ -85,7 +85,7 @@ test('a container that was killed in mid-refresh is given up after its silence, 
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a lock folder that cannot be made is an error with its own words', async () => {
+test('a lock folder that cannot be created is an error that says so', async () => {
   await using at = await startRefreshing();
   await rm(path.join(at.home.folder, '.hooktrail'), { recursive: true });
   await mkdir(path.join(at.home.folder, '.hooktrail'));

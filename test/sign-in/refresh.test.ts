@@ -44,7 +44,7 @@ test('commands with other homes, XDG folders, temporary folders and working dire
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('many commands make one refresh even where every new token is due at once', async () => {
+test('many commands make one refresh even if every new token is due at once', async () => {
   await using at = await startRefreshing();
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
   at.sandbox.control.fault('token', { kind: 'slow', ms: 1500 });
@@ -53,7 +53,7 @@ test('many commands make one refresh even where every new token is due at once',
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a slow refresh is waited for by all', async () => {
+test('all commands wait for a slow refresh', async () => {
   await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'slow', ms: 3000 });
   const results = await Promise.all(Array.from({ length: 5 }, () => token(at)));
@@ -61,7 +61,7 @@ test('a slow refresh is waited for by all', async () => {
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('refresh after refresh, each with the token of the one before', async () => {
+test('each refresh uses the token of the one before', async () => {
   await using at = await startRefreshing();
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
   for (let i = 0; i < 3; i++) expect((await token(at)).code).toBe(0);
@@ -82,7 +82,7 @@ test.each([
   ['the type in another case', { expires_in: 1800, token_type: 'bEARER' }],
   ['no lifetime', { token_type: 'Bearer' }],
   ['members of other types', { expires_in: null, token_type: 'Bearer', scope: ['event_api'], id_token: 7 }],
-])('an answer with %s is taken', async (_name, members) => {
+])('an answer with %s is accepted', async (_name, members) => {
   await using at = await startRefreshing();
   const body = JSON.stringify({ access_token: 'granted', refresh_token: 'next', ...members });
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
@@ -91,7 +91,7 @@ test.each([
   expect(await token(at)).toEqual(taken);
 });
 
-test('a token from the environment is used as it is, and nothing is asked or stored', async () => {
+test('a token from the environment is used unchanged, and nothing is requested or stored', async () => {
   await using at = await startRefreshing();
   const before = await at.stored();
   expect(await token(at, { HOOKTRAIL_ACCESS_TOKEN: 'given' })).toEqual({

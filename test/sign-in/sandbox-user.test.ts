@@ -5,7 +5,7 @@ import { createSandboxUser } from '../../src/sign-in/sandbox-user.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 
-test('a sign-in to the sandbox ends when its browser cannot go on', async () => {
+test('a sign-in to the sandbox ends if its browser fails', async () => {
   const sandbox = await startSandbox({
     events: 0,
     autoApprove: true,
@@ -24,7 +24,7 @@ test('a sign-in to the sandbox ends when its browser cannot go on', async () => 
   }
 });
 
-test('a sign-in to the sandbox does not care where a person would have the browser', async () => {
+test('a sign-in to the sandbox works wherever the user has the browser', async () => {
   const options = { events: 0, autoApprove: true, redirectUri: 'http://127.0.0.1:0/callback' };
   await using sandbox = await startSandbox(options);
   const stderr = fakeOutput();

@@ -13,7 +13,7 @@ const hostile = '\u001b[2J\u007f\u009b1m\u202e';
 const shown = '\\u001b[2J\\u007f\\u009b1m\\u202e';
 
 describe('control characters are inert in a pipe', () => {
-  test('in an error, whose further lines cannot pass for labels of ours', () => {
+  test('in an error, whose further lines cannot look like our labels', () => {
     const error = new ServiceError(`the service said ${hostile}\nnext: rm -rf`, {
       details: [`message: ${hostile}\nerror: more`],
       next: `try ${hostile}\nerror: again`,
@@ -34,7 +34,7 @@ describe('control characters are inert in a pipe', () => {
     expect(stderr.text).toBe(`${`${shown}\n`.repeat(4)}\n$ ${shown}\nwarning: ${shown}\n  error: no\n`);
   });
 
-  test("in tables, errors and traces of the service's answers, and in nothing of JSON", async () => {
+  test("in tables, errors and traces of the service's answers, but not in JSON", async () => {
     await using searching = await startSearching({ events: 1 });
     const items = `{"items":[{"eventId":"a","eventType":"${hostile.slice(1)}"}],"count":1}`;
     const answer = { kind: 'status', status: 200, body: items } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { progressText } from '../../src/terminal/progress.ts';
 
-test('tells pages, events, total and rate', () => {
+test('shows pages, events, total and rate', () => {
   expect(progressText('searching', {}, 0)).toBe('searching');
   expect(progressText('searching', { pages: 1, events: 500 }, 0.5)).toBe(
     'searching: 1 page, 500 events, 1,000/s',
@@ -20,7 +20,7 @@ test.each([
   [59.5, '1 min 0 s'],
   [125, '2 min 5 s'],
   [4800, '1 h 20 min'],
-])('tells that %d seconds are left', (secondsLeft, text) => {
+])('shows that %d seconds are left', (secondsLeft, text) => {
   expect(progressText('exporting', { events: 1, total: 2, rate: 3, secondsLeft }, 1)).toBe(
     `exporting: 1 of 2 events (50%), 3/s, ${text} left`,
   );

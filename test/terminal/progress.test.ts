@@ -51,7 +51,7 @@ describe('progress', () => {
     expect(stderr.text).toBe('searching: 3 pages\nsearching: 5 pages\n');
   });
 
-  test('shows nothing of work that is done soon', async () => {
+  test('shows nothing for short work', async () => {
     const stderr = fakeOutput(80);
     start(stderr).stop();
     await untilShown();

@@ -41,14 +41,14 @@ const MANIFEST: Manifest = {
 const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
 
 describe('the manifest of an export', () => {
-  test('comes back as it was written', async () => {
+  test('reads back as it was written', async () => {
     const directory = await folder();
     expect(await readManifest(directory)).toBeUndefined();
     await writeManifest(directory, MANIFEST);
     expect(await readManifest(directory)).toEqual(MANIFEST);
   });
 
-  test('that is damaged anywhere is an error that names it, and reads as no other export', async () => {
+  test('that is damaged anywhere is an error that names it, and never reads as another export', async () => {
     const directory = await folder();
     const file = path.join(directory, 'manifest.json');
     const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, '../../x', undefined];

@@ -76,7 +76,7 @@ function following(service: FakeService, overlap: number, most = 20_000, state?:
 }
 
 describe('following', () => {
-  test('hands on every event once, oldest first, whatever happens between polls', async () => {
+  test('passes on every event once, oldest first, whatever happens between polls', async () => {
     const OVERLAP = 60_000;
     const step = fc.record({
       // The time until the next poll, up to many times the overlap: outages and sleep.
@@ -110,7 +110,7 @@ describe('following', () => {
     );
   });
 
-  test('forgets what no poll can meet again', async () => {
+  test('forgets events that no poll can return again', async () => {
     const service = new FakeService();
     const { follower, printed, poll } = following(service, 5000);
     for (let second = 0; second < 300; second++) {
@@ -122,7 +122,7 @@ describe('following', () => {
     expect(follower.remembered).toBeLessThan(20);
   });
 
-  test('catches a long gap up in slices, in order across them', async () => {
+  test('catches up on a long gap in slices, in order across them', async () => {
     const service = new FakeService();
     const { printed, poll } = following(service, 5000, 50);
     for (let id = 0; id < 3000; id++) service.events.push({ id, createdOn: START + 1 + id * 1000 });
@@ -133,7 +133,7 @@ describe('following', () => {
     expect(service.requests).toBeLessThan(400);
   });
 
-  test('loses nothing that was created where one slice ends and the next begins', async () => {
+  test('loses no event created where one slice ends and the next begins', async () => {
     const service = new FakeService();
     const { printed, poll } = following(service, 0, 2500);
     for (let id = 0; id < 6000; id++) service.events.push({ id, createdOn: START + 1 + id });
@@ -142,7 +142,7 @@ describe('following', () => {
     expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, id) => id));
   });
 
-  test('a resumed run goes back by the overlap, so that what came late is not lost', async () => {
+  test('a resumed run goes back by the overlap, so that late events are not lost', async () => {
     const service = new FakeService();
     const { follower, poll } = following(service, 5000);
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:00Z');
@@ -156,7 +156,7 @@ describe('following', () => {
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:15Z');
   });
 
-  test('with its state kept, each event is handed on once over any restarts', async () => {
+  test('with a saved state, each event is passed on once across restarts', async () => {
     const OVERLAP = 60_000;
     const step = fc.record({
       pause: fc.constantFrom(0, 1000, 15_000, 59_999, 3_600_000),
