@@ -3,7 +3,7 @@ import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts
 import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
-import type { OutputFileFlags } from './output/output-file.ts';
+import type { OutputFileFlags } from './output/format-flags.ts';
 import { suggestion } from './settings/nearest.ts';
 import { CONNECTION } from './settings/setting-flags.ts';
 import { version } from './version.ts';

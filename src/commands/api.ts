@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { checkJq } from '../output/format-flags.ts';
-import { addOutputFileFlag } from '../output/output-file.ts';
+import { addOutputFileFlag, checkJq } from '../output/format-flags.ts';
 import { suggestion } from '../settings/nearest.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';

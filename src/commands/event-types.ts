@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { addFormatFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
-import { addOutputFileFlag } from '../output/output-file.ts';
+import {
+  addFormatFlags,
+  addOutputFileFlag,
+  type FormatFlags,
+  formatOptions,
+} from '../output/format-flags.ts';
 import { addConnectionFlags } from '../settings/setting-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -34,8 +38,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { context, reporter } = call;
   const { withService } = await import('../sign-in/session.ts');
   await withService(call, async (service, settings) => {
-    const { askEventTypes, matchingItems } = await import('../events/event-types.ts');
-    const { keepEventTypes } = await import('../events/event-types.ts');
+    const { askEventTypes, keepEventTypes, matchingItems } = await import('../events/event-types.ts');
     const { createItemWriter } = await import('../output/create-item-writer.ts');
     const writer = await createItemWriter(format, context, reporter);
     try {

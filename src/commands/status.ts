@@ -83,8 +83,7 @@ async function tellOverrides({ profile, given }: Settings, { context, reporter }
 
 /** Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure, if any. */
 async function check(call: Call<Flags>): Promise<Failure | undefined> {
-  const { openSession } = await import('../sign-in/session.ts');
-  const { withService } = await import('../sign-in/session.ts');
+  const { openSession, withService } = await import('../sign-in/session.ts');
   const { apiUrl } = await import('../http/service.ts');
   const { serviceError } = await import('../http/service-error.ts');
   const { flags, context, reporter } = call;

@@ -4,7 +4,7 @@ import { type Condition, itemFilter } from '../items/item-conditions.ts';
 import { ACCEPTED_TIMES, resolveTime, type Time } from '../items/time-text.ts';
 import { type TimeZone, UTC } from '../items/time-zone.ts';
 import { shellWord } from '../settings/command-words.ts';
-import type { Query } from './event-query.ts';
+import type { Queries, Query } from './event-query.ts';
 
 export type KeepItems = ReturnType<typeof itemFilter>;
 
@@ -97,7 +97,7 @@ export class EventFilters {
    * The searches to make when it is `now` (milliseconds since the epoch), one for each combination of values. Throws
    * `UsageError` that names the flag.
    */
-  queries(now: number): Query[] {
+  queries(now: number): Queries {
     const { after, before } = this;
     const bounds = { after: after && instantOf(after, now), before: before && instantOf(before, now) };
     if (
@@ -111,7 +111,7 @@ export class EventFilters {
         `${after.flag} ${after.text} and ${before.flag} ${before.text} leave no time between them: nothing can match`,
       );
     }
-    let queries: Query[] = [bounds];
+    let queries: Queries = [bounds];
     queries = combined(queries, 'subscriptionId', this.subscriptionIds);
     queries = combined(queries, 'eventId', this.eventIds);
     queries = combined(queries, 'publishStatus', this.statuses);
@@ -191,11 +191,11 @@ export function notATime(flag: string, text: string): UsageError {
 }
 
 function combined<Field extends keyof Query>(
-  queries: Query[],
+  queries: Queries,
   field: Field,
   values: readonly Query[Field][],
-): Query[] {
-  return values.length === 0
-    ? queries
-    : queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
+): Queries {
+  if (values.length === 0) return queries;
+  const [first, ...rest] = queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
+  return [first as Query, ...rest];
 }

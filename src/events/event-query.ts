@@ -13,6 +13,9 @@ export interface Query {
   readonly eventType?: string | undefined;
 }
 
+/** One search or more, which together find what the filters choose. */
+export type Queries = readonly [Query, ...Query[]];
+
 /** The maximum number of items per page (service description, part 8), and the default page size of a read. */
 export const PAGE_SIZE = 500;
 

@@ -153,7 +153,7 @@ export async function byServiceClock(
   const asked = clock.now();
   const queries = filters.queries(asked);
   if (!filters.isRelative) return { queries, fetchPage };
-  const url = first(queries[0] as Query);
+  const url = first(queries[0]);
   const answer = await fetchPage(url);
   const { serviceTime } = answer;
   if (

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { compareInstants, type Instant, instantAt, milliseconds } from '../items/instant.ts';
+import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../items/instant.ts';
 import type { TimeZone } from '../items/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
@@ -27,7 +27,7 @@ export interface StatsWindow {
  */
 export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const combinations = filters.withStatuses().queries(now);
-  const { after: given, before = instantAt(now + 1000) } = combinations[0] as Query;
+  const { after: given, before = instantAt(now + 1000) } = combinations[0];
   const after = given ?? (before && instantAt(before.seconds * 1000 - DAY));
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
   if (compareInstants(after, before) >= 0) {
@@ -67,7 +67,7 @@ export function bucketEnds(
 ): Instant[] {
   const [start, end] = [milliseconds(after), milliseconds(before)];
   const inner = count === undefined ? onTheClock(start, end, zone) : equalParts(start, end, count, zone);
-  return [...inner.map((time) => instantAt(time) as Instant), before];
+  return [...inner.map((time) => knownInstant(time)), before];
 }
 
 /**

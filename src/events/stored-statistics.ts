@@ -1,7 +1,13 @@
 import { UsageError } from '../errors.ts';
 import { createdOnReader } from '../items/created-on.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { compareInstants, type Instant, instantAt, milliseconds, nextFullSecond } from '../items/instant.ts';
+import {
+  compareInstants,
+  type Instant,
+  knownInstant,
+  milliseconds,
+  nextFullSecond,
+} from '../items/instant.ts';
 import type { EventFilters } from './event-filters.ts';
 import { EventGroups } from './group-events.ts';
 import { type ReportData, type ReportOptions, reportOfEvents } from './report-data.ts';
@@ -77,7 +83,7 @@ async function storedWindow(
   }
   if (!first || !last) return window();
   // Both bounds are exclusive.
-  const after = instantAt(milliseconds(first) - 1) as Instant;
+  const after = knownInstant(milliseconds(first) - 1);
   const before = nextFullSecond(milliseconds(last));
   return { ...statsWindow(filters.withoutTimes(), milliseconds(last)), after, before };
 }

@@ -23,9 +23,16 @@ export function instantAt(milliseconds: number): Instant | undefined {
   return { text, seconds, fraction: trimmed(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
 }
 
+/** Does the same for a time that a clock or an event gave, so that it is never outside those years; throws `RangeError` if it is. */
+export function knownInstant(milliseconds: number): Instant {
+  const instant = instantAt(milliseconds);
+  if (!instant) throw new RangeError(`no time of the years 0 to 9999: ${milliseconds}`);
+  return instant;
+}
+
 /** The first full second after a moment: `Date` headers have no fraction, so a bound that holds it has to lie beyond it. */
 export function nextFullSecond(milliseconds: number): Instant {
-  return instantAt((Math.floor(milliseconds / 1000) + 1) * 1000) as Instant;
+  return knownInstant((Math.floor(milliseconds / 1000) + 1) * 1000);
 }
 
 /** Negative where `a` is earlier, positive where it is later, exact to the last digit of the fraction. */

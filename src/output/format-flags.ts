@@ -123,3 +123,15 @@ export function summaryFormat(flags: SummaryFlags, hasCsv: boolean): SummaryForm
   );
   return { format: format as SummaryFormat['format'], jq };
 }
+
+export interface OutputFileFlags {
+  readonly outputFile?: string;
+}
+
+/** For commands that print data and end: `program.ts` gives them the file as their standard output. */
+export function addOutputFileFlag(command: Command): Command {
+  return command.option(
+    '--output-file <file>',
+    'write the output to this file, which is replaced only if the command succeeds',
+  );
+}

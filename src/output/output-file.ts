@@ -1,24 +1,11 @@
 import { rmSync, type Stats } from 'node:fs';
 import { access, constants, open, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { refusePlanted } from '../files/planted.ts';
 import { type Replacement, startReplacement } from '../files/replace-file.ts';
 import { outputOf } from '../streams.ts';
-
-export interface OutputFileFlags {
-  readonly outputFile?: string;
-}
-
-/** For commands that print data and end: `program.ts` gives them the file as their standard output. */
-export function addOutputFileFlag(command: Command): Command {
-  return command.option(
-    '--output-file <file>',
-    'write the output to this file, which is replaced only if the command succeeds',
-  );
-}
 
 /**
  * Calls `work` with a standard output that is written to `file`, byte for byte, which a redirection of Windows PowerShell

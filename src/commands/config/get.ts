@@ -17,8 +17,7 @@ Examples:
 
 async function run({ flags, args, context }: Call): Promise<void> {
   const { readConfig } = await import('../../settings/config-file.ts');
-  const { settingNames } = await import('../../settings/setting-names.ts');
-  const { settingOfKey } = await import('../../settings/setting-names.ts');
+  const { settingNames, settingOfKey } = await import('../../settings/setting-names.ts');
   const { chooseProfile } = await import('../../settings/settings.ts');
   const { key } = settingNames[settingOfKey(args[0] as string)];
   const config = await readConfig(context);

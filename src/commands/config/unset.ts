@@ -16,8 +16,7 @@ Examples:
 
 async function run({ flags, args, context, reporter }: Call): Promise<void> {
   const { changeConfig } = await import('../../settings/config-file.ts');
-  const { settingNames } = await import('../../settings/setting-names.ts');
-  const { settingOfKey } = await import('../../settings/setting-names.ts');
+  const { settingNames, settingOfKey } = await import('../../settings/setting-names.ts');
   const { chooseProfile } = await import('../../settings/settings.ts');
   const { key } = settingNames[settingOfKey(args[0] as string)];
   let profile = '';

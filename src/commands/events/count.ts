@@ -12,8 +12,12 @@ import {
   previewForm,
 } from '../../events/event-flags.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
-import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
-import { addOutputFileFlag } from '../../output/output-file.ts';
+import {
+  addOutputFileFlag,
+  addSummaryFlags,
+  type SummaryFlags,
+  summaryFormat,
+} from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';

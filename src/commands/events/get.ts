@@ -10,8 +10,12 @@ import {
 } from '../../events/event-flags.ts';
 import { getAll, getStored, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
-import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import { addOutputFileFlag } from '../../output/output-file.ts';
+import {
+  addFormatFlags,
+  addOutputFileFlag,
+  type FormatFlags,
+  formatOptions,
+} from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';

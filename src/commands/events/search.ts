@@ -18,8 +18,12 @@ import {
 import type { FoundPage } from '../../events/merge-pages.ts';
 import { isGuid } from '../../items/guid.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
-import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import { addOutputFileFlag } from '../../output/output-file.ts';
+import {
+  addFormatFlags,
+  addOutputFileFlag,
+  type FormatFlags,
+  formatOptions,
+} from '../../output/format-flags.ts';
 import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';

@@ -17,8 +17,12 @@ import type { StatsWindow } from '../../events/statistics-window.ts';
 import type { Service } from '../../http/service.ts';
 import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
-import { addSummaryFlags, type SummaryFlags, summaryFormat } from '../../output/format-flags.ts';
-import { addOutputFileFlag } from '../../output/output-file.ts';
+import {
+  addOutputFileFlag,
+  addSummaryFlags,
+  type SummaryFlags,
+  summaryFormat,
+} from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -121,8 +125,9 @@ async function gather(options: Options, call: Call<Flags>): Promise<Stats> {
   return withService(call, async (service, settings) => {
     const { statsWindow } = await import('../../events/statistics-window.ts');
     const { countQueries, gatherStats } = await import('../../events/statistics.ts');
-    const { askEventTypes, eventTypeNames, warnOfUnlisted } = await import('../../events/event-types.ts');
-    const { keepEventTypes } = await import('../../events/event-types.ts');
+    const { askEventTypes, eventTypeNames, keepEventTypes, warnOfUnlisted } = await import(
+      '../../events/event-types.ts'
+    );
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
     const window = statsWindow(filters, serviceTime ?? context.clock.now());

@@ -5,7 +5,7 @@ import type { Service } from '../../http/service.ts';
 import {
   compareInstants,
   type Instant,
-  instantAt,
+  knownInstant,
   nextFullSecond,
   parseInstant,
 } from '../../items/instant.ts';
@@ -252,7 +252,7 @@ interface Planning extends SliceOptions {
 
 /** The service's time when it answered, and that time rounded up to a full second, since `Date` has no fraction. */
 async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, signal }: Planning) {
-  const any = filters.queries(clock.now())[0] as Query;
+  const any = filters.queries(clock.now())[0];
   const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
   const now = answer.serviceTime ?? clock.now();
   return { now, pin: nextFullSecond(now) };
@@ -299,7 +299,7 @@ async function beginExport({ filters, identity }: Export, planning: Planning): P
   const startedAt = new Date(planning.clock.now()).toISOString();
   const { now, pin: latest } = await serviceTime(filters, planning);
   const queries = filters.queries(now);
-  const { before } = queries[0] as Query;
+  const { before } = queries[0];
   const pin = before && compareInstants(before, latest) < 0 ? before : latest;
   const savedQueries = queries.map((query) => saved(query, pin.text));
   const parts: Part[] = [];
@@ -326,10 +326,10 @@ async function beginExport({ filters, identity }: Export, planning: Planning): P
 async function updated({ filters }: Export, earlier: Manifest, planning: Planning): Promise<Manifest> {
   const end = parseInstant(earlier.pin) as Instant;
   const { now, pin: latest } = await serviceTime(filters, planning);
-  const { before } = filters.queries(now)[0] as Query;
+  const { before } = filters.queries(now)[0];
   const pin = before && compareInstants(before, latest) < 0 ? before : latest;
   if (compareInstants(pin, end) <= 0) return earlier;
-  const from = instantAt((end.seconds - OVERLAP) * 1000) as Instant;
+  const from = knownInstant((end.seconds - OVERLAP) * 1000);
   const settled = earlier.parts.map((part): Part => ({ ...part, settled: true }));
   const parts: Part[] = [...settled];
   for (const index of earlier.queries.keys()) {

@@ -1,4 +1,4 @@
-import { compareInstants, type Instant, instantAt } from '../../items/instant.ts';
+import { compareInstants, type Instant, knownInstant } from '../../items/instant.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import type { IdentifiedItems } from '../page.ts';
@@ -114,7 +114,7 @@ function merged(marks: readonly Mark[], target: number): [from: Mark, to: Mark][
 }
 
 function instantOf(seconds: number): Instant {
-  return instantAt(seconds * 1000) as Instant;
+  return knownInstant(seconds * 1000);
 }
 
 function later(a: Instant | undefined, b: Instant): Instant {

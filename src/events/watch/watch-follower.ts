@@ -1,5 +1,5 @@
 import { createdOnReader } from '../../items/created-on.ts';
-import { compareInstants, type Instant, instantAt, milliseconds } from '../../items/instant.ts';
+import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../../items/instant.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
@@ -119,7 +119,7 @@ export class Follower {
       if (sliceEnd === undefined) return;
       this.#memory.forget(sliceEnd - 1 - overlap);
       // `gt` leaves out its own instant.
-      after = instantAt(sliceEnd - 1) as Instant;
+      after = knownInstant(sliceEnd - 1);
       const next: number = sliceEnd + 2 * (sliceEnd - from);
       sliceEnd = next < now ? next : undefined;
       most = this.#watch.most;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../context.ts';
 import { ServiceError, UnreachableError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
-import { compareInstants, type Instant, instantAt } from '../../items/instant.ts';
+import { compareInstants, knownInstant } from '../../items/instant.ts';
 import { Items, type ItemWriter } from '../../items/items.ts';
 import { durationText } from '../../settings/flag-values.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -141,8 +141,8 @@ export async function startFollowing(
   );
   const now = serviceTime ?? clock.now();
   const queries = filters.queries(now);
-  const { after, before } = queries[0] as Query;
-  const start = state?.start ?? after ?? (instantAt(now) as Instant);
+  const { after, before } = queries[0];
+  const start = state?.start ?? after ?? knownInstant(now);
   if (!state && before && compareInstants(start, before) >= 0)
     throw new UsageError(
       `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(start.text)}`,
