@@ -13,7 +13,7 @@ for (const name of ['open', 'readFile', 'stat', 'lstat']) fs[name] = () => new P
 syncBuiltinESMExports();
 `;
 
-test('a command that waits for what never comes is no success', async () => {
+test('a command that waits for something that never happens is not a success', async () => {
   await using home = await createHome();
   const never = path.join(home.folder, 'never.mjs');
   await writeFile(never, NEVER);

@@ -6,7 +6,7 @@ import { run } from '../support/command.ts';
 import { startSearching } from '../support/searching.ts';
 
 describe('a request to any path', () => {
-  test('prints the body as it came, whatever it is', async () => {
+  test('prints the body unchanged, whatever it is', async () => {
     await using searching = await startSearching({ events: 3 });
     const body = '{"a": 9007199254740993,\r\n"a":"\u001b[31m"} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body });
@@ -14,7 +14,7 @@ describe('a request to any path', () => {
     expect(result).toEqual({ code: 0, stdout: body, stderr: '' });
   });
 
-  test('on a terminal JSON is indented, its numbers as they came, and what acts on a terminal an escape', async () => {
+  test('on a terminal JSON is indented, its numbers unchanged, and control characters escaped', async () => {
     await using searching = await startSearching({ events: 3 });
     const body = '{"a": 9007199254740993,\r\n"b":["\\u001b]0;\u009b\u202e",{}]} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body });
@@ -26,14 +26,14 @@ describe('a request to any path', () => {
     });
   });
 
-  test('on a terminal what is not JSON is text that ends its line', async () => {
+  test('on a terminal other bodies are printed as text with a line end', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":\u001b[31m' });
     const { stdout } = await run(['api', '/event-types'], { env: searching.env, terminal: 80 });
     expect(stdout).toBe('{"a":\\u001b[31m\n');
   });
 
-  test('colours JSON where the terminal has colours', async () => {
+  test('colours JSON if the terminal has colours', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":1}' });
     const { stdout } = await run(['api', '/event-types'], { env: searching.env, terminal: 80 });
@@ -51,7 +51,7 @@ describe('a request to any path', () => {
     );
   });
 
-  test('--jq runs a program over the JSON of a good answer, and of nothing else', async () => {
+  test('--jq runs a program only over the JSON of a successful answer', async () => {
     await using searching = await startSearching({ events: 3 });
     const api = (...args: string[]) => run(['api', '/event-types', ...args], { env: searching.env });
     const { control } = searching.sandbox;

@@ -5,7 +5,7 @@ import { NOON } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 
-test('the demo signs in and searches without waiting for anything to time out', async () => {
+test('the demo signs in and searches without waiting for a time-out', async () => {
   const [stdout, stderr] = [fakeOutput(), fakeOutput()];
   const clock: Clock = {
     now: () => NOON,
@@ -24,7 +24,7 @@ test('the demo signs in and searches without waiting for anything to time out', 
   expect(stdout.text.match(/ {2}FAILED {2}/g)).toHaveLength(10);
 });
 
-test('on a terminal the demo sets its commands apart in bold', async () => {
+test('on a terminal the demo prints its commands in bold', async () => {
   const [stdout, stderr] = [fakeOutput(80), fakeOutput(80)];
   expect(await main(['demo'], createContext({ stdout, stderr, environment: { TERM: 'xterm' } }))).toBe(0);
   expect(stderr.text).toContain('\u001b[1mhooktrail login\u001b[22m\n');

@@ -22,7 +22,7 @@ async function findings(env: Readonly<Record<string, string | undefined>>): Prom
 }
 const found = (all: readonly Finding[], name: string) => all.find(({ check }) => check === name);
 
-test('where all is well, every check says so and no secret is told', async () => {
+test('if all is well, every check says so and no secret is printed', async () => {
   await using signing = await startSigningIn();
   await signing.signIn();
   const { authUrl, baseUrl } = signing.sandbox.settings;
@@ -56,7 +56,7 @@ test('where all is well, every check says so and no secret is told', async () =>
     expect(stdout).not.toContain(secret);
 });
 
-test('what is missing is broken, each with what to do, and the exit code is 1', async () => {
+test('missing settings are broken, each with what to do, and the exit code is 1', async () => {
   await using home = await createHome();
   const [code, all] = await findings({
     ...home.env,
@@ -85,7 +85,7 @@ test('what is missing is broken, each with what to do, and the exit code is 1', 
   ]);
 });
 
-test('a peer that cannot be reached, a taken port and a wrong clock are told', async () => {
+test('an unreachable server, a port in use and a wrong clock are reported', async () => {
   await using signing = await startSigningIn();
   const port = Number(new URL(signing.redirectUri).port);
   const taken = createServer().listen(port, '127.0.0.1');
@@ -115,7 +115,7 @@ test('a peer that cannot be reached, a taken port and a wrong clock are told', a
   });
 });
 
-test('settings that are wrong, certificates and the folder are told', async () => {
+test('wrong settings, certificates and folder modes are reported', async () => {
   await using home = await createHome();
   // As on macOS, where it lies in "Application Support".
   const config = path.join(home.folder, 'Application Support');
@@ -145,7 +145,7 @@ test('settings that are wrong, certificates and the folder are told', async () =
   });
 });
 
-test('a keychain that cannot be used is told with the way around it', async () => {
+test('an unusable keychain is reported with the alternative', async () => {
   await using home = await createHome();
   const loadKeychain = async () => {
     throw Object.assign(new Error('no keytar'), { code: 'MODULE_NOT_FOUND' });

@@ -4,7 +4,7 @@ import { startSearching } from '../support/searching.ts';
 
 const body = (items: string) => `{"href":"x","count":2,"items":${items}}`;
 
-test('event types are listed as they came, in one request without a query', async () => {
+test('event types are listed unchanged, in one request without a query', async () => {
   await using searching = await startSearching({ events: 1 });
   const items = '[{"name":"b","n":1.10,"n":9007199254740993},"a"]';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body: body(items) });
@@ -17,7 +17,7 @@ test('event types are listed as they came, in one request without a query', asyn
   expect(url).toMatch(/\/event-types$/);
 });
 
-test('--match keeps those with the text in a value, in any case', async () => {
+test('--match keeps those with the text in a value, ignoring case', async () => {
   await using searching = await startSearching({ events: 1 });
   const items = '[{"name":"a","text":{"deep":["Signed"]}},{"signed":"b"},"SIGNED"]';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body: body(items) });
@@ -25,7 +25,7 @@ test('--match keeps those with the text in a value, in any case', async () => {
   expect(stdout).toBe('{"name":"a","text":{"deep":["Signed"]}}\n"SIGNED"\n');
 });
 
-test('what the service answers instead is told, and of what; JSON stays valid', async () => {
+test('an error of the service is reported with its request; JSON stays valid', async () => {
   await using searching = await startSearching({ events: 1 });
   const answer = '{"code":"types.closed","message":"Not today"}';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 400, body: answer });

@@ -20,7 +20,7 @@ test('keygen prints another key each time, and nothing else', async () => {
   expect(other.stdout).not.toBe(one.stdout);
 });
 
-test('keygen writes a new file for the user alone, and never over one that is there', async () => {
+test('keygen writes a new file that only the user can read, and never overwrites one', async () => {
   const file = path.join(at.home.folder, 'key');
   expect(await at.run(['keygen', file])).toEqual({
     code: 0,
@@ -40,7 +40,7 @@ test('keygen writes a new file for the user alone, and never over one that is th
   expect(await readFile(file, 'utf8')).toBe(key);
 });
 
-test('keygen into a folder that is not there says so', async () => {
+test('keygen into a missing folder says so', async () => {
   const file = path.join(at.home.folder, 'nowhere', 'key');
   const { code, stderr } = await at.run(['keygen', file]);
   expect({ code, stderr }).toEqual({
@@ -49,7 +49,7 @@ test('keygen into a folder that is not there says so', async () => {
   });
 });
 
-test('login moves a profile from a passphrase to a key and back, and needs the client secret for it', async () => {
+test('login changes a profile from a passphrase to a key and back, and needs the client secret for that', async () => {
   const typed = { ...at.env, HOOKTRAIL_PASSPHRASE: 'correct horse battery staple' };
   expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });
   expect(await secretsFile(typed)).toMatch(/^hooktrail-secrets-1\n/);

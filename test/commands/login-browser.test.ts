@@ -12,14 +12,14 @@ beforeEach(async () => {
 });
 afterEach(() => at[Symbol.asyncDispose]());
 
-test('HOOKTRAIL_BROWSER is run with the URL, and --quiet prints that URL alone', async () => {
+test('HOOKTRAIL_BROWSER is run with the URL, and --quiet prints only that URL', async () => {
   const env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };
   const { code, stdout, stderr } = await at.run(['login', '--quiet'], { env });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/identity\/connect\/authorize\?\S+\n$/);
 });
 
-test.runIf(process.platform !== 'win32')('a browser is given no secret in its environment', async () => {
+test.runIf(process.platform !== 'win32')('the browser gets no secrets in its environment', async () => {
   const [browser, seen] = ['browser', 'seen'].map((name) => path.join(at.home.folder, name)) as [
     string,
     string,
@@ -44,7 +44,7 @@ fetch(process.argv[2]);
   }
 });
 
-test('a browser that cannot be started is a warning, and the wait goes on', async () => {
+test('a browser that cannot be started is a warning, and the wait continues', async () => {
   const env = { ...at.env, HOOKTRAIL_BROWSER: '/nowhere/browser' };
   const program = start(['login'], { env });
   await program.printed('stderr', /^warning: the browser could not be started: .*ENOENT/m);
@@ -81,7 +81,7 @@ test.runIf(process.platform !== 'win32')(
   },
 );
 
-test('nobody who signs in ends the wait with 4', async () => {
+test('if nobody signs in, the wait ends with 4', async () => {
   expect(await at.run(['login', '--no-browser', '--timeout', '1'])).toMatchObject({
     code: 4,
     stdout: '',
@@ -89,7 +89,7 @@ test('nobody who signs in ends the wait with 4', async () => {
   });
 });
 
-test('an SSH session opens no browser and tells how to forward the port', async () => {
+test('in an SSH session no browser is opened, and login says how to forward the port', async () => {
   const env = { ...at.env, SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22' };
   const program = start(['login'], { env });
   const [url] = await program.printed('stderr', /^http\S+$/m);
@@ -101,7 +101,7 @@ test('an SSH session opens no browser and tells how to forward the port', async 
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-test('WSL is told about localhost forwarding', async () => {
+test('on WSL login mentions localhost forwarding', async () => {
   const { program, authorizeUrl } = await at.login([], { env: { ...at.env, WSL_DISTRO_NAME: 'Debian' } });
   await program.printed('stderr', /This is WSL: .*\n.*localhostForwarding=true.*\n.*login --paste/);
   await visit(authorizeUrl);
@@ -144,7 +144,7 @@ test.each<[string, Record<string, string>, boolean, string[]]>([
   await program.finished;
 });
 
-test('on a terminal the advice is to paste the address there', async () => {
+test('on a terminal the advice is to paste the URL there', async () => {
   const context = { machine: { ...thisMachine(), isContainer: true } };
   const { program } = await at.login([], { terminal: 100, context, stdin: null });
   expect(program.stderr).toContain('or paste below the URL that the browser ends up at\n');

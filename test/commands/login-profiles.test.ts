@@ -46,7 +46,7 @@ test('on a terminal, login asks before it changes them', async () => {
   expect((await saved()).default['base-url']).toBe(elsewhere);
 });
 
-test('after logout they change without a question, and the same addresses never ask', async () => {
+test('after logout they change without a question, and unchanged addresses never need one', async () => {
   await at.signIn();
   await at.signIn();
   await at.run(['logout']);
@@ -60,7 +60,7 @@ test('after logout, login needs no address again', async () => {
   expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
 });
 
-test('what was typed into a sign-in that failed is remembered, but for the secret', async () => {
+test('settings typed into a failed sign-in are saved, except the secret', async () => {
   const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
   at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_client"}' });
   const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };

@@ -7,7 +7,7 @@ beforeEach(async () => {
 });
 afterEach(() => at[Symbol.asyncDispose]());
 
-test('token prints a token that the service takes, and nothing else', async () => {
+test('token prints a token that the service accepts, and nothing else', async () => {
   await at.signIn();
   const { code, stdout, stderr } = await at.run(['token'], { env: at.home.env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -18,18 +18,18 @@ test('token prints a token that the service takes, and nothing else', async () =
   expect(answer.status).toBe(200);
 });
 
-test('a token in the environment is printed as it is', async () => {
+test('a token in the environment is printed unchanged', async () => {
   const env = { ...at.home.env, HOOKTRAIL_ACCESS_TOKEN: 'as-it.is' };
   expect(await at.run(['token'], { env })).toEqual({ code: 0, stdout: 'as-it.is\n', stderr: '' });
 });
 
-test('token of nobody prints nothing on standard output', async () => {
+test('token prints nothing on standard output if nobody is signed in', async () => {
   const { code, stdout, stderr } = await at.run(['token']);
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
   expect(stderr).toContain('hooktrail login');
 });
 
-test('token --json adds the expiry, the scope and the origin that it is for', async () => {
+test('token --json adds the expiry, the scope and the origin of the service', async () => {
   await at.signIn();
   const { code, stdout } = await at.run(['token', '--json'], { env: at.home.env });
   expect(code).toBe(0);
@@ -48,7 +48,7 @@ test('token --json adds the expiry, the scope and the origin that it is for', as
   );
 });
 
-test('token --json of a token in the environment says null where nothing is known', async () => {
+test('token --json gives null for unknown values of a token in the environment', async () => {
   const env = { ...at.home.env, HOOKTRAIL_ACCESS_TOKEN: 'as-it.is' };
   const { stdout } = await at.run(['token', '--json'], { env });
   expect(JSON.parse(stdout)).toEqual({ token: 'as-it.is', expiresAt: null, scope: null, origin: null });

@@ -20,7 +20,7 @@ test.each([
   ['help', 'evnts', "there is no command or topic 'evnts'", 'events'],
   ['help', 'events serach', "there is no command 'events serach'", 'search'],
   ['help', 'config ste', "there is no command 'config ste'", 'set'],
-])('%s %s is no help on what is none', async (help, words, message, meant) => {
+])('%s %s is an error: there is no such command', async (help, words, message, meant) => {
   await using home = await createHome();
   expect(await run([help, ...words.split(' ')], { env: home.env })).toEqual({
     code: 2,
@@ -29,7 +29,7 @@ test.each([
   });
 });
 
-test('a word too many after a command that is named is that', async () => {
+test('an extra word after a command is reported as such', async () => {
   await using home = await createHome();
   const { code, stderr } = await run(['profiles', 'list', 'delet'], { env: home.env });
   expect(stderr).toMatch(/^error: too many arguments for 'list'/);
@@ -72,7 +72,7 @@ test('without a command the program shows its help', async () => {
   expect(bare).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: hooktrail /) });
 });
 
-test('the version is told however it is asked for', async () => {
+test('the version is printed in every usual way', async () => {
   await using home = await createHome();
   const told = await run(['--version'], { env: home.env });
   expect(told).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });

@@ -30,7 +30,7 @@ const optionOf = (command: string, flag: string) =>
   told.commands.find((one) => one.command === command)?.options.find((one) => one.flag === flag);
 
 describe('help --json', () => {
-  test('tells every command with every flag that it takes', async () => {
+  test('lists every command with every flag', async () => {
     const { program, commands } = await describeAll();
     const pathOf = (command: Command): string =>
       command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
@@ -41,7 +41,7 @@ describe('help --json', () => {
     expect(told.globalOptions.map(({ flag }) => flag)).toEqual([...flagsOf(program.root.options), '--help']);
   });
 
-  test('tells the type, the default, the variable, the setting and the values of a flag', () => {
+  test('gives the type, default, variable, setting and values of a flag', () => {
     expect(optionOf('hooktrail events search', '--page-size')).toEqual({
       flag: '--page-size',
       value: 'number',
@@ -72,7 +72,7 @@ describe('help --json', () => {
     );
   });
 
-  test('tells arguments with their values', () => {
+  test('lists arguments with their values', () => {
     const completion = told.commands.find(({ command }) => command === 'hooktrail completion');
     expect(completion?.arguments).toMatchObject([
       { name: 'shell', allowedValues: ['bash', 'zsh', 'fish', 'powershell'] },
@@ -91,7 +91,7 @@ describe('help --json', () => {
     }
   });
 
-  test('tells every exit code', () => {
+  test('lists every exit code', () => {
     expect(told.exitCodes.map(({ code }) => code)).toEqual(Object.values(ExitCode));
     for (const { meaning } of told.exitCodes) expect(meaning).toMatch(/\w/);
   });

@@ -21,7 +21,7 @@ describe('hooktrail help', () => {
     }
   });
 
-  test('fits the terminal through a pager too, where only standard error is one', async () => {
+  test('fits the terminal also through a pager, when only standard error is one', async () => {
     await using home = await createHome();
     const stderr: Output = {
       isTerminal: true,
@@ -38,7 +38,7 @@ describe('hooktrail help', () => {
     expect(Math.max(...piped.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
-  test('begins with what to type first', async () => {
+  test('begins with the commands to type first', async () => {
     await using home = await createHome();
     const { stdout } = await run(['--help'], { env: home.env });
     const commands = callsIn(stdout.slice(stdout.indexOf('Examples:'))).map(commandFor);

@@ -78,7 +78,7 @@ describe('hooktrail mcp', () => {
     expect(peer.client.getInstructions()).toContain('untrusted');
   });
 
-  test('gives 20 events unless more are asked for, and says what was cut', async () => {
+  test('returns 20 events by default, and says what was cut', async () => {
     const { structuredContent, content } = await peer.call('search_events');
     expect(structuredContent).toMatchObject({
       returned: 20,
@@ -92,7 +92,7 @@ describe('hooktrail mcp', () => {
     expect(ids).toEqual(searching.sandbox.control.store.newestIds(20));
   });
 
-  test('an answer never passes 100 KB', async () => {
+  test('an answer never exceeds 100 KB', async () => {
     const answer = await peer.call('search_events', { limit: 200 });
     expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(100 * 1024);
     const { returned, matching } = answer.structuredContent as { returned: number; matching: number };
@@ -101,7 +101,7 @@ describe('hooktrail mcp', () => {
     expect(small.structuredContent).toMatchObject({ returned: 200, items: expect.arrayContaining([]) });
   });
 
-  test('takes the filters of the command line, and refuses what that refuses', async () => {
+  test('accepts the filters of the command line, and refuses the same values', async () => {
     const failed = await peer.call('count_events', { status: 'FAILED', since: '2000-01-01' });
     const { call } = peer;
     const found = await call('search_events', { status: 'FAILED', limit: 200, fields: ['publishStatus'] });
@@ -133,12 +133,12 @@ describe('hooktrail mcp', () => {
     ['event_statistics', { limit: 3 }, 'Unrecognized key: "limit"'],
     ['list_event_types', { grep: 'signed' }, 'Unrecognized key: "grep"'],
     ['get_events', { ids: ['-'] }, 'is not a GUID'],
-  ])('%s refuses %j: what it passed over would look like a result', async (name, args, why) => {
+  ])('%s refuses %j: ignoring it would give a wrong result', async (name, args, why) => {
     const { isError, content } = await peer.call(name, args);
     expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining(why)]);
   });
 
-  test('gets events by id with numbers as they came, and names those that are not found', async () => {
+  test('gets events by id with unchanged numbers, and names those that are not found', async () => {
     const { control } = searching.sandbox;
     const { eventId } = control.addEvent();
     control.fault('events', {
@@ -157,7 +157,7 @@ describe('hooktrail mcp', () => {
     });
   });
 
-  test('counts by type and time, lists types and tells who is signed in, without a token', async () => {
+  test('counts by type and time, lists types and says who is signed in, without a token', async () => {
     const { structuredContent } = await peer.call('event_statistics', { since: '7d', buckets: 7 });
     expect(structuredContent).toMatchObject({ types: expect.any(Array), buckets: { length: 7 } });
     const grouped = await peer.call('event_statistics', { since: '7d', by: ['publishStatus'] });
@@ -184,7 +184,7 @@ describe('hooktrail mcp', () => {
   });
 });
 
-test('answers all that came in one pipe before its end', async () => {
+test('answers everything that was sent before the end of the pipe', async () => {
   await using searching = await startSearching({ events: 5 });
   searching.sandbox.control.fault('events', { kind: 'slow', ms: 300 });
   clock.skips = 0;
@@ -207,7 +207,7 @@ test('answers all that came in one pipe before its end', async () => {
   expect(answers.find(({ id }) => id === 2).result.structuredContent.returned).toBe(5);
 });
 
-test('ends with its peer, in the middle of a call as well, and lives through what is no message', async () => {
+test('ends with its peer, even during a call, and survives invalid messages', async () => {
   await using searching = await startSearching({ events: 5 });
   searching.sandbox.control.fault('events', { kind: 'stall' });
   const program = start(['mcp'], { env: searching.env, stdin: null });

@@ -20,7 +20,7 @@ const cell = async (value: string, more: Partial<FormatOptions> = {}) =>
   readCsv((await csv([[`{"a":${value},"b":0}`]], more)).text)[1]?.[0];
 
 describe('--csv', () => {
-  test('puts the known fields first and the others as they come', async () => {
+  test('puts the known fields first and the others in their order', async () => {
     const items = [
       '{"x":1.10,"eventId":"e1","createdOn":"2026-11-01T00:00:00Z"}',
       '{"eventId":"e2","y":{"z":[1,"two"]},"publishStatus":null,"x":true}',
@@ -51,7 +51,7 @@ describe('--csv', () => {
     );
   });
 
-  test('warns once of a field that only later pages have, and keeps the columns', async () => {
+  test('warns once about a field that only later pages have, and keeps the columns', async () => {
     const result = await csv([['{"a":1}'], ['{"a":2,"new":3}', '{"newer":4}'], ['7']]);
     expect(result.text).toBe('a\r\n1\r\n2\r\n""\r\n""\r\n');
     expect(result.said).toEqual([
@@ -59,12 +59,12 @@ describe('--csv', () => {
     ]);
   });
 
-  test('gives items that are no objects a column', async () => {
+  test('gives items that are not objects a column', async () => {
     expect((await csv([['"text"', '[1,2]', 'null']])).text).toBe('value\r\ntext\r\n"[1,2]"\r\n""\r\n');
     expect((await csv([['7', '{"a":1}']])).text).toBe('value,a\r\n7,\r\n,1\r\n');
   });
 
-  test('prints a header without matches too', async () => {
+  test('prints a header even if nothing matches', async () => {
     expect(await csv([])).toEqual({
       text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
       said: ['notice: no events match'],
@@ -81,7 +81,7 @@ describe('--csv', () => {
     },
   );
 
-  test('does so for titles', async () => {
+  test('does the same for titles', async () => {
     expect((await csv([['{"=x":1}']])).text).toBe("'=x\r\n1\r\n");
   });
 
@@ -92,18 +92,18 @@ describe('--csv', () => {
     },
   );
 
-  test.each(["'=1", ' =1', 'a=1', '1-1'])('leaves the text %j alone', async (text) => {
+  test.each(["'=1", ' =1', 'a=1', '1-1'])('leaves the text %j unchanged', async (text) => {
     expect(await cell(JSON.stringify(text))).toBe(text);
   });
 
-  test('shows what acts on a terminal as escapes there', async () => {
+  test('escapes control characters on a terminal', async () => {
     expect((await csv([['{"a\u009b":"\\u001b[31m\u202e\\r"}']], {}, 80)).text).toBe(
       'a\\u009b\r\n\\u001b[31m\\u202e\\u000d\r\n',
     );
     expect((await csv([['{"a":"\\u001b[31m"}']])).text).toBe('a\r\n\u001b[31m\r\n');
   });
 
-  test('read back, gives every value', async () => {
+  test('reads back as the same values', async () => {
     const fields: FieldPath[] = [
       { text: 'a', steps: ['a'] },
       { text: 'b', steps: ['b'] },

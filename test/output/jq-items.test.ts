@@ -38,22 +38,22 @@ describe('--jq', () => {
     expect((await jq('length', { format: 'ndjson' })).text).toBe('3\n3\n3\n');
   });
 
-  test('sees the fields alone with --fields', async () => {
+  test('sees only the fields with --fields', async () => {
     const fields = parseFieldPaths('n,tags.x');
     expect((await jq('.[0]', { fields })).text).toBe('{"n":9007199254740993,"tags.x":null}\n');
   });
 
-  test('indents on a terminal, and lets nothing act on it', async () => {
+  test('indents on a terminal, and escapes control characters', async () => {
     expect((await jq('.[2] | ., .tags.x', {}, 80)).text).toBe(
       '{\n  "id": null,\n  "n": 1,\n  "tags": {\n    "x": "\\u001b\u2028"\n  }\n}\n\\u001b\u2028\n',
     );
   });
 
-  test('takes a program that begins with a dash', async () => {
+  test('accepts a program that begins with a dash', async () => {
     expect((await jq('-1')).text).toBe('-1\n');
   });
 
-  test('passes on what a program says beside its results', async () => {
+  test('passes on the messages of a program', async () => {
     expect(await jq('length | debug')).toEqual({ text: '3\n', said: ['notice: ["DEBUG:",3]'] });
   });
 
@@ -70,7 +70,7 @@ describe('--jq', () => {
     });
   });
 
-  test('tells where a program fails on the data', async () => {
+  test('says where a program fails on the data', async () => {
     const failed = jq('.[] | .n + .id');
     await expect(failed).rejects.toBeInstanceOf(ServiceError);
     await expect(failed).rejects.toThrow(
@@ -78,7 +78,7 @@ describe('--jq', () => {
     );
   });
 
-  test('prints what came before a failure', async () => {
+  test('prints the results before a failure', async () => {
     const stdout = fakeOutput();
     const options = { format: 'ndjson', jq: '.[0]', list: 'events' } as const;
     const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
@@ -88,7 +88,7 @@ describe('--jq', () => {
     expect(stdout.text).toBe('1\n2\n');
   });
 
-  test('an item that fails is no success with --ndjson, also where the one behind it is fine', async () => {
+  test('with --ndjson an item that fails is an error, even if the next one succeeds', async () => {
     const stdout = fakeOutput();
     const reporter = fakeReporter();
     const options = { format: 'ndjson', jq: '.a.b', list: 'events' } as const;
@@ -121,7 +121,7 @@ describe('--jq', () => {
     expect(stdout.text).toBe('');
   });
 
-  test('says in words that an array is too large for it', async () => {
+  test('reports that an array is too large for it', async () => {
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
     const writer = await createItemWriter(options, itemContext(fakeOutput()), fakeReporter());
     await writer.write(pageOf([`"${'x'.repeat(150e6)}"`]));

@@ -24,7 +24,7 @@ async function print(
 const items = ['{"id":9007199254740993,"d":1.10,"d":1e400}', '"b\\u0061re"', '-0'];
 
 describe('--ndjson', () => {
-  test('prints each item as its own bytes on a line of its own', async () => {
+  test('prints the exact bytes of each item, one per line', async () => {
     const { text, writes } = await print('ndjson', [pageOf(items), pageOf(['{}'])]);
     expect(text).toBe('{"id":9007199254740993,"d":1.10,"d":1e400}\n"b\\u0061re"\n-0\n{}\n');
     expect(writes).toBe(2);
@@ -39,12 +39,12 @@ describe('--ndjson', () => {
     expect((await print('ndjson', [page])).text).toBe('1\n2\n');
   });
 
-  test('prints items of which others between were left out', async () => {
+  test('prints items if others between them were left out', async () => {
     const page = new Items(Buffer.from('1,222,3,4'), [0, 1, 6, 7]);
     expect((await print('ndjson', [page])).text).toBe('1\n3\n');
   });
 
-  test('prints any items unchanged, whatever stands between them', async () => {
+  test('prints any items unchanged, whatever is between them', async () => {
     const between = fc.constantFrom(',', ' , ', '\n,\n  ');
     await fc.assert(
       fc.asyncProperty(fc.array(jsonText), between, async (texts, separator) => {
@@ -56,7 +56,7 @@ describe('--ndjson', () => {
 });
 
 describe('--json', () => {
-  test('prints one array with an item a line', async () => {
+  test('prints one array with one item per line', async () => {
     const { text, writes } = await print('json', [pageOf(items), pageOf([]), pageOf(['{}'])]);
     expect(text).toBe('[\n{"id":9007199254740993,"d":1.10,"d":1e400},\n"b\\u0061re",\n-0,\n{}\n]\n');
     expect(writes).toBe(3);
@@ -96,7 +96,7 @@ describe('on a terminal', () => {
   const hostile = '{"a":"\u007f\u0085\u009b31m\u202e\u2066\u061c\\u001b[31m \\"\u00e4田"}';
   const shown = '{"a":"\\u007f\\u0085\\u009b31m\\u202e\\u2066\\u061c\\u001b[31m \\"ä田"}';
 
-  test('shows characters that act on it as escapes that mean the same', async () => {
+  test('shows control characters as escapes with the same meaning', async () => {
     expect((await print('ndjson', [pageOf([hostile])], {}, 80)).text).toBe(`${shown}\n`);
     expect((await print('json', [pageOf([hostile])], {}, 80)).text).toBe(
       `[\n  {\n    ${shown.slice(1, -1).replace(':', ': ')}\n  }\n]\n`,
@@ -125,7 +125,7 @@ describe('on a terminal', () => {
     );
   });
 
-  test('leaves them alone in a pipe', async () => {
+  test('leaves them unchanged in a pipe', async () => {
     expect((await print('ndjson', [pageOf([hostile])])).text).toBe(`${hostile}\n`);
   });
 });

@@ -11,7 +11,7 @@ const pick = (fields: string, ...items: string[]) =>
   texts(createPicker(parseFieldPaths(fields))(pageOf(items)));
 
 describe('picking fields', () => {
-  test('keeps the exact text of a value, in the order asked for', () => {
+  test('keeps the exact text of a value, in the order of the fields', () => {
     const item = '{"n":9007199254740993,"d":1.10,"e":1e400,"s":"\\u0041\\/","o":{"x":[1,{"y":-0}]}}';
     expect(pick('s,e,d,n,o', item)).toEqual([
       '{"s":"\\u0041\\/","e":1e400,"d":1.10,"n":9007199254740993,"o":{"x":[1,{"y":-0}]}}',
@@ -19,7 +19,7 @@ describe('picking fields', () => {
     expect(pick('o.x.1.y,o.x', item)).toEqual(['{"o.x.1.y":-0,"o.x":[1,{"y":-0}]}']);
   });
 
-  test('gives null for what is not there', () => {
+  test('gives null for a missing member', () => {
     expect(pick('a,b.c,d.0', '{"a":{}}', '"text"', '7', '{"b":[1],"d":{"0":true}}', '{}', '[]')).toEqual([
       '{"a":{},"b.c":null,"d.0":null}',
       '{"a":null,"b.c":null,"d.0":null}',
@@ -30,7 +30,7 @@ describe('picking fields', () => {
     ]);
   });
 
-  test('lets the last of several members with one name count, with all that is in it', () => {
+  test('uses the last of several members with the same name, with all its content', () => {
     expect(pick('a,a.b', '{"a":{"b":1},"\\u0061":{"c":2}}')).toEqual(['{"a":{"c":2},"a.b":null}']);
   });
 
@@ -38,14 +38,14 @@ describe('picking fields', () => {
     expect(pick('a\\.b', '{"a.b":1}')).toEqual(['{"a\\\\.b":1}']);
   });
 
-  test('holds picks that are larger than their page', () => {
+  test('handles results that are larger than their page', () => {
     const item = `{"a":{"b":{"c":"${'x'.repeat(1000)}"}}}`;
     const [picked] = pick('a,a.b,a.b.c', item);
     expect(picked?.length).toBeGreaterThan(3000);
     expect(JSON.parse(picked as string)['a.b.c']).toHaveLength(1000);
   });
 
-  test('finds in any JSON what JSON.parse finds', () => {
+  test('finds the same as JSON.parse in any JSON', () => {
     const path: fc.Arbitrary<FieldPath> = fc
       .array(fc.constantFrom(...jsonNames, '2'), { minLength: 1, maxLength: 4 })
       .map((steps) => ({ text: JSON.stringify(steps), steps }));

@@ -9,7 +9,7 @@ const pretty = (json: string, palette: Palette = plain) => {
 };
 
 describe('pretty JSON', () => {
-  test('has one member a line and keeps every token as it came', () => {
+  test('has one member per line and keeps every token unchanged', () => {
     const json =
       '{"n":9007199254740993,"d":1.10,"e":[1e400,-0,{}],"b":1,"b":[],"s":"\\u00e9 {,}\\"","z":null}';
     expect(pretty(json)).toBe(
@@ -31,7 +31,7 @@ describe('pretty JSON', () => {
     );
   });
 
-  test('looks as JSON.stringify makes it, for every value', () => {
+  test('looks like the output of JSON.stringify, for every value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: fc.stringMatching(/^[ -~à-ÿ]$/) }), (value) => {
         const json = JSON.stringify(value);
@@ -51,7 +51,7 @@ describe('pretty JSON', () => {
     expect(pretty('['.repeat(depth) + ']'.repeat(depth)).length).toBeLessThan(200 * depth);
   });
 
-  test('a status has the colour of what it means', () => {
+  test('a status has the colour of its meaning', () => {
     const marked: Palette = { ...plain, bad: (text) => `<${text}>`, accent: (text) => `_${text}_` };
     expect(pretty('{"publishStatus":"FAILED"}', marked)).toBe('{\n  _"publishStatus"_: <"FAILED">\n}');
   });

@@ -14,7 +14,7 @@ const hostile = fc.oneof(
 );
 
 describe('text in HTML', () => {
-  test('cannot end its element or attribute, nor act', () => {
+  test('cannot end its element or attribute, or run', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const safe = escaped(text);
@@ -25,7 +25,7 @@ describe('text in HTML', () => {
     );
   });
 
-  test('is escaped wherever it stands in a template', () => {
+  test('is escaped wherever it is in a template', () => {
     const inner = html`<b>${'<i>'}</b>`;
     expect(html`<p title="${'"'}">${inner}${[inner, inner]}${7}</p>`.text).toBe(
       '<p title="&quot;"><b>&lt;i&gt;</b><b>&lt;i&gt;</b><b>&lt;i&gt;</b>7</p>',
@@ -55,7 +55,7 @@ describe('a chart', () => {
     );
   });
 
-  test('has its colours from the page, and bars as long as their values', () => {
+  test('gets its colours from the page, and has bars in proportion to their values', () => {
     const { text } = rankChart('By "type"', [
       { name: 'a', value: 0.5, figure: '50 %', note: '1 of 2' },
       { name: 'b', value: 0.25, figure: '25 %' },
@@ -113,7 +113,7 @@ describe('a chart', () => {
 });
 
 describe('the table of failures', () => {
-  test('is cut to the limit, the newest first', () => {
+  test('is cut to the limit, newest first', () => {
     const pages = [
       pageOf(['{"createdOn":"2026-01-01","publishStatus":"FAILED"}']),
       pageOf(['{"createdOn":"2026-01-03","publishStatus":"FAILED"}', '{"createdOn":"2026-01-02"}']),

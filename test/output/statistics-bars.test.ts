@@ -20,7 +20,7 @@ describe('a bar', () => {
     expect(bar(1, 1000, 8, false)).toBe('#');
   });
 
-  test('never leaves its room, shows all that is there, and grows with its value', () => {
+  test('never exceeds its width, shows every value above 0, and grows with its value', () => {
     const value = fc.integer({ min: 0, max: 1e9 });
     fc.assert(
       fc.property(value, value, fc.integer({ min: 1, max: 200 }), fc.boolean(), (a, b, width, unicode) => {

@@ -45,7 +45,7 @@ test.each([
   }
 });
 
-test('the scale of the bars is told where there is room for it', () => {
+test('the scale of the bars is shown if there is room for it', () => {
   const head = (room: number) =>
     statsText(statsOf('very.long.event.type.name.that.goes.on.and.on'), {
       room,

@@ -12,7 +12,7 @@ describe('a table in a pipe', () => {
     ]);
   });
 
-  test('has colour where FORCE_COLOR asks for it', async () => {
+  test('has colour if FORCE_COLOR is set', async () => {
     const item = '{"eventType":"x","publishStatus":"FAILED"}';
     const [titles, row] = await lines([[item]], { color: 1 });
     expect([titles, row]).toEqual([
@@ -34,7 +34,7 @@ describe('a table in a pipe', () => {
     ]);
   });
 
-  test('cuts nothing, and keeps a row on its line', async () => {
+  test('cuts nothing, and keeps each row on one line', async () => {
     const long = 'x'.repeat(5000);
     expect(await lines([[`{"eventType":"a\\tb\\nc\\r\\u2028\\u0085","eventId":"${long}"}`]])).toEqual([
       'eventType                          eventId',
@@ -42,7 +42,7 @@ describe('a table in a pipe', () => {
     ]);
   });
 
-  test('aligns wide, combining and right-to-left text by what a terminal shows', async () => {
+  test('aligns wide, combining and right-to-left text by its width on a terminal', async () => {
     const names = ['田中太郎', 'e\u0301a', 'مرحبا', '👩‍👩‍👧', 'plain'];
     // Half a surrogate pair is printed as U+FFFD.
     const items = [...names.map((name) => JSON.stringify({ name, n: 1 })), '{"name":"\\ud800x","n":1}'];
@@ -63,19 +63,19 @@ describe('a table in a pipe', () => {
     );
   });
 
-  test('shows the first scalar fields where no known one is there', async () => {
+  test('shows the first scalar fields if there is no known one', async () => {
     const item = '{"deep":{"x":1},"a":1.10,"nothing":null,"b":"two","list":[1],"c":true,"d":4,"e":5,"f":6}';
     expect(await lines([[item]])).toEqual(['   a  b    c     d  e', '1.10  two  true  4  5']);
   });
 
-  test('shows nested fields as JSON where there are no others', async () => {
+  test('shows nested fields as JSON if there are no others', async () => {
     expect(await lines([['{"deep":{"x":[1,"\\u0041"]},"none":null}']])).toEqual([
       'deep                none',
       '{"x":[1,"\\u0041"]}  -',
     ]);
   });
 
-  test('shows items that are no objects', async () => {
+  test('shows items that are not objects', async () => {
     expect(await lines([['"text"', '7', '[1,2]', 'null', '""']])).toEqual([
       'value',
       'text',
@@ -96,7 +96,7 @@ describe('a table in a pipe', () => {
     ]);
   });
 
-  test('shows --fields alone', async () => {
+  test('shows only --fields', async () => {
     const fields = parseFieldPaths('payload.n,eventType,none');
     expect(await lines([events], { fields })).toEqual([
       'payload.n  eventType               none',
@@ -105,7 +105,7 @@ describe('a table in a pipe', () => {
     ]);
   });
 
-  test('says that nothing matches on standard error alone', async () => {
+  test('says that nothing matches, only on standard error', async () => {
     expect(await table([[]])).toEqual({ text: '', said: ['notice: no events match'] });
     expect(await table([], { list: 'event-types' })).toEqual({
       text: '',

@@ -23,7 +23,7 @@ describe('a small table', () => {
     );
   });
 
-  test('fits a terminal and does nothing to it', async () => {
+  test('fits a terminal and has no control characters', async () => {
     expect(await renderTable(header, rows, fakeOutput(40), fakeReporter(1))).toBe(
       [
         '   \u001b[1mprofile\u001b[22m            \u001b[1mevent service\u001b[22m',

@@ -34,7 +34,7 @@ describe('a table on a terminal', () => {
     expect((await lines([events], { width })).slice(0, 2)).toEqual([titles, row]);
   });
 
-  test('keeps whole what tells rows apart, and shows no cut id where --id would refuse it', async () => {
+  test('keeps distinguishing columns whole, and shows no cut id that --id would refuse', async () => {
     const types = ['recipient.authentication_failed', 'recipient.authentication_started'];
     const items = types.map((eventType) => JSON.stringify({ ...JSON.parse(events[0] as string), eventType }));
     expect(await lines([items], { width: 80 })).toEqual([
@@ -44,7 +44,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  test('shows no cut id under the name of a filter with --fields either', async () => {
+  test('also with --fields shows no cut id under the name of a filter', async () => {
     const fields = parseFieldPaths('eventId,subscriptionId,createdOn');
     expect((await lines([events], { width: 60, fields })).slice(0, 2)).toEqual([
       'short id   short subscriptionId  createdOn',
@@ -52,7 +52,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  test('leaves out what the filters make constant where room is short', async () => {
+  test('leaves out columns that the filters make constant if there is little room', async () => {
     const constant = new Set(['publishStatus']);
     expect((await lines([events.slice(0, 1)], { width: 80, constant }))[0]).toBe(
       'createdOn        eventType               eventId',
@@ -78,7 +78,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  test('shows nothing that acts on it', async () => {
+  test('shows no control characters', async () => {
     const item = '{"eventType":"\\u001b[31m\\u0000\u009b\u202e\\t\\n","eventId":"e"}';
     expect(await lines([[item]], { width: 80 })).toEqual([
       'eventType                                 eventId',
@@ -86,7 +86,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  test('lays out text that the table library measures otherwise just the same', async () => {
+  test('aligns text that the table library measures differently', async () => {
     const rows = (name: string) => [`{"name":"${name}","n":1}`, '{"name":"plain","n":22}'];
     expect(await lines([rows('ab')], { width: 30 })).toEqual(['name    n', 'ab      1', 'plain  22']);
     expect(await lines([rows('a\u0300\u0e34')], { width: 30 })).toEqual([
@@ -96,7 +96,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  test('cuts between characters, not in them', async () => {
+  test('cuts between characters, not inside them', async () => {
     const fields = parseFieldPaths('a');
     const cut = async (text: string) =>
       (await lines([[JSON.stringify({ a: text })]], { width: 5, fields }))[1];

@@ -128,7 +128,7 @@ test('nothing in the project is unused', async () => {
   expect(stdout.trim()).toBe('');
 }, 120_000);
 
-test('says in a checkout that was not built what to do', async () => {
+test('says what to do in a checkout that was not built', async () => {
   await using home = await createHome();
   const { folder } = home;
   await cp(built('bin'), path.join(folder, 'bin'), { recursive: true });

@@ -27,7 +27,7 @@ test.skipIf(!hasTerminal).each(Object.entries(terminals))(
   },
 );
 
-test('the photograph of the report is of the page that is written now', async () => {
+test('the screenshot of the report shows the current page', async () => {
   const taken = await readFile(path.join(folder, 'report.sha256'), 'utf8');
   expect(fingerprint(await writeReport(stage))).toBe(taken);
   const photograph = await readFile(path.join(folder, 'report.png'));

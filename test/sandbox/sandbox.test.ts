@@ -38,7 +38,7 @@ describe('sandbox', () => {
     });
   });
 
-  it('accepts other names for client, vendor and scope', async () => {
+  it('accepts another client id, client secret and vendor', async () => {
     const options = {
       clientId: 'acme',
       clientSecret: 'a secret',

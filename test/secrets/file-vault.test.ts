@@ -37,7 +37,7 @@ async function written(): Promise<string> {
   return vault.place;
 }
 
-test('what is written comes back, also in another process', async () => {
+test('what is written can be read, also in another process', async () => {
   await written();
   expect(await (await open('pass')).read()).toEqual(secrets);
   expect(await (await open('pass')).readAccess()).toEqual(secrets.access);
@@ -56,7 +56,7 @@ test('a write replaces everything, and after a read it reads nothing', async () 
   });
 });
 
-test('what is rescued to another folder is found by the next read, until a write follows', async () => {
+test('secrets rescued to another folder are found by the next read, until a write follows', async () => {
   const vault = await open('pass');
   await vault.write(secrets);
   const place = await vault.rescue({ ...secrets, refreshToken: 'rescued' });
@@ -70,7 +70,7 @@ test('what is rescued to another folder is found by the next read, until a write
   await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
-test('what was rescued is forgotten with its profile', async () => {
+test('rescued secrets are deleted with their profile', async () => {
   const place = await (await open('pass')).rescue(secrets);
   expect(await forgetProfile('default', context())).toBe(1);
   await expect(stat(place)).rejects.toThrow('ENOENT');
@@ -84,7 +84,7 @@ test('another configuration folder has its own rescued secrets', async () => {
   expect(await (await openVault('file', binding, elsewhere)).read()).toBeUndefined();
 });
 
-test('a key of keygen seals without scrypt, and its file opens with that key alone', async () => {
+test('a key of keygen seals without scrypt, and its file opens only with that key', async () => {
   const key = generateKey();
   expect(key).toMatch(/^htk1-[A-Za-z0-9_-]{43}$/);
   const vault = await open(key);
@@ -104,7 +104,7 @@ test('a key of keygen seals without scrypt, and its file opens with that key alo
   }
 });
 
-test('a file that is sealed the other way is told as such, and a sign-in seals it anew', async () => {
+test('a file that is sealed the other way is reported, and a sign-in seals it again', async () => {
   const key = generateKey();
   const place = await written();
   const refused = {
@@ -125,12 +125,12 @@ test('a file that is sealed the other way is told as such, and a sign-in seals i
   });
 });
 
-test('nothing stored needs no passphrase to be told', async () => {
+test('finding out that nothing is stored needs no passphrase', async () => {
   expect(await (await open()).read()).toBeUndefined();
   expect(await (await open()).readAccess()).toBeUndefined();
 });
 
-test("the file is the user's alone, shows nothing, and is another after each write", async () => {
+test('the file is accessible to the user only, reveals nothing, and differs after each write', async () => {
   const place = await written();
   expect((await stat(place)).mode & 0o777).toBe(0o600);
   expect((await stat(path.dirname(place))).mode & 0o777).toBe(0o700);
@@ -142,7 +142,7 @@ test("the file is the user's alone, shows nothing, and is another after each wri
   expect((await readFile(place)).equals(first)).toBe(false);
 });
 
-test('a wrong passphrase is told as one', async () => {
+test('a wrong passphrase is reported as one', async () => {
   const place = await written();
   const refused = {
     exitCode: 2,
@@ -223,7 +223,7 @@ test('a probe leaves nothing behind', async () => {
   expect(await readdir(path.join(folder, 'secrets'))).toEqual([]);
 });
 
-test('a folder that cannot be made is an error of the probe already', async () => {
+test('a folder that cannot be created is already an error of the probe', async () => {
   await writeFile(path.join(folder, 'secrets'), 'in the way');
   await expect((await open('pass')).probe()).rejects.toMatchObject({
     exitCode: 2,
@@ -232,7 +232,7 @@ test('a folder that cannot be made is an error of the probe already', async () =
   });
 });
 
-test('a profile is forgotten as a whole, and no other with it', async () => {
+test('all secrets of a profile are deleted, and those of no other', async () => {
   await (await open('pass', { profile: 'a' })).write(secrets);
   await (await open('pass', { profile: 'a', serviceOrigin: 'https://second.example' })).write(secrets);
   await (await open('pass', { profile: 'a.b' })).write(secrets);

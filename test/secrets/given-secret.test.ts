@@ -30,7 +30,7 @@ async function file(text: string, mode = 0o600): Promise<string> {
   return place;
 }
 
-test('a variable gives its value, and none gives nothing', async () => {
+test('a variable gives its value, and no variable gives nothing', async () => {
   expect(await give({ HOOKTRAIL_PASSPHRASE: 'a secret ' }).secret).toBe('a secret ');
   expect(await give({ HOOKTRAIL_PASSPHRASE: ' ' }).secret).toBeUndefined();
   expect(await give({}).secret).toBeUndefined();
@@ -76,7 +76,7 @@ describe('a file', () => {
     },
   );
 
-  test('that is not there is named with its variable', async () => {
+  test('that does not exist is named with its variable', async () => {
     const place = path.join(folder, 'nothing');
     await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
       exitCode: 2,
@@ -84,7 +84,7 @@ describe('a file', () => {
     });
   });
 
-  test.each([0o620, 0o602, 0o666])('that others can write (%o) is an error', async (mode) => {
+  test.each([0o620, 0o602, 0o666])('that others can write to (%o) is an error', async (mode) => {
     const place = await file('the secret\n', mode);
     await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
       exitCode: 2,
@@ -165,7 +165,7 @@ describe('a command', () => {
     await failure;
   });
 
-  test('runs once for a run of the program', async () => {
+  test('runs once per run of the program', async () => {
     const place = path.join(folder, 'runs');
     const context = createContext({
       environment: {

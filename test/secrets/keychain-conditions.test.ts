@@ -25,7 +25,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     await expect(openKeychain(linux(gone))).rejects.toMatchObject({ condition: 'no-bus', next });
   });
 
-  test('a bus that says nothing', async () => {
+  test('a bus that does not answer', async () => {
     await using home = await createHome();
     const socket = path.join(home.folder, 'bus');
     const mute = createServer(() => undefined).listen(socket);
@@ -87,7 +87,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({ condition: 'no-keyring', next });
   });
 
-  test.skipIf(!hasKeyring)('a locked keyring, although there is nothing of ours in it', async () => {
+  test.skipIf(!hasKeyring)('a locked keyring, even if it holds none of our secrets', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');
     await bus.stopKeyring();
@@ -109,7 +109,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     });
   });
 
-  test.skipIf(!hasKeyring)('a mute Secret Service', async () => {
+  test.skipIf(!hasKeyring)('a Secret Service that does not answer', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');
     bus.suspendKeyring();
@@ -145,7 +145,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     },
   );
 
-  test.skipIf(!hasKeyring)('an unlocked one is found usable, again and again', async () => {
+  test.skipIf(!hasKeyring)('an unlocked one is always found usable', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');
     for (let i = 0; i < 20; i++) {
@@ -155,7 +155,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
   });
 });
 
-test('no package, and a library that cannot be loaded', async () => {
+test('a missing package, and a library that cannot be loaded', async () => {
   const failing = (error: Error) => elsewhere({ loadKeychain: () => Promise.reject(error) });
   const missing = Object.assign(new Error("Cannot find package 'keytar'"), { code: 'ERR_MODULE_NOT_FOUND' });
   await expect(openKeychain(failing(missing))).rejects.toMatchObject({

@@ -45,7 +45,7 @@ test('a sign-in is one item, and the access token is a file', async () => {
   expect(await (await open()).read()).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access });
 });
 
-test('reading the access token takes one entry', async () => {
+test('reading the access token reads one entry', async () => {
   await (await open()).write({ refreshToken: 'refresh', access: { token: 'access' } });
   const asked: string[] = [];
   const { get } = keychain;
@@ -71,7 +71,7 @@ test.each([
   }
 });
 
-test('a crash after the refresh token was stored loses nothing but the cached access token', async () => {
+test('a crash after the refresh token was stored loses only the cached access token', async () => {
   await (await open()).write({
     refreshToken: 'old',
     clientSecret: 'secret',
@@ -92,7 +92,7 @@ test('a crash after the refresh token was stored loses nothing but the cached ac
   });
 });
 
-test('what earlier versions stored in three items is read, and one item takes their place with the next write', async () => {
+test('three items of earlier versions are read, and the next write replaces them with one', async () => {
   const vault = await open();
   await vault.write({ refreshToken: 'refresh', clientSecret: 'secret', access: { token: 'access' } });
   const [[account, text] = ['', '']] = [...keychain.entries];
@@ -126,7 +126,7 @@ test('a write after a read is one call of the keychain', async () => {
   expect(calls).toEqual(['set']);
 });
 
-test('a keychain that falls silent after the rotation: the new token lies in a file, and the next read finds it', async () => {
+test('if the keychain stops answering after the rotation, the new token goes to a file, and the next read finds it', async () => {
   await (await open()).write({ refreshToken: 'old', clientSecret: 'secret' });
   const vault = await open();
   await vault.read();
@@ -143,7 +143,7 @@ test('a keychain that falls silent after the rotation: the new token lies in a f
   expect(await (await open()).read()).toMatchObject({ refreshToken: 'after' });
 });
 
-test('a damaged cache is no cache; a damaged refresh token is an error', async () => {
+test('a damaged cache is ignored; a damaged refresh token is an error', async () => {
   await (await open()).write({ refreshToken: long, access: { token: 'access' } });
   for (const name of await files()) {
     const file = path.join(folder, 'secrets', name);
@@ -159,7 +159,7 @@ test('a damaged cache is no cache; a damaged refresh token is an error', async (
   });
 });
 
-test('the cache of one sign-in does not open in the name of another, nor as another secret', async () => {
+test('the cache of one sign-in does not open as that of another, or as another secret', async () => {
   await (await open()).write({ access: { token: 'access' }, refreshToken: long });
   const other = { serviceOrigin: 'https://evil.example' };
   await (await open(other)).write({ access: { token: 'other' } });

@@ -34,7 +34,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     });
   const refreshes = () => at.sandbox.log.filter(({ grantType }) => grantType === 'refresh_token').length;
 
-  test('a sign-in goes to the keychain and comes back, refreshed when its time has come', async () => {
+  test('a sign-in is stored in the keychain, read back, and refreshed when due', async () => {
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
     expect(await login()).toMatchObject({ code: 0 });
     at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
@@ -44,7 +44,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     expect(refreshes()).toBe(1);
   });
 
-  test('an access token of 8 KB is cached, and nothing of it is in the clear', async () => {
+  test('an access token of 8 KB is cached, and no part of it is in the clear', async () => {
     at.sandbox.control.behaviour.accessTokenPadding = 8_000;
     expect(await login()).toMatchObject({ code: 0 });
     const before = refreshes();
@@ -71,7 +71,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     expect(refreshes()).toBe(before + 1);
   });
 
-  test('a keyring that is locked is not taken for an empty one', async () => {
+  test('a locked keyring is not mistaken for an empty one', async () => {
     await bus.stopKeyring();
     await bus.startKeyring();
     const locked = await run(['token'], { env });
@@ -96,7 +96,7 @@ describe.skipIf(!hasKeyring)('with a real keyring', () => {
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('error: not signed in\n') });
   });
 
-  test('a locked keyring that holds nothing of ours does not stand in the way of logout', async () => {
+  test('a locked keyring without our secrets does not prevent logout', async () => {
     await bus.stopKeyring();
     await bus.startKeyring();
     const { code, stderr } = await run(['logout'], { env });

@@ -39,7 +39,7 @@ test.each(['keychain', 'file'] as const)(
   },
 );
 
-test('signing out leaves the token alone: it belongs to a subscription', async () => {
+test('signing out keeps the token: it belongs to a subscription', async () => {
   const place = { profile: 'default', store: 'keychain' } as const;
   await saveApiToken('kept', place, context);
   expect([await forgetProfile('default', context), await forgetEverything(context)]).toEqual([0, 0]);
@@ -56,7 +56,7 @@ test('another passphrase does not open the file', async () => {
   });
 });
 
-test.each(['', ' x', 'x\n', 'ä'])('the token %j is no header value', async (token) => {
+test.each(['', ' x', 'x\n', 'ä'])('the token %j is not a header value', async (token) => {
   const result = await findApiToken({ profile: 'p', store: 'keychain' }, withVariable(token)).catch(
     (error) => error,
   );

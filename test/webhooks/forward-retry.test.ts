@@ -27,7 +27,7 @@ function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryF
   return { hand, tries, waits, abort, now: () => now };
 }
 
-test.each([200, 201, 204, 299])('%i is taken', async (status) => {
+test.each([200, 201, 204, 299])('%i is accepted', async (status) => {
   const { hand, tries } = forwarding(() => ({ status }));
   expect([await hand('a'), tries]).toEqual([undefined, ['a']]);
 });
@@ -52,7 +52,7 @@ test.each([
   expect(now()).toBeLessThan(32_000);
 });
 
-test('a handler that takes nothing is given up after a while, for every event', async () => {
+test('a handler that accepts nothing is given up after a while, for every event', async () => {
   const { hand, tries, waits, now } = forwarding(() => ({ status: 503 }), 30_000);
   expect(await hand('a')).toBe('the handler answered 503');
   expect(now()).toBeGreaterThanOrEqual(30_000);
@@ -63,7 +63,7 @@ test('a handler that takes nothing is given up after a while, for every event', 
   expect(tries.length).toBe(before);
 });
 
-test('while it takes nothing, no other event is begun before a wait is over', async () => {
+test('while it accepts nothing, no other event is sent before a wait is over', async () => {
   const { hand, tries } = forwarding((_name, at) => ({ status: at < 200 ? 503 : 200 }));
   const first = hand('a');
   await new Promise((resolve) => setImmediate(resolve));
@@ -72,7 +72,7 @@ test('while it takes nothing, no other event is begun before a wait is over', as
   expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
 });
 
-test('an event that fails while others are taken is given up alone', async () => {
+test('only the failing event is given up while others are accepted', async () => {
   const { hand, tries } = forwarding((name) => ({ status: name === 'poison' ? 500 : 200 }));
   let done = false;
   const poison = hand('poison').finally(() => {
@@ -88,7 +88,7 @@ test('an event that fails while others are taken is given up alone', async () =>
   expect(await hand('last')).toBeUndefined();
 });
 
-test('Retry-After is heeded', async () => {
+test('Retry-After is honoured', async () => {
   const answer = (_name: string, at: number) =>
     at < 7_000 ? { status: 503, retryAfter: '7' } : { status: 200 };
   const { hand, tries, now } = forwarding(answer);
@@ -96,7 +96,7 @@ test('Retry-After is heeded', async () => {
   expect([tries.length, now()]).toEqual([2, 7_000]);
 });
 
-test('a signal ends the tries', async () => {
+test('a signal ends the retries', async () => {
   const { hand, abort } = forwarding(() => ({ status: 503 }));
   const handed = hand('a');
   abort.abort(new Error('interrupted'));

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createHandler } from '../../src/webhooks/forward.ts';
 import { startProxy } from '../support/proxy.ts';
 
-test('a handler elsewhere is reached through a tunnel of the proxy', async () => {
+test('a handler on another machine is reached through a tunnel of the proxy', async () => {
   await using proxy = await startProxy();
   const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, {
     environment: { HTTPS_PROXY: proxy.url },
@@ -16,14 +16,14 @@ test('a handler elsewhere is reached through a tunnel of the proxy', async () =>
   expect(proxy.asked).toEqual(['CONNECT hooks.invalid:443']);
 });
 
-test('a proxy that is none is refused before anything is received', async () => {
+test('an invalid proxy is refused before anything is received', async () => {
   const environment = { https_proxy: 'ftp://proxy' };
   expect(() => createHandler(new URL('https://hooks.invalid/in'), 5_000, { environment })).toThrow(
     "https_proxy: invalid value 'ftp://proxy': must be the address of a proxy",
   );
 });
 
-test('a handler that sends interim answers without end does not hold its delivery', async () => {
+test('a handler that keeps sending interim answers does not block its delivery', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 10);

@@ -14,6 +14,6 @@ test.each([
   expect(parse(text).href).toBe(url);
 });
 
-test.each(['70000', 'example.com:3000', 'localhost', ''])('%j names no handler', (text) => {
+test.each(['70000', 'example.com:3000', 'localhost', ''])('%j does not name a handler', (text) => {
   expect(() => parse(text)).toThrow(`--forward-to: invalid value '${text}': must be `);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { eventKey } from '../../src/webhooks/event-key.ts';
 import { IdSet } from '../../src/webhooks/id-set.ts';
 
-test('holds what was added and nothing else, as a Set of strings does', () => {
+test('holds the same ids as a Set of strings', () => {
   // Only few bytes differ, so that ids collide in slots and some are added twice.
   const id = fc.tuple(fc.nat(3), fc.nat(3), fc.constantFrom(0, 4, 8, 15)).map(([value, more, at]) => {
     const bytes = Buffer.alloc(16);
@@ -26,7 +26,7 @@ test('holds what was added and nothing else, as a Set of strings does', () => {
   );
 });
 
-test('the id of zeros is an id like others', () => {
+test('the id of zeros is an id like any other', () => {
   const set = new IdSet();
   expect(set.has(Buffer.alloc(16))).toBe(false);
   expect([set.add(Buffer.alloc(16)), set.add(Buffer.alloc(16)), set.size]).toEqual([true, false, 1]);
@@ -54,7 +54,7 @@ test.each([
   }
 });
 
-test('a GUID is its own 16 bytes in any case, any other text a hash', () => {
+test('a GUID is stored as its 16 bytes, ignoring case, any other text as a hash', () => {
   const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
   expect(eventKey(guid).toString('hex')).toBe('0f8fad5bd9cb469fa16570867728950e');
   expect(eventKey(guid.toUpperCase())).toEqual(eventKey(guid));

@@ -5,7 +5,7 @@ import { held, key, left, take, useJournalFolder } from '../support/journal.ts';
 const place = useJournalFolder();
 
 describe('a file that a killed process left', () => {
-  test('is cut behind its last whole record, whatever byte the process was killed at', {
+  test('is cut after its last whole record, whatever byte the process was killed at', {
     timeout: 120_000,
   }, async () => {
     const whole = left(3);
@@ -26,7 +26,7 @@ describe('a file that a killed process left', () => {
     }
   });
 
-  test('loses no more than the record that was damaged', async () => {
+  test('loses only the damaged record', async () => {
     const whole = left(6);
     const start = whole.length - 6 * 25;
     for (let at = start; at < start + 150; at++) {
@@ -40,7 +40,7 @@ describe('a file that a killed process left', () => {
     }
   });
 
-  test('is read past anything that is no record', async () => {
+  test('is read across anything that is not a record', async () => {
     const whole = left(3);
     const cut = whole.length - 50;
     for (const junk of [

@@ -44,7 +44,7 @@ describe('another program', () => {
     }
   });
 
-  test('that took the journal over ends the former holder before it forwards anything more', async () => {
+  test('that took over the journal ends the former holder before it forwards anything more', async () => {
     const journal = await place.open();
     expect(await journal.once(key(1), take)).toBe('accepted');
     // As a new holder does when it opens the journal.
@@ -69,7 +69,7 @@ describe('another program', () => {
     expect(await readdir(place.folder)).toEqual(['events.journal']);
   });
 
-  test.each(['/dev/null', os.tmpdir(), '/nowhere/at/all'])('cannot have %s for a journal', async (at) => {
+  test.each(['/dev/null', os.tmpdir(), '/nowhere/at/all'])('cannot use %s as a journal', async (at) => {
     await expect(place.openAs(at)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(/^--journal: /),

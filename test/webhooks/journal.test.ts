@@ -7,7 +7,7 @@ import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts
 const place = useJournalFolder();
 const NOW = Date.UTC(2026, 10, 20, 12);
 
-test('forwards each event once, and again only when it was refused', async () => {
+test('forwards each event once, and again only if it was refused', async () => {
   let journal = await place.open();
   expect(await journal.once(key('a'), refuse)).toBe('refused');
   expect(await journal.once(key('a'), take)).toBe('accepted');
@@ -50,7 +50,7 @@ test('looking at a journal leaves no trace', async () => {
 });
 
 describe('a second writer', () => {
-  test('is told who has the journal', async () => {
+  test('learns who has the journal', async () => {
     const first = await place.open();
     await expect(place.open()).rejects.toMatchObject({
       exitCode: 1,
@@ -60,14 +60,14 @@ describe('a second writer', () => {
     expect(await (await place.open()).once(key(1), take)).toBe('accepted');
   });
 
-  test('by another path meets the first at the same file', async () => {
+  test('with another path waits for the first at the same file', async () => {
     const first = await place.open();
     const link = path.join(place.folder, 'link');
     await symlink(place.file, link);
     await expect(place.openAs(link)).rejects.toThrow(`the journal ${first.path}`);
   });
 
-  test('by a link that leads to no file yet meets the first at that file', async () => {
+  test('with a link to a file that does not exist yet waits for the first at that file', async () => {
     const link = path.join(place.folder, 'link');
     await symlink('events.journal', link);
     const first = await place.openAs(link);
@@ -79,7 +79,7 @@ describe('a second writer', () => {
 describe('keeping', () => {
   const DAY = 86_400_000;
 
-  test('ids are forgotten when they are older than asked, and the file shrinks', async () => {
+  test('ids older than the given age are forgotten, and the file shrinks', async () => {
     let journal = await place.open(DAY, () => NOW - 2 * DAY);
     for (let id = 1; id <= 4000; id++) void journal.once(key(id), take);
     expect(await journal.once(key('old'), take)).toBe('accepted');
@@ -130,7 +130,7 @@ describe('keeping', () => {
     expect([journal.size, journal.damaged]).toEqual([100, 0]);
   });
 
-  test('without an age nothing is forgotten, and the file is written anew without what is of no use', async () => {
+  test('without an age nothing is forgotten, and the file is rewritten without unused records', async () => {
     let journal = await place.open(undefined, () => NOW - 5000 * DAY);
     expect(await journal.once(key('old'), take)).toBe('accepted');
     await place.close(journal);
@@ -143,7 +143,7 @@ describe('keeping', () => {
     expect(journal.has(key('old'))).toBe(true);
   });
 
-  test('a journal that cannot be written anew is used as it is', async () => {
+  test('a journal that cannot be rewritten is used as it is', async () => {
     const journal = await place.open(DAY, () => NOW - 2 * DAY);
     await Promise.all(Array.from({ length: 4000 }, (_, id) => journal.once(key(id), take)));
     await place.close(journal);

@@ -38,7 +38,7 @@ async function asked(answer: (request: http.IncomingMessage) => Record<string, s
   }
 }
 
-test('the address lies beside the journal for its user only, and is taken back', async () => {
+test('the address is beside the journal, readable by its user only, and can be withdrawn', async () => {
   const address = { url: 'http://127.0.0.1:1/', forwardTo: 'http://127.0.0.1:2/?secret' };
   const { secret, withdraw } = await announceListener(place.file, address);
   expect((await stat(`${place.file}.listener`)).mode & 0o777).toBe(0o600);
@@ -66,7 +66,7 @@ test('an address that others could have written, or that is a link, is not trust
   expect(await readFile(file, 'utf8')).toBe('{"url":"http://127.0.0.1:1/"}');
 });
 
-test('only an answer that proves the secret for this very request counts', async () => {
+test('only an answer that proves the secret for this request is accepted', async () => {
   const door = recoveryDoor(SECRET);
   const right = door.seal('other', { outcome: 'accepted' });
   expect(
@@ -90,7 +90,7 @@ test('only a request that proves the secret is admitted', () => {
   }
 });
 
-test('to want a journal follows no link, and is taken back', async () => {
+test('requesting a journal follows no link, and can be withdrawn', async () => {
   const target = path.join(place.folder, 'target');
   await writeFile(target, 'kept');
   await symlink(target, `${place.file}.wanted`);

@@ -7,7 +7,7 @@ import { createHome, type Home } from '../../support/home.ts';
 const config = (home: Home, ...args: string[]) => run(['config', ...args], { env: home.env });
 
 describe('config', () => {
-  test('what is set is listed, read, unset and gone', async () => {
+  test('a setting can be set, listed, read and unset', async () => {
     await using home = await createHome();
     expect(await config(home, 'set', 'base-url', 'https://events.example.com/v1')).toEqual({
       code: 0,
@@ -24,7 +24,7 @@ describe('config', () => {
     expect(gone.stderr).toContain("error: base-url is not saved in the profile 'default'\n");
   });
 
-  test('changes at once are all kept', async () => {
+  test('simultaneous changes are all kept', async () => {
     await using home = await createHome();
     const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);
     const ends = await Promise.all(
@@ -35,7 +35,7 @@ describe('config', () => {
     expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(names);
   });
 
-  test('the file is private, and where `config path` says', async () => {
+  test('the file is private, and is at the path that `config path` prints', async () => {
     await using home = await createHome();
     await config(home, 'set', 'vendor', 'acme');
     const file = (await config(home, 'path')).stdout.trimEnd();
@@ -114,7 +114,7 @@ describe('profiles', () => {
     ]);
   });
 
-  test('an empty name is no name', async () => {
+  test('an empty name is not a name', async () => {
     await using home = await createHome();
     expect(await run(['status', '--profile', ''], { env: home.env })).toMatchObject({
       code: 2,
@@ -122,7 +122,7 @@ describe('profiles', () => {
     });
   });
 
-  test('an unknown one is named with the nearest', async () => {
+  test('for an unknown one the nearest is suggested', async () => {
     await using home = await createHome();
     await config(home, 'set', 'vendor', 'acme', '--profile', 'production');
     for (const verb of ['use', 'delete']) {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startSigningIn } from '../../support/signing-in.ts';
 
-test('deleting a profile forgets a sign-in that was only started as well', async () => {
+test('deleting a profile also forgets a started sign-in', async () => {
   await using at = await startSigningIn();
   await at.signIn();
   expect((await at.run(['login', '--start'])).code).toBe(0);

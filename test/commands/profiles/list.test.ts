@@ -20,7 +20,7 @@ async function save(home: Home): Promise<void> {
   await writeFile(path.join(folder, 'config.json'), JSON.stringify(config));
 }
 
-test('addresses that do not fit the terminal side by side stand below each other, whole', async () => {
+test('addresses that do not fit the terminal side by side are printed whole, one below the other', async () => {
   await using home = await createHome();
   await save(home);
   expect(await run(['profiles'], { env: home.env, terminal: 80 })).toEqual({
@@ -45,7 +45,7 @@ test('addresses that do not fit the terminal side by side stand below each other
   ]);
 });
 
-test('status names the exported variables that override a profile which is asked for by name', async () => {
+test('status names the exported variables that override a profile given by name', async () => {
   await using home = await createHome();
   await save(home);
   const env = {
@@ -64,7 +64,7 @@ test('status names the exported variables that override a profile which is asked
   );
 });
 
-test('what acts on a terminal is inert in saved settings, as people read them', async () => {
+test('control characters in saved settings are inert in text for people', async () => {
   await using home = await createHome();
   const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
   await mkdir(folder);
@@ -80,7 +80,7 @@ test('what acts on a terminal is inert in saved settings, as people read them', 
     expect((await run(['profiles'], options)).stdout).toContain('c\\u009b');
 });
 
-test('a profile is used and deleted by its name in any case of letters', async () => {
+test('profiles use and profiles delete ignore the case of the name', async () => {
   await using home = await createHome();
   await save(home);
   const { env } = home;
