@@ -31,17 +31,27 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
   await checked;
   const keychain = await loaded;
   let spent = clock.now() - started;
-  const bounded = async <T>(work: Promise<T>): Promise<T> => {
+  let unanswered = false;
+  const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
+    // Each unanswered call holds one of the four threads that file operations need, too.
+    if (unanswered) throw new KeychainError('mute');
     const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.min(Math.max(LIMIT - spent, 500), LIMIT);
     spent = 0;
-    return await inTime(work, limit);
+    const settled = () => {
+      unanswered = false;
+    };
+    const work = call();
+    work.then(settled, settled);
+    return await inTime(work, limit, () => {
+      unanswered = true;
+    });
   };
   return {
-    get: (account) => bounded(keychain.get(account)),
-    set: (account, secret) => bounded(keychain.set(account, secret)),
-    delete: (account) => bounded(keychain.delete(account)),
+    get: (account) => bounded(() => keychain.get(account)),
+    set: (account, secret) => bounded(() => keychain.set(account, secret)),
+    delete: (account) => bounded(() => keychain.delete(account)),
     accounts: async () => {
-      const accounts = await bounded(keychain.accounts());
+      const accounts = await bounded(() => keychain.accounts());
       // On macOS keytar reads every item to list them, and gives one that its user denies without its name.
       if (accounts.includes('')) throw new KeychainError('refused', 'an item could not be read');
       return accounts;
@@ -62,10 +72,13 @@ async function load({ loadKeychain, machine }: Surroundings): Promise<Keychain> 
   }
 }
 
-async function inTime<T>(work: Promise<T>, limit: number): Promise<T> {
+async function inTime<T>(work: Promise<T>, limit: number, onLate: () => void): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new KeychainError('mute')), limit);
+    timer = setTimeout(() => {
+      onLate();
+      reject(new KeychainError('mute'));
+    }, limit);
   });
   try {
     return await Promise.race([work, late]);

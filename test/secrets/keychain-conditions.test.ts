@@ -165,13 +165,27 @@ test('a missing package, and a library that cannot be loaded', async () => {
   });
 });
 
-test('a native call that never returns is given up within 5 s', async () => {
-  const hanging = { ...memoryKeychain(), get: () => new Promise<never>(() => undefined) };
-  const keychain = await openKeychain(elsewhere({ loadKeychain: async () => hanging }));
-  await expect(keychain.get('x')).rejects.toMatchObject({
-    condition: 'mute',
-    message: 'the OS keychain does not answer',
+test('a native call that never returns is given up within 5 s, and no thread spent on another until it does', async () => {
+  const called: string[] = [];
+  let answer: (secret: string) => void = () => undefined;
+  const answered = new Promise<string>((resolve) => {
+    answer = resolve;
   });
+  const hanging = {
+    ...memoryKeychain(),
+    get: (account: string) => {
+      called.push(account);
+      return answered;
+    },
+  };
+  const keychain = await openKeychain(elsewhere({ loadKeychain: async () => hanging }));
+  const mute = { condition: 'mute', message: 'the OS keychain does not answer' };
+  await expect(keychain.get('x')).rejects.toMatchObject(mute);
+  await expect(keychain.get('y')).rejects.toMatchObject(mute);
+  expect(called).toEqual(['x']);
+  answer('a secret');
+  await answered;
+  expect(await keychain.get('z')).toBe('a secret');
 });
 
 test.each([
