@@ -46,7 +46,7 @@ describe.runIf(isLinux)('a full disk is an error', () => {
     ['events search --limit 100 --csv'],
     ['events search --limit 100 --ndjson --jq .'],
     ['events report -'],
-  ])('for %s, also where the last write is cut short', async (words) => {
+  ])('for %s, also if the last write is cut short', async (words) => {
     await using searching = await startSearching({ events: 1000 });
     const { code, stderr } = await redirected(words.split(' '), 'events.out', searching.env);
     const file = await readFile(path.join(searching.env['HOME'] as string, 'events.out'));
@@ -91,7 +91,7 @@ function failing(code: string): Writable {
 }
 
 describe('a failed write', () => {
-  test.runIf(isLinux)('to a file is an error when it is EIO', async () => {
+  test.runIf(isLinux)('to a file is an error if it is EIO', async () => {
     // Nothing is mapped at address 0 of a process: Linux answers a write there with EIO.
     const memory = openSync('/proc/self/mem', 'r+');
     const failures: HooktrailError[] = [];
@@ -148,7 +148,7 @@ describe('a failed write', () => {
   });
 });
 
-test('a descriptor of which the system tells nothing is written as a pipe', () => {
+test('a descriptor that cannot be inspected is written as a pipe', () => {
   const closed = openSync('/dev/null', 'w');
   closeSync(closed);
   expect(outputKind(closed, isatty)).toBe('pipe');
@@ -177,7 +177,7 @@ test('a pipe gets its first write without a stream if it is short, and the rest 
   closeSync(pipe);
 });
 
-test('a terminal that tells no size has 80 columns and 24 rows', () => {
+test('a terminal without a size has 80 columns and 24 rows', () => {
   const terminal = Object.assign(failing('EIO'), { isTTY: true, columns: 0, rows: 0 });
   const output = outputOf(
     1,

@@ -19,7 +19,7 @@ test.each([
     '.config/powershell/Microsoft.PowerShell_profile.ps1',
     'hooktrail.ps1',
   ],
-])('%s: what --install writes, --uninstall takes out', async (shell, script, startup, name) => {
+])('%s: --uninstall removes what --install wrote', async (shell, script, startup, name) => {
   await using home = await createHome();
   const [scriptFile, startupFile] = [path.join(home.folder, script), path.join(home.folder, startup)];
   await mkdir(path.dirname(startupFile), { recursive: true });
@@ -48,7 +48,7 @@ test.each([
   expect((await completion(home, shell, '--uninstall')).stderr).toBe(`nothing is installed for ${shell}\n`);
 });
 
-test('fish has a folder of its own for completions', async () => {
+test('fish has a separate folder for completions', async () => {
   await using home = await createHome();
   const file = path.join(home.folder, '.config/fish/completions/hooktrail.fish');
   const { stderr } = await completion(home, 'fish', '--install');
@@ -69,7 +69,7 @@ test('the shell is that of $SHELL, and a linked startup file stays a link with i
   expect(await readFile(dotfile, 'utf8')).toBe('');
 });
 
-test('without a shell it says which there are', async () => {
+test('without a shell it lists the supported ones', async () => {
   await using home = await createHome();
   expect(await run(['completion'], { env: home.env })).toEqual({
     code: 2,

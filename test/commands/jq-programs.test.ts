@@ -17,7 +17,7 @@ test.each([
   ['events stats', ['events', 'stats']],
   ['events watch', ['events', 'watch']],
   ['event-types', ['event-types']],
-])('%s: a --jq program that is wrong is told before anything is asked', async (_, command) => {
+])('%s: a wrong --jq program is reported before any request is sent', async (_, command) => {
   await using searching = await startSearching({ events: 1 });
   const before = searching.sandbox.log.length;
   const { code, stdout, stderr } = await run([...command, '--jq', '.['], { env: searching.env });
@@ -27,7 +27,7 @@ test.each([
   expect(searching.sandbox.log.length).toBe(before);
 });
 
-test('a --jq program that is wrong is told whether or not anybody is signed in', async () => {
+test('a wrong --jq program is reported whether or not anybody is signed in', async () => {
   await using home = await createHome();
   const { code, stderr } = await run(['events', 'search', '--jq', '.['], { env: home.env });
   expect(stderr.slice(0, WRONG.length)).toBe(WRONG);

@@ -42,7 +42,7 @@ test('everything that is missing is named at once', async () => {
   });
 });
 
-test('a client secret alone that is missing is named', async () => {
+test('if only the client secret is missing, it is named', async () => {
   const env = { ...at.env, HOOKTRAIL_CLIENT_SECRET: undefined };
   expect(await at.run(['login'], { env })).toMatchObject({
     code: 2,
@@ -60,7 +60,7 @@ test('the client secret comes from the first line of standard input', async () =
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-test('an empty first line is no client secret', async () => {
+test('an empty first line is not a client secret', async () => {
   expect(await at.run(['login', '--client-secret-stdin'], { stdin: '\n' })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining(
@@ -69,7 +69,7 @@ test('an empty first line is no client secret', async () => {
   });
 });
 
-test('--issuer none takes any issuer, another value only that one', async () => {
+test('--issuer none accepts any issuer, another value only that one', async () => {
   const foreign = { iss: 'https://issuer.example' };
   for (const issuer of ['none', 'https://issuer.example']) {
     const { program, authorizeUrl } = await at.login(['--issuer', issuer]);
@@ -98,7 +98,7 @@ test.each([
   expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
 });
 
-test('a wrong client secret is named as the cause, with the way to give another', async () => {
+test('a wrong client secret is named as the cause, with how to give another', async () => {
   const { program, authorizeUrl } = await at.login([], {
     env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' },
   });

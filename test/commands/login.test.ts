@@ -13,7 +13,7 @@ afterEach(() => at[Symbol.asyncDispose]());
 const configOf = async () =>
   JSON.parse(await readFile(path.join(at.home.folder, 'config', 'config.json'), 'utf8'));
 
-test('the authorization request carries what the service and the standards ask for', async () => {
+test('the authorization request has the parameters that the service and the standards require', async () => {
   const { program, authorizeUrl } = await at.login();
   const { authUrl, clientId } = at.sandbox.settings;
   expect(authorizeUrl.origin + authorizeUrl.pathname).toBe(`${authUrl}/connect/authorize`);
@@ -83,7 +83,7 @@ test('signing in again replaces the stored tokens', async () => {
   expect((await at.run(['token'])).stdout).not.toBe(first.stdout);
 });
 
-test('a sign-in without refresh token leaves none of an earlier one', async () => {
+test('a sign-in without a refresh token deletes an earlier one', async () => {
   await at.signIn();
   at.sandbox.control.behaviour.refreshTokens = false;
   const { program, authorizeUrl } = await at.login();
@@ -95,7 +95,7 @@ test('a sign-in without refresh token leaves none of an earlier one', async () =
   });
 });
 
-test('a token in the environment is pointed out', async () => {
+test('login points out a token in the environment', async () => {
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'a-token-of-the-environment' };
   const { program, authorizeUrl } = await at.login([], { env });
   await visit(authorizeUrl);

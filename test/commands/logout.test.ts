@@ -70,7 +70,7 @@ test('an access token that could not be revoked is a warning', async () => {
   });
 });
 
-test('where the provider offers no revocation, logout says so', async () => {
+test('if the provider offers no revocation, logout says so', async () => {
   at.sandbox.control.behaviour.revocation = false;
   await signInAs('default');
   expect(await at.run(['logout'])).toEqual({
@@ -99,7 +99,7 @@ test.each<[string, Behaviour['metadata']]>([
   expect((await at.run(['token'])).code).toBe(4);
 });
 
-test('a provider that cannot be reached leaves the tokens good, which logout says', async () => {
+test('if the provider cannot be reached, logout says that the tokens stay valid', async () => {
   await signInAs('default');
   await at.sandbox.close();
   const { code, stderr } = await at.run(['logout']);
@@ -121,7 +121,7 @@ test('logout needs no passphrase; without it nothing can be revoked', async () =
   });
 });
 
-test('logout waits for a refresh under way, so that nothing is stored after it', async () => {
+test('logout waits for a refresh in progress, so that nothing is stored after it', async () => {
   await using due = await startRefreshing();
   let logout: Promise<Result> | undefined;
   due.sandbox.control.fault('token', {
@@ -138,14 +138,14 @@ test('logout waits for a refresh under way, so that nothing is stored after it',
   expect((await due.run(['token'])).code).toBe(4);
 });
 
-test('a bad setting in the environment does not stand in the way of logout', async () => {
+test('a bad setting in the environment does not prevent logout', async () => {
   await signInAs('default');
   const env = { ...at.env, HOOKTRAIL_AUTH_URL: 'http://id.example', HOOKTRAIL_STORE: 'nowhere' };
   expect((await at.run(['logout'], { env })).code).toBe(0);
   expect((await at.run(['token'])).code).toBe(4);
 });
 
-test('logout leaves other profiles alone', async () => {
+test('logout does not change other profiles', async () => {
   await signInAs('default');
   await signInAs('staging');
   await at.run(['logout']);
@@ -169,7 +169,7 @@ test('logout --all leaves nothing', async () => {
   }
 });
 
-test('logout where nothing was stored is done, and says so', async () => {
+test('logout succeeds and says so if nothing was stored', async () => {
   expect(await at.run(['logout'])).toEqual({
     code: 0,
     stdout: '',

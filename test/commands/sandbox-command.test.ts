@@ -24,7 +24,7 @@ ${text}`,
 }
 
 describe('hooktrail sandbox -- COMMAND', () => {
-  it('runs it signed in to a sandbox of its own, and ends with its exit code', async () => {
+  it('runs it signed in to a new sandbox, and ends with its exit code', async () => {
     await using home = await createHome();
     const command = await script(
       home,
@@ -36,7 +36,7 @@ process.exitCode = status + 30;`,
     expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '1\n', stderr: '' });
   });
 
-  it('gives it settings and a folder of its own, and nothing of what the user set', async () => {
+  it("gives it its own settings and folder, and none of the user's settings", async () => {
     await using home = await createHome();
     const env = {
       ...home.env,
@@ -91,7 +91,7 @@ process.exitCode = status + 30;`,
     expect(token).toBe('s3cret');
   });
 
-  it('leaves its sign-ins to a person unless they shall be approved without a click', async () => {
+  it('leaves its sign-ins to a person without --auto-approve', async () => {
     await using home = await createHome();
     const approves = async (...flags: string[]) => {
       let status = 0;
@@ -141,7 +141,7 @@ console.log('ready');`,
     expect(await program.finished).toEqual({ code, stdout: 'ready\ncleaned up\n', stderr: '' });
   });
 
-  it('ends as a shell would tell it when a signal ended the command', async () => {
+  it('ends with the exit code of a shell if a signal ended the command', async () => {
     await using home = await createHome();
     const command = await script(home, `process.kill(process.pid, 'SIGKILL');`);
     expect((await run(['sandbox', '--events', '0', ...command], { env: home.env })).code).toBe(137);
@@ -162,7 +162,7 @@ console.log('ready');`,
 });
 
 describe('hooktrail sandbox', () => {
-  it('prints lines for the shell, with a profile of its own', async () => {
+  it('prints lines for the shell, with a separate profile', async () => {
     await using home = await createHome();
     const program = startHere(['sandbox', '--events', '0'], { env: home.env });
     await program.printed('stdout', /HOOKTRAIL_ISSUER/);

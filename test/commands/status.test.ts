@@ -14,7 +14,7 @@ const json = async (...args: string[]) => {
   return { code, stderr, state: JSON.parse(stdout) };
 };
 
-test('status tells who is signed in, where, until when, and where the secrets are', async () => {
+test('status shows who is signed in, where, until when, and where the secrets are', async () => {
   await at.signIn();
   const { authUrl, baseUrl, clientId, vendor } = at.sandbox.settings;
   const { code, stdout, stderr } = await at.run(['status'], { env: at.home.env });
@@ -33,7 +33,7 @@ test('status tells who is signed in, where, until when, and where the secrets ar
   ]);
 });
 
-test('status tells the time in the zone of --timezone, as JSON in UTC', async () => {
+test('status shows the time in the zone of --timezone, but in UTC as JSON', async () => {
   await at.signIn();
   const { stdout } = await at.run(['status', '--timezone', 'Asia/Kolkata'], { env: at.home.env });
   expect(stdout).toContain('token      until 2026-11-20T18:00:00.000+05:30, renewed when needed\n');
@@ -62,7 +62,7 @@ test('status --json has stable keys', async () => {
   });
 });
 
-test('status of nobody is printed and ends with 4', async () => {
+test('status without a sign-in is printed and ends with 4', async () => {
   expect(await at.run(['status'], { env: at.home.env })).toEqual({
     code: 4,
     stdout: 'profile    default\nsigned in  no\nscopes     event_api offline_access\n',
@@ -73,7 +73,7 @@ test('status of nobody is printed and ends with 4', async () => {
   expect(state).toMatchObject({ signedIn: false, source: null, expiresAt: null, check: null });
 });
 
-test('a token in the environment is told apart from a stored one', async () => {
+test('a token in the environment is distinguished from a stored one', async () => {
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(at.sandbox) };
   const { code, stdout } = await at.run(['status', '--json', '--check'], { env });
   expect(code).toBe(0);
@@ -112,7 +112,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('URLs are told without a slash that nobody typed', async () => {
+test('URLs are shown without a slash that nobody typed', async () => {
   const env = {
     ...at.env,
     HOOKTRAIL_AUTH_URL: 'https://id.example',
@@ -125,7 +125,7 @@ test('URLs are told without a slash that nobody typed', async () => {
   });
 });
 
-test.each(['two words', 'a\nb'])('%j in the environment is no token', async (token) => {
+test.each(['two words', 'a\nb'])('%j in the environment is not a token', async (token) => {
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: token };
   expect(await at.run(['status'], { env })).toMatchObject({
     code: 2,
@@ -133,7 +133,7 @@ test.each(['two words', 'a\nb'])('%j in the environment is no token', async (tok
   });
 });
 
-test('white space in the environment is not even a bad token', async () => {
+test('white space in the environment counts as no token', async () => {
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: ' \n' };
   const { code, stdout } = await at.run(['status', '--json'], { env });
   expect({ code, state: JSON.parse(stdout) }).toMatchObject({
@@ -142,12 +142,12 @@ test('white space in the environment is not even a bad token', async () => {
   });
 });
 
-test('--check tells a token that the service takes', async () => {
+test('--check reports a token that the service accepts', async () => {
   await at.signIn();
   expect(await json('--check')).toMatchObject({ code: 0, stderr: '', state: { check: 'accepted' } });
 });
 
-test('--check tells a rejected token', async () => {
+test('--check reports a rejected token', async () => {
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'stale' };
   const { code, stdout, stderr } = await at.run(['status', '--check'], { env });
   expect(code).toBe(4);
@@ -156,7 +156,7 @@ test('--check tells a rejected token', async () => {
   expect(stderr).not.toContain('stale');
 });
 
-test('--check tells a service that cannot be reached', async () => {
+test('--check reports a service that cannot be reached', async () => {
   await at.signIn();
   const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'any', HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' };
   const { code, stdout, stderr } = await at.run(['status', '--check', '--json'], { env });
@@ -167,14 +167,14 @@ test('--check tells a service that cannot be reached', async () => {
   );
 }, 90_000);
 
-test('--check tells a service that answers with an error', async () => {
+test('--check reports a service that answers with an error', async () => {
   await at.signIn();
   const { code, state } = await json('--check', '--vendor', 'another');
   expect(code).toBe(1);
   expect(state.check).toBe('failed');
 });
 
-test('--check tells a refused refresh apart from a service that rejects the token', async () => {
+test('--check distinguishes a refused refresh from a rejected token', async () => {
   await using due = await startRefreshing();
   due.sandbox.control.revokeGrants();
   const { code, stdout, stderr } = await due.run(['status', '--check']);
@@ -187,7 +187,7 @@ test('--check tells a refused refresh apart from a service that rejects the toke
   expect(JSON.parse((await due.run(['status', '--check', '--json'])).stdout).check).toBe('refused');
 });
 
-test('--check tells an identity provider that fails from a service that does', async () => {
+test('--check distinguishes a failing identity provider from a failing service', async () => {
   await using due = await startRefreshing();
   due.sandbox.control.fault('token', { kind: 'status', status: 503 });
   const { code, stdout, stderr } = await due.run(['status', '--check']);

@@ -32,7 +32,7 @@ describe('--csv', () => {
     );
   });
 
-  test('shows --fields alone', async () => {
+  test('shows only --fields', async () => {
     const fields = parseFieldPaths('y.z.1,x,none');
     expect((await csv([['{"x":9007199254740993,"y":{"z":[1,"a \\"b\\", c"]}}']], { fields })).text).toBe(
       'y.z.1,x,none\r\n"a ""b"", c",9007199254740993,\r\n',

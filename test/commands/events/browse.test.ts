@@ -33,7 +33,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(terminal.screen).toMatch(new RegExp(`${LEFT.source}$`));
   });
 
-  test('f asks the service for failures, / filters, pages are read on the way down', async () => {
+  test('f requests failures, / filters, pages are read while scrolling', async () => {
     await using searching = await startSearching({ events: 2000 });
     const failed = Number(
       (await run(['events', 'count', '--failed'], { env: searching.env })).stdout,
@@ -56,7 +56,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('f shows all events again where --failed began with failed ones', async () => {
+  test('f shows all events after a start with --failed', async () => {
     await using searching = await startSearching({ events: 300 });
     const terminal = browse(searching, '--failed');
     await terminal.shows(/\d+ failed events[\s\S]*f all events/);
@@ -67,7 +67,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('o makes a report of the same events', async () => {
+  test('o creates a report of the same events', async () => {
     await using searching = await startSearching({ events: 50 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     const terminal = startOnTerminal(['events', 'browse', '--since', '2h'], {
@@ -104,7 +104,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('w and g choose among the events, and the report is about those', async () => {
+  test('w and g filter and group the events, and the report covers those', async () => {
     await using searching = await startSearching({ events: 50 });
     const { control } = searching.sandbox;
     const kept = control.addEvent({ publishStatus: 'FAILED' });
@@ -152,7 +152,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(handler.received[0]?.headers['api-token']).toBe('token');
   });
 
-  test('r says how to name a handler where there is none', async () => {
+  test('r says how to name a handler if there is none', async () => {
     await using searching = await startSearching({ events: 5 });
     const terminal = browse(searching);
     await terminal.shows(/enter open/);
@@ -173,7 +173,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(terminal.screen).toMatch(LEFT);
   });
 
-  test('what goes wrong before the list is an error on the usual screen', async () => {
+  test('an error before the list is printed on the normal screen', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
     const terminal = browse(searching);
@@ -182,7 +182,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(terminal.screen).not.toContain(ENTERED);
   });
 
-  test('what goes wrong later is told in the list', async () => {
+  test('a later error is shown in the list', async () => {
     await using searching = await startSearching({ events: 3000 });
     const terminal = browse(searching);
     await terminal.shows(/enter open/);
@@ -199,7 +199,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
   });
 });
 
-test('without a terminal it is a usage error that names the search', async () => {
+test('without a terminal it is a usage error that names events search', async () => {
   await using searching = await startSearching({ events: 5 });
   expect(await run(['events', 'browse', '--failed'], { env: searching.env })).toEqual({
     code: 2,

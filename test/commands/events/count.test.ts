@@ -6,13 +6,13 @@ const count = (searching: { env: Readonly<Record<string, string>> }, ...args: st
   run(['events', 'count', ...args], { env: searching.env });
 
 describe('events count', () => {
-  test('asks for one item and prints what the service counts', async () => {
+  test("requests one item and prints the service's count", async () => {
     await using searching = await startSearching({ events: 1234 });
     expect(await count(searching)).toEqual({ code: 0, stdout: '1234\n', stderr: '' });
     expect(searching.queries()).toEqual(['limit(1,1)']);
   });
 
-  test('takes the filters and adds up the combinations of repeated ones', async () => {
+  test('accepts the filters and adds up the combinations of repeated ones', async () => {
     await using searching = await startSearching({ events: 1000 });
     const types = ['document.signed', 'document.viewed'];
     const failed = await count(searching, '--failed', '--type', types[0] as string);
@@ -54,7 +54,7 @@ describe('events count', () => {
     expect((await count(searching, '--jq', '.count * 2')).stdout).toBe('14\n');
   });
 
-  test('--exit-code tells by 10 that something matches', async () => {
+  test('--exit-code exits with 10 if something matches', async () => {
     await using searching = await startSearching({ events: 5 });
     expect(await count(searching, '--exit-code')).toMatchObject({ code: 10, stdout: '5\n' });
     expect(await count(searching, '--exit-code', '--type', 'no.such')).toMatchObject({
@@ -77,7 +77,7 @@ describe('events count', () => {
     expect((await count(searching, '--quiet')).stderr).toBe('');
   });
 
-  test("a count that is only the page's own size is not believed", async () => {
+  test("a count that is only the page's size is not trusted", async () => {
     await using searching = await startSearching({ events: 30 });
     const edit = (answer: { body: Buffer }) => {
       const text = answer.body.toString().replace(/"count":\d+/, '"count":1');
@@ -112,7 +112,7 @@ describe('events count', () => {
     expect(stderr).toContain(`error: ${message}\n`);
   });
 
-  test('an error of the service is told, and nothing printed', async () => {
+  test('an error of the service is reported, and nothing is printed', async () => {
     await using searching = await startSearching({ events: 1 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
     const { code, stdout, stderr } = await count(searching);

@@ -32,7 +32,7 @@ async function killedAfter(exporting: Exporting, parts: number, ...args: string[
 }
 
 describe('after a crash', () => {
-  test.each([[[]], [['--gzip']]])('the same command continues where it was %j', async (gzip) => {
+  test.each([[[]], [['--gzip']]])('the same command continues where it stopped %j', async (gzip) => {
     await using exporting = await startExporting({ events: 3000, latencyMs: 15 });
     for (const parts of [1, 4, 2, 7]) await killedAfter(exporting, parts, ...gzip);
     const had = await complete(exporting);
@@ -64,7 +64,7 @@ describe('after a crash', () => {
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson', ...window)).stdout);
   });
 
-  test('a status that changed between the runs is as it is in the end, and hides no other event', async () => {
+  test('a status that changed between the runs has its last value, and hides no other event', async () => {
     await using exporting = await startExporting({ events: 6000, latencyMs: 10 });
     const { control } = exporting.sandbox;
     await killedAfter(exporting, 3, '--failed', '--page-size', '2');
@@ -78,7 +78,7 @@ describe('after a crash', () => {
     expect((await exporting.ids()).sort()).toEqual(now.sort());
   });
 
-  test('an event that came late is found, even where another has left its part', async () => {
+  test('a late event is found, even if another has left its part', async () => {
     await using exporting = await startExporting({ events: 6000, latencyMs: 10 });
     await killedAfter(exporting, 2, '--failed', '--page-size', '2');
     const [left] = await exporting.ids();
@@ -93,7 +93,7 @@ describe('after a crash', () => {
     expect((await exporting.ids()).sort()).toEqual(now.sort());
   });
 
-  test('an event that came late, in the second that two parts share, is there once', async () => {
+  test('a late event in the second that two parts share is there once', async () => {
     await using exporting = await startExporting({ events: 2000, latencyMs: 10 });
     await killedAfter(exporting, 1);
     const first = (await exporting.manifest()).parts[0] as unknown as { after: string; file: string };
@@ -109,7 +109,7 @@ describe('after a crash', () => {
     expect(await exporting.ids()).toHaveLength(2001);
   });
 
-  test('a part that was cut, changed or removed is downloaded again, what was half written is dropped', async () => {
+  test('a part that was cut, changed or removed is downloaded again, and a half-written one is dropped', async () => {
     await using exporting = await startExporting({ events: 2000 });
     await exporting.export(...small);
     const lines = await exporting.lines();
@@ -153,7 +153,7 @@ describe('a finished export', () => {
     expect(exporting.queries()).toHaveLength(asked);
   });
 
-  test('that was damaged is mended', async () => {
+  test('that was damaged is repaired', async () => {
     await using exporting = await startExporting({ events: 300 });
     await exporting.export(...small);
     const lines = await exporting.lines();
@@ -165,7 +165,7 @@ describe('a finished export', () => {
 });
 
 describe('while it runs', () => {
-  test('late events and changed statuses neither hide nor double another event', async () => {
+  test('late events and changed statuses neither hide nor duplicate another event', async () => {
     await using exporting = await startExporting({ events: 3000 });
     const { control } = exporting.sandbox;
     const failed = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
@@ -194,7 +194,7 @@ describe('while it runs', () => {
     expect(late.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  test('faults of the service cost nothing but time', async () => {
+  test('faults of the service only cost time', async () => {
     await using exporting = await startExporting({ events: 2000 });
     const faults: Fault[] = [
       { kind: 'status', status: 503 },
@@ -211,7 +211,7 @@ describe('while it runs', () => {
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
   });
 
-  test('a service that counts more than it gives is reported, and nothing is called finished', async () => {
+  test('a service that counts more than it returns is reported, and the export is not finished', async () => {
     await using exporting = await startExporting({ events: 100 });
     const edit: Fault = {
       kind: 'edit',

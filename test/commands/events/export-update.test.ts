@@ -6,7 +6,7 @@ import { startExporting } from '../../support/exporting.ts';
 const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
 
 describe('events export --update', () => {
-  test('adds what is new, what came late, and the later state of an event, each once', async () => {
+  test('adds new events, late events, and the later state of an event, each once', async () => {
     await using exporting = await startExporting({ events: 400 });
     const { control } = exporting.sandbox;
     const small = ['--page-size', '5'];
@@ -37,7 +37,7 @@ describe('events export --update', () => {
     expect(offline.stdout).toBe((await exporting.search('--ndjson')).stdout);
   });
 
-  test('changes nothing where nothing is new, and begins an export where there is none', async () => {
+  test('changes nothing if nothing is new, and starts an export if there is none', async () => {
     await using exporting = await startExporting({ events: 40 });
     expect((await exporting.export('--update')).stderr).toMatch(/^exported: 40 events in /);
     const manifest = await exporting.manifest();
@@ -53,7 +53,7 @@ describe('events export --update', () => {
     expect(await exporting.ids()).toHaveLength(41);
   });
 
-  test('keeps what the service has forgotten', async () => {
+  test('keeps events that the service has deleted', async () => {
     await using exporting = await startExporting({ events: 300, tokenLifetimeSeconds: 86_400 });
     const { control } = exporting.sandbox;
     await exporting.export('--page-size', '5');
@@ -80,7 +80,7 @@ describe('events export --update', () => {
     expect((await exporting.ids()).sort()).toEqual([...all, eventId].sort());
   });
 
-  test('that fails at any request is finished by the next call', async () => {
+  test('that fails at any request is completed by the next run', async () => {
     await using exporting = await startExporting({ events: 150 });
     const { control } = exporting.sandbox;
     const args = ['--page-size', '5', '--status', 'FAILED,SUCCESS'];

@@ -7,7 +7,7 @@ import { sha256, startExporting } from '../../support/exporting.ts';
 import { run } from '../../support/program.ts';
 
 describe('an export', () => {
-  test('writes what a search prints, in files that the manifest accounts for', async () => {
+  test('writes what a search prints, in files that the manifest lists', async () => {
     await using exporting = await startExporting({ events: 3000 });
     const { code, stdout, stderr } = await exporting.export('--page-size', '20');
     expect([code, stdout]).toEqual([0, '']);
@@ -33,7 +33,7 @@ describe('an export', () => {
     expect(Date.parse(manifest['finishedAt'] as string)).not.toBeNaN();
   });
 
-  test('warns of events dated later than the clock of the service, which it leaves out', async () => {
+  test("warns about events dated later than the service's clock, which it leaves out", async () => {
     await using exporting = await startExporting({ events: 100 });
     for (const createdOn of ['2026-11-21T00:00:00.0000001Z', '2027-01-01T00:00:00.0000000Z'])
       exporting.sandbox.control.addEvent({ createdOn, eventType: 'document.signed' });
@@ -55,7 +55,7 @@ describe('an export', () => {
     expect((await exporting.export('--gzip')).stderr).toMatch(/^verified: 700 events/);
   });
 
-  test('--csv also writes each file as CSV, with the columns of all events, also of a finished export', async () => {
+  test('--csv also writes each file as CSV, with the columns of all events, also for a finished export', async () => {
     await using exporting = await startExporting({ events: 400 });
     const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
     exporting.sandbox.control.addEvent({ eventId, json: `{"eventId":"${eventId}","sum":"=1+1","n":1.10}` });
@@ -91,7 +91,7 @@ describe('an export', () => {
     );
   });
 
-  test('--csv of nothing is a header; its flags need it; - is no directory', async () => {
+  test('--csv without events is a header; its flags need it; - is not a directory', async () => {
     await using exporting = await startExporting({ events: 0 });
     expect((await exporting.export('--csv')).stderr).toMatch(/^exported: 0 events in 1 file[^\n]*\n$/);
     expect(await readFile(path.join(exporting.directory, 'part-000001.csv'), 'utf8')).toBe(
@@ -111,7 +111,7 @@ describe('an export', () => {
     });
   });
 
-  test('takes filters, repeated ones too, each event once', async () => {
+  test('accepts filters, also repeated ones, and writes each event once', async () => {
     await using exporting = await startExporting({ events: 2000 });
     const filters = [
       '--type',
@@ -135,7 +135,7 @@ describe('an export', () => {
     expect((await exporting.ids()).length).toBeGreaterThan(100);
   });
 
-  test('passes every byte of every item through', async () => {
+  test('passes through every byte of every item', async () => {
     await using exporting = await startExporting({ events: 50 });
     const json =
       '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","n":9007199254740993,"d":1.10,"b":1,"b":2,"s":"\\u00e9"}';
@@ -145,7 +145,7 @@ describe('an export', () => {
     expect((await exporting.lines()).split('\n')[0]).toBe(json);
   });
 
-  test('of nothing is finished, too', async () => {
+  test('without events is also finished', async () => {
     await using exporting = await startExporting({ events: 10 });
     expect((await exporting.export('--after', '2000-01-01', '--before', '2000-01-02')).code).toBe(0);
     expect(await exporting.lines()).toBe('');
@@ -165,7 +165,7 @@ describe('an export', () => {
     ['links alone', { omit: ['count'] as const }],
     ['smaller pages than asked for', { maxPageSize: 7 }],
     ['neither links nor counts', { omit: ['count', 'next', 'first', 'previous'] as const }],
-  ])('reads a service that gives %s', async (_, behaviour) => {
+  ])('reads a service with %s', async (_, behaviour) => {
     await using exporting = await startExporting({ events: 300 });
     Object.assign(exporting.sandbox.control.behaviour, behaviour);
     const { code, stderr } = await exporting.export('--page-size', '10');
@@ -175,7 +175,7 @@ describe('an export', () => {
 });
 
 describe('a directory', () => {
-  test('that holds anything else is refused and left alone', async () => {
+  test('that contains anything else is refused and not changed', async () => {
     await using exporting = await startExporting();
     await mkdir(exporting.directory);
     for (const name of 'gfedcba') await writeFile(path.join(exporting.directory, name), '');
@@ -209,7 +209,7 @@ describe('a directory', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(`manifest.json ${why}\n`)]);
   });
 
-  test('that cannot be made, or filled, is reported; what is there stays sound', async () => {
+  test('that cannot be created or filled is reported; existing content stays intact', async () => {
     await using exporting = await startExporting({ events: 4000 });
     const file = path.join(exporting.env['HOME'] as string, 'file');
     await writeFile(file, '');
@@ -273,14 +273,14 @@ describe('a directory', () => {
     expect(await exporting.manifest()).toEqual(before);
   });
 
-  test('of the same export by other words is taken', async () => {
+  test('of the same export with other words for the filters is accepted', async () => {
     await using exporting = await startExporting({ events: 40 });
     await exporting.export('--after', '2026-01-01', '--failed', '--type', 'a', '--type', 'b');
     const same = ['--since', '2026-01-01T01:00:00+01:00', '--status', 'failed', '--type', 'b', '--type', 'a'];
     expect((await exporting.export(...same)).stderr).toMatch(/^verified: /);
   });
 
-  test('takes one export at a time, by whatever path it is called', async () => {
+  test('accepts one export at a time, by whatever path', async () => {
     await using exporting = await startExporting({ events: 2000, latencyMs: 40 });
     const first = exporting.begin('--page-size', '10');
     await first.printed('stderr', /^/);
@@ -297,7 +297,7 @@ describe('a directory', () => {
     expect((await first.finished).code).toBe(130);
   });
 
-  test('is missing, or a flag is wrong: a usage error', async () => {
+  test('that is missing, or a wrong flag, is a usage error', async () => {
     await using exporting = await startExporting({ events: 1 });
     expect((await run(['events', 'export'], exporting)).code).toBe(2);
     for (const [flag, value] of [

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe('--from, without a sign-in', () => {
-  test('reads a file, a compressed one, standard input and an export, each byte as it is', async () => {
+  test('reads a file, a compressed file, standard input and an export, byte for byte', async () => {
     const search = (place: string, stdin = '') => offline(['search', '--ndjson', '--from', place], stdin);
     const same = { code: 0, stdout: lines, stderr: '' };
     expect(await search(inHome('events.ndjson'))).toEqual(same);
@@ -51,7 +51,7 @@ describe('--from, without a sign-in', () => {
     [['--where', 'delivery.attempts > 1', '--grep', 'lease']],
     [['--failed', '-n', '7']],
     [['--type', 'Document.Signed']],
-  ])('filters %j mean what they mean at the service', async (filters) => {
+  ])('filters %j mean the same as at the service', async (filters) => {
     const online = (await at.search('--ndjson', ...filters)).stdout;
     for (const place of [inHome('events.ndjson'), at.directory])
       expect((await offline(['search', '--ndjson', '--from', place, ...filters])).stdout).toBe(online);
@@ -60,7 +60,7 @@ describe('--from, without a sign-in', () => {
     );
   });
 
-  test('bounds are exact to 100 ns, ids are the same in any case', async () => {
+  test('bounds are exact to 100 ns, ids ignore case', async () => {
     const { createdOn, eventId } = parsed(lines)[10];
     const from = ['--from', inHome('events.ndjson'), '--ndjson'];
     const after = await offline(['search', ...from, '--since', createdOn]);
@@ -107,7 +107,7 @@ describe('--from, without a sign-in', () => {
     expect(await readFile(report, 'utf8')).toContain(failed[0].eventId);
   });
 
-  test('a damaged line is an error that names file and line', async () => {
+  test('a damaged line is an error that names the file and the line', async () => {
     const file = inHome('damaged.ndjson');
     const all = lines.split('\n');
     for (const bad of ['{"eventId":', '{} {}', '\u0000', '[1,]', '{"a":\n1}', '{"a":"\n"}']) {
@@ -156,7 +156,7 @@ describe('--from, without a sign-in', () => {
     ]);
   });
 
-  test('what cannot be read is a usage error', async () => {
+  test('an unreadable source is a usage error', async () => {
     const nowhere = inHome('nowhere');
     for (const [args, message] of [
       [['search', '--from', nowhere], `error: --from: ${nowhere} cannot be read: `],
@@ -173,7 +173,7 @@ describe('--from, without a sign-in', () => {
     }
   });
 
-  test('an export that is not finished is warned of, and one whose file is gone is an error', async () => {
+  test('an unfinished export is a warning, and one with a missing file is an error', async () => {
     const directory = inHome('unfinished');
     await cp(at.directory, directory, { recursive: true });
     const manifest = path.join(directory, 'manifest.json');

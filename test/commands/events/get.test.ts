@@ -11,7 +11,7 @@ const newest = (searching: Started, count: number) => searching.sandbox.control.
 const NONE = '00000000-0000-4000-8000-000000000000';
 
 describe('events get', () => {
-  test('asks for each id by itself and prints exact items in the order of the ids', async () => {
+  test('requests each id separately and prints exact items in the order of the ids', async () => {
     await using searching = await startSearching({ events: 50 });
     const { control } = searching.sandbox;
     const json =
@@ -63,7 +63,7 @@ describe('events get', () => {
     expect(await get(searching, ['-', '--json'], '')).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 
-  test('answers each line as it comes, before standard input ends', async () => {
+  test('answers each line as it arrives, before standard input ends', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b] = newest(searching, 2) as [string, string];
     const program = start(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: null });
@@ -94,7 +94,7 @@ describe('events get', () => {
     expect((await program.finished).code).toBe(1);
   });
 
-  test('a bad line is named by its number, after what the lines before it found', async () => {
+  test('a bad line is named by its number, after the events of the lines before it', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a] = newest(searching, 1) as [string];
     for (const format of ['--ndjson', '--json', '--csv']) {
@@ -105,14 +105,14 @@ describe('events get', () => {
     }
   });
 
-  test('a bad line ends it though the input stays open', async () => {
+  test('a bad line ends it even if the input stays open', async () => {
     await using searching = await startSearching({ events: 5 });
     const program = start(['events', 'get', '-'], { env: searching.env, stdin: null });
     program.stdin.write('nonsense\n');
     expect((await program.finished).code).toBe(2);
   });
 
-  test('reads no further ahead than it asks', async () => {
+  test('does not read further ahead than it requests', async () => {
     await using searching = await startSearching({ events: 5, latencyMs: 50 });
     const [a] = newest(searching, 1) as [string];
     const lines = `${a}\n`.repeat(2000);
@@ -124,7 +124,7 @@ describe('events get', () => {
     expect(searching.queries().length).toBeLessThan(100);
   });
 
-  test('a table elsewhere than on a terminal, with the columns of all events', async () => {
+  test('prints a table in a pipe, with the columns of all events', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
     const second = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -149,14 +149,14 @@ describe('events get', () => {
     expect((await get(searching, [a, b, '--jq', '.eventId', '--ndjson'])).stdout).toBe(`${a}\n${b}\n`);
   });
 
-  test('filters leave events out', async () => {
+  test('filters exclude events', async () => {
     await using searching = await startSearching({ events: 5 });
     const { eventId } = searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     expect((await get(searching, [eventId, '--status', 'SUCCESS', '--ndjson'])).code).toBe(3);
     expect((await get(searching, [eventId, '--status', 'SUCCESS', '--failed', '--ndjson'])).code).toBe(0);
   });
 
-  test('a service that answers with another event is not believed', async () => {
+  test('an answer with another event is not accepted', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('events', {
       kind: 'edit',
@@ -180,7 +180,7 @@ describe('events get', () => {
     [[], 'an event id is missing'],
     [[NONE, '--id', NONE], '--id: this command takes event ids as arguments'],
     [[NONE, '--concurrency', '0'], "--concurrency: invalid value '0': must be a whole number from 1 to 16"],
-  ])('%j is a usage error and asks nothing', async (args, message) => {
+  ])('%j is a usage error and sends no request', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
     const { code, stderr } = await get(searching, args);
     expect(stderr).toContain(`error: ${message}\n`);

@@ -37,7 +37,7 @@ describe('events search on a terminal', () => {
     );
   });
 
-  test('names the nearest type where nothing matches one that is not on offer', async () => {
+  test('suggests the nearest type if nothing matches one that the service does not list', async () => {
     await using searching = await startSearching({ events: 20 });
     const { screen } = await plain(searching, ['search', '--type', 'docment.signed', '--type', 'qqqq']);
     expect(screen).toBe(
@@ -49,7 +49,7 @@ describe('events search on a terminal', () => {
     expect(known.screen).toBe('no events match\n');
   });
 
-  test('offers nothing under --quiet, nor in a pipe', async () => {
+  test('offers nothing with --quiet or in a pipe', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     expect((await plain(searching, ['search', '--failed', '--quiet'])).screen).not.toContain('next:');
@@ -62,14 +62,14 @@ describe('events search on a terminal', () => {
     );
   });
 
-  test('a hint that cannot be had is no error', async () => {
+  test('a hint that is not available is not an error', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('event-types', { kind: 'status', status: 403 });
     const result = await plain(searching, ['search', '--type', 'docment.signed']);
     expect(result).toEqual({ code: 0, screen: 'no events match\n' });
   });
 
-  test('says what was cut before it says what to do next', async () => {
+  test('says what was cut, then what to do next', async () => {
     await using searching = await startSearching({ events: 600 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     const { screen } = await plain(searching, ['search']);
@@ -78,7 +78,7 @@ describe('events search on a terminal', () => {
 });
 
 describe('events get on a terminal', () => {
-  test('prints one event whole, with its own numbers, control characters inert', async () => {
+  test('prints one event whole, with unchanged numbers and inert control characters', async () => {
     await using searching = await startSearching({ events: 5 });
     const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
     const json = `{"eventId":"${eventId}","n":9007199254740993,"d":[1.10],"s":"\\u001b[31m\u009b\u202e"}`;

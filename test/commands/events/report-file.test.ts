@@ -6,27 +6,30 @@ import { expect, test } from 'vitest';
 import { run } from '../../support/command.ts';
 import { startReporting } from '../../support/reporting.ts';
 
-test.skipIf(process.platform === 'win32')('what is no file is written to, not replaced by one', async () => {
-  await using reporting = await startReporting({ events: 5 });
-  const pipe = path.join(reporting.env['HOME'] as string, 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  const reader = spawn('cat', [pipe]);
-  let page = '';
-  reader.stdout.setEncoding('utf8').on('data', (text: string) => {
-    page += text;
-  });
-  const ended = once(reader, 'close');
-  try {
-    expect((await run(['events', 'report', pipe], reporting)).code).toBe(0);
-    expect((await lstat(pipe)).isFIFO()).toBe(true);
-    await ended;
-    expect(page).toMatch(/^<!doctype html>.*<\/html>\s*$/s);
-  } finally {
-    reader.kill();
-  }
-});
+test.skipIf(process.platform === 'win32')(
+  'a device or pipe is written to, not replaced by a file',
+  async () => {
+    await using reporting = await startReporting({ events: 5 });
+    const pipe = path.join(reporting.env['HOME'] as string, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const reader = spawn('cat', [pipe]);
+    let page = '';
+    reader.stdout.setEncoding('utf8').on('data', (text: string) => {
+      page += text;
+    });
+    const ended = once(reader, 'close');
+    try {
+      expect((await run(['events', 'report', pipe], reporting)).code).toBe(0);
+      expect((await lstat(pipe)).isFIFO()).toBe(true);
+      await ended;
+      expect(page).toMatch(/^<!doctype html>.*<\/html>\s*$/s);
+    } finally {
+      reader.kill();
+    }
+  },
+);
 
-test.skipIf(process.platform === 'win32')('a link stays, what it leads to is replaced', async () => {
+test.skipIf(process.platform === 'win32')('a link is kept, and its target is replaced', async () => {
   await using reporting = await startReporting({ events: 5 });
   const link = path.join(reporting.env['HOME'] as string, 'link.html');
   await writeFile(reporting.file, 'old');

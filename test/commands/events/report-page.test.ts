@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
   const ids = (page: Page) =>
     page.locator('table.events tbody:visible td[data-name="eventId"]').allTextContents();
 
-  test('asks nothing of the network, breaks no policy and runs nothing of the data', async () => {
+  test('uses no network, violates no policy and runs no script from the data', async () => {
     const { page, seen, url } = await open();
     for (const summary of await page.locator('summary').all()) await summary.click();
     for (const cell of await page.locator('tr.data td').all())
@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     await page.close();
   });
 
-  test('shows hostile texts as they are, what would act made visible', async () => {
+  test('shows hostile texts unchanged, with visible control characters', async () => {
     const { page } = await open();
     const cells = await page.locator('td[data-name="eventType"]').allTextContents();
     for (const text of [0, 1, 2, 3, 4].map((index) => hostile[index])) expect(cells).toContain(text);
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     await page.close();
   });
 
-  test('sorts by keyboard and says by what', async () => {
+  test('can be sorted by keyboard and says by which column', async () => {
     const { page } = await open();
     const head = page.locator('th', { hasText: 'eventId' });
     expect(await page.locator('th[aria-sort]').allTextContents()).toEqual(['createdOn']);
@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     await page.close();
   });
 
-  test('filters as one types and tells how many are left', async () => {
+  test('filters as the user types and says how many are left', async () => {
     const { page } = await open();
     const all = (await ids(page)).length;
     const status = page.locator('[role=status]');
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     await page.close();
   });
 
-  test('is whole without JavaScript', async () => {
+  test('is complete without JavaScript', async () => {
     const { page } = await open({ javaScriptEnabled: false });
     expect((await ids(page)).length).toBeGreaterThan(8);
     expect(await page.locator('.controls').isVisible()).toBe(false);

@@ -11,7 +11,7 @@ const stats = async (env: Readonly<Record<string, string>>, ...args: string[]) =
   JSON.parse((await run(['events', 'stats', '--json', ...args], { env })).stdout);
 
 describe('a report', () => {
-  test('tells what the service counts, and holds the latest failures', async () => {
+  test("shows the service's counts, and contains the latest failures", async () => {
     await using reporting = await startReporting({ events: 3000 });
     const { code, stdout, stderr } = await reporting.report('--since', '30d', '--limit', '20');
     const page = await reporting.page();
@@ -29,7 +29,7 @@ describe('a report', () => {
     expect([...page.matchAll(/data-name="eventId"><bdi>([^<]*)</g)].map(([, id]) => id)).toEqual(latest);
   });
 
-  test('counts failures by subscription where the events tell it, all of them', async () => {
+  test('counts all failures by subscription if the events name it', async () => {
     await using reporting = await startReporting({ events: 3000 });
     await reporting.report('--since', '30d', '--limit', '5');
     const page = await reporting.page();
@@ -63,7 +63,7 @@ describe('a report', () => {
     expect(page).not.toContain('<script>');
   });
 
-  test('without failures says so', async () => {
+  test('says if there are no failures', async () => {
     await using reporting = await startReporting({ events: 0 });
     reporting.sandbox.control.addEvent();
     const { stderr } = await reporting.report();
@@ -71,7 +71,7 @@ describe('a report', () => {
     expect(await reporting.page()).toContain('No failed deliveries: the one event was delivered.');
   });
 
-  test('of a service that gives no counts has its table alone', async () => {
+  test('of a service without counts has only its table', async () => {
     await using reporting = await startReporting({ events: 500 });
     reporting.sandbox.control.behaviour.omit = ['count'];
     expect((await reporting.report('--since', '30d', '--limit', '3')).code).toBe(0);
@@ -82,7 +82,7 @@ describe('a report', () => {
     expect([rows(page), page.includes('<svg')]).toEqual([3, false]);
   });
 
-  test('of events without any known field shows what there is', async () => {
+  test('of events without known fields shows the fields they have', async () => {
     await using reporting = await startReporting({ events: 0 });
     const json = '{"a":1.10,"b":{"c":[9007199254740993]},"d":null}';
     reporting.sandbox.control.addEvent({ publishStatus: 'FAILED', json });
@@ -145,7 +145,7 @@ describe('--open', () => {
 });
 
 describe('a usage error', () => {
-  test('is told before anything is asked', async () => {
+  test('is reported before any request is sent', async () => {
     await using reporting = await startReporting({ events: 10 });
     const home = reporting.env['HOME'] as string;
     await mkdir(path.join(home, 'folder'));

@@ -16,7 +16,7 @@ describe('a search of many pages', () => {
     expect(searching.queries()).toHaveLength(25);
   });
 
-  test('passes every byte of every item through, also of pretty-printed pages', async () => {
+  test('passes through every byte of every item, also of pretty-printed pages', async () => {
     await using searching = await startSearching({ events: 120 });
     const json =
       '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","n":9007199254740993,"d":1.10,"e":1e400,"b":1,"b":2,"s":"\\u00e9 \\/"}';
@@ -59,7 +59,7 @@ describe('a search of many pages', () => {
     ).toEqual(['limit(1,3)', 'limit(4,3)', 'limit(7,3)']);
   });
 
-  test('pages after the first are held to the second after the first answer; --before holds them itself', async () => {
+  test('pages after the first are limited to the second after the first answer, unless --before is given', async () => {
     await using searching = await startSearching({ events: 30 });
     await searching.search(...lines('--page-size', '10'));
     const [first, ...rest] = searching.queries();
@@ -80,7 +80,7 @@ describe('a search of many pages', () => {
     ]);
   });
 
-  test('a reader that leaves early is no failure', async () => {
+  test('a reader that leaves early is not a failure', async () => {
     await using searching = await startSearching({ events: 20_000 });
     const program = start(['events', 'search', '--ndjson', '--page-size', '10'], { env: searching.env });
     await program.printed('stdout', /\n/);
@@ -104,7 +104,7 @@ describe('a search of many pages', () => {
 });
 
 describe('the exit code', () => {
-  test('with --exit-code is 10 when anything matches, 0 when nothing does', async () => {
+  test('with --exit-code is 10 if anything matches, and 0 otherwise', async () => {
     await using searching = await startSearching({ events: 200 });
     expect((await searching.search('--failed', '--exit-code')).code).toBe(10);
     const none = await searching.search('--type', 'no.such.type', '--exit-code', '--json');

@@ -7,7 +7,7 @@ import { startSigningIn } from '../../support/signing-in.ts';
 
 const passed = (times: number): Fault[] => Array.from({ length: times }, () => ({ kind: 'pass' }));
 
-test('a token refused in mid-paging is renewed once, and nothing is lost', async () => {
+test('a token refused between pages is refreshed once, and nothing is lost', async () => {
   await using signingIn = await startSigningIn({ events: 400 });
   await signingIn.signIn();
   const { control, log } = signingIn.sandbox;
@@ -19,7 +19,7 @@ test('a token refused in mid-paging is renewed once, and nothing is lost', async
   expect(log.filter(({ grantType }) => grantType === 'refresh_token')).toHaveLength(1);
 });
 
-test('a service that stalls in mid-body is asked again after a time without progress', async () => {
+test('a request whose answer stalls is retried after a time without progress', async () => {
   await using searching = await startSearching({ events: 60 });
   const { control } = searching.sandbox;
   control.fault('events', { kind: 'pass' }, { kind: 'stall' });
@@ -31,7 +31,7 @@ test('a service that stalls in mid-body is asked again after a time without prog
   expect(code).toBe(0);
 });
 
-test('a service with a rate limit is slowed down for, not hammered', { timeout: 60_000 }, async () => {
+test('the search slows down for a service with a rate limit', { timeout: 60_000 }, async () => {
   await using searching = await startSearching({ events: 400, rateLimit: 20 });
   const { code, stdout } = await searching.search('--ndjson', '--page-size', '10', '--concurrency', '16');
   expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(400));
@@ -47,7 +47,7 @@ test('one request in twenty failing in any way changes nothing in the result', {
   expect(code).toBe(0);
 });
 
-test('events that arrive all the time shift nothing, whatever the concurrency', {
+test('constantly arriving events shift nothing, whatever the concurrency', {
   timeout: 60_000,
 }, async () => {
   await using searching = await startSearching({ events: 5000 });
@@ -69,7 +69,7 @@ test('events that arrive all the time shift nothing, whatever the concurrency', 
   expect(ids.filter((id) => before.has(id))).toEqual([...before]);
 });
 
-test('FAILED events that turn SUCCESS all the time hide no other', {
+test('FAILED events that constantly turn SUCCESS hide no others', {
   timeout: 60_000,
 }, async () => {
   await using searching = await startSearching({ events: 20_000 });

@@ -17,7 +17,7 @@ describe('faults of the service', () => {
     ['JSON cut short', [{ kind: 'truncate' }]],
     ['a slow trickle', [{ kind: 'trickle', bytes: 500, everyMs: 5 }]],
   ];
-  test.each(faults)('%s loses nothing and doubles nothing', async (_name, chain) => {
+  test.each(faults)('%s neither loses nor duplicates anything', async (_name, chain) => {
     await using searching = await startSearching({ events: 60 });
     const { control } = searching.sandbox;
     control.fault('events', { kind: 'pass' }, { kind: 'pass' }, ...chain);
@@ -27,7 +27,7 @@ describe('faults of the service', () => {
     expect(code).toBe(0);
   });
 
-  test('an error that stays is told with what the service says, and what was read is printed', async () => {
+  test("a persistent error is reported with the service's message, and the events read are printed", async () => {
     await using searching = await startSearching({ events: 60 });
     const body = JSON.stringify({
       code: 'event.invalid',
@@ -62,7 +62,7 @@ describe('faults of the service', () => {
     expect(elsewhere.queries()).toEqual([]);
   });
 
-  test('a service that is not there is exit code 5', async () => {
+  test('an unreachable service is exit code 5', async () => {
     await using searching = await startSearching({ events: 1 });
     await searching.sandbox.close();
     const { code, stderr } = await searching.search('--quiet');
@@ -82,8 +82,8 @@ describe('faults of the service', () => {
   });
 });
 
-describe('an answer that is no collection', () => {
-  test('is an error with what it says, although its status is 200', async () => {
+describe('an answer that is not a collection', () => {
+  test('is an error with its message, although its status is 200', async () => {
     await using searching = await startSearching({ events: 1 });
     const body = '{"code":"event.broken","message":"try later"}';
     searching.sandbox.control.fault('events', { kind: 'status', status: 200, body });
@@ -98,7 +98,7 @@ describe('an answer that is no collection', () => {
   });
 });
 
-test('an error that quotes the access token is told without it', async () => {
+test('an error that quotes the access token is reported without it', async () => {
   await using searching = await startSearching({ events: 1 });
   const token = searching.env['HOOKTRAIL_ACCESS_TOKEN'] as string;
   const body = JSON.stringify({ code: 'token.bad', message: `"${token}" is not welcome` });
@@ -118,7 +118,7 @@ describe('an answer in words with status 200', () => {
   test.each([
     ['text/plain', 'Down for maintenance', '  Down for maintenance\n'],
     ['text/html', '<title>Sign in</title>', '  an HTML page: Sign in\n'],
-  ])('of %s is told', async (type, body, told) => {
+  ])('of %s is reported', async (type, body, told) => {
     await using searching = await startSearching({ events: 1 });
     const words: Fault = { kind: 'status', status: 200, body, headers: { 'Content-Type': type } };
     searching.sandbox.control.fault('events', words, words, words);

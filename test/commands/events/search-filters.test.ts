@@ -74,7 +74,7 @@ describe('the filters of events search', () => {
     expect(withoutPin).toEqual(queries);
   });
 
-  test('what matches is what comes out, in the order of the service', async () => {
+  test('matching events are printed, in the order of the service', async () => {
     const all = await searching.search('--ndjson');
     const failed = await searching.search('--failed', '--ndjson');
     const expected = all.stdout.split('\n').filter((line) => line.includes('"publishStatus":"FAILED"'));
@@ -83,7 +83,7 @@ describe('the filters of events search', () => {
     expect(idsOf(all.stdout)).toEqual(searching.sandbox.control.store.newestIds(50));
   });
 
-  test('requests carry the token, the media type of the vendor, and go to the base URL', async () => {
+  test('requests have the token and the media type of the vendor, and go to the base URL', async () => {
     await searching.search('--limit', '1');
     const request = searching.sandbox.log.at(-1);
     expect(request?.headers).toMatchObject({
@@ -120,14 +120,14 @@ describe('events search with several values of a filter', () => {
       'searched events created after 2026-11-19T08:00:00Z and before 2026-11-20\n',
     ],
     [['--since', '2026-11-20'], ''],
-  ])('says which window %j was, on a terminal', async (args, said) => {
+  ])('says which time range %j was, on a terminal', async (args, said) => {
     await using at = await startSearching({ events: 5 });
     const env = { ...at.env, NO_COLOR: '1' };
     const { stderr } = await run(['events', 'search', ...args, '--hints', 'off'], { env, terminal: 80 });
     expect(stderr.replace(/^no events match\n/, '')).toBe(said);
   });
 
-  test('warns of a field that no event has', async () => {
+  test('warns about a field that no event has', async () => {
     await using at = await startSearching({ events: 5 });
     const { code, stderr } = await at.search(...lines('--fields', 'eventId,evntType,payload.nope'));
     expect({ code, stderr }).toEqual({
@@ -190,7 +190,7 @@ describe('wrong values of events search', () => {
       '--json takes no value; fields are chosen with --fields eventId,eventType',
     ],
     [['failed'], 'failed', 'events are chosen by filters: see `hooktrail help filters`'],
-  ])('the words %j say where they belong', async (args, word, next) => {
+  ])('the error for %j says where the words belong', async (args, word, next) => {
     await using home = await createHome();
     expect(await run(['events', 'search', ...args], { env: home.env })).toEqual({
       code: 2,
@@ -199,7 +199,7 @@ describe('wrong values of events search', () => {
     });
   });
 
-  test('missing settings are named all at once, each with its flag and its variable', async () => {
+  test('all missing settings are named at once, each with its flag and its variable', async () => {
     await using home = await createHome();
     const { code, stderr } = await run(['events', 'search'], { env: home.env });
     expect(code).toBe(2);
@@ -213,7 +213,7 @@ describe('wrong values of events search', () => {
     );
   });
 
-  test('a profile that does not exist is named, not what is missing in it', async () => {
+  test('a profile that does not exist is named, not the settings missing in it', async () => {
     await using home = await createHome();
     const { code, stderr } = await run(['events', 'search', '--profile', 'nope'], { env: home.env });
     expect(stderr).toBe(
@@ -222,7 +222,7 @@ describe('wrong values of events search', () => {
     expect(code).toBe(2);
   });
 
-  test('a wrong value is told although others are missing', async () => {
+  test('a wrong value is reported even if others are missing', async () => {
     await using home = await createHome();
     const { code, stderr } = await run(['status'], { env: { ...home.env, HOOKTRAIL_STORE: 'keychian' } });
     expect(stderr).toBe(
@@ -245,7 +245,7 @@ describe('wrong values of events search', () => {
   });
 });
 
-describe('looking before asking', () => {
+describe('printing requests instead of sending them', () => {
   test('--dry-run prints the request URLs and needs no sign-in', async () => {
     await using home = await createHome();
     const args = [
@@ -267,7 +267,7 @@ describe('looking before asking', () => {
     });
   });
 
-  test('--curl prints a command in which the token is fetched by the shell', async () => {
+  test('--curl prints a command in which the shell gets the token', async () => {
     await using home = await createHome();
     const args = ['--base-url', 'https://events.example.com', '--vendor', 'acme', '--limit', '5', '--curl'];
     expect((await run(['events', 'search', ...args], { env: home.env })).stdout).toBe(

@@ -17,7 +17,7 @@ const printed = async (...args: string[]) => {
 };
 
 describe('the formats of a search', () => {
-  test('all list the same events in the same order', async () => {
+  test('list the same events in the same order', async () => {
     const table = (await printed()).split('\n').slice(1, -1);
     expect(table.map((line) => line.split(/ {2,}/)[3])).toEqual(ids);
     const csv = readCsv(await printed('--csv'));
@@ -43,7 +43,7 @@ describe('the formats of a search', () => {
     expect(await search(...none, ...flags)).toEqual({ code: 0, stdout, stderr });
   });
 
-  test('an array stays valid when the service fails on the way', async () => {
+  test('an array stays valid if the service fails during the read', async () => {
     await using failing = await startSearching({ events: 130 });
     const page = { kind: 'status', status: 400 } as const;
     failing.sandbox.control.fault('events', { kind: 'pass' }, { kind: 'pass' }, page);

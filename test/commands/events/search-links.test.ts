@@ -20,7 +20,7 @@ describe('what the service leaves open', () => {
     },
   );
 
-  test('pages smaller than asked are followed by their links', async () => {
+  test('links are followed if pages are smaller than requested', async () => {
     await using searching = await startSearching({ events: 95 });
     const { control } = searching.sandbox;
     control.behaviour.maxPageSize = 7;

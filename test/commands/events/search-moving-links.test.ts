@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
-describe('a result that moves while its links are followed', () => {
+describe('a result that changes while its links are followed', () => {
   test.each([
     ['smaller pages than asked for', { maxPageSize: 3 }],
     ['smaller pages than asked for, and no links', { maxPageSize: 3, links: 'none' as const }],
-  ])('%s: a FAILED event that turns SUCCESS hides no other', async (_, behaviour) => {
+  ])('%s: a FAILED event that turns SUCCESS hides no others', async (_, behaviour) => {
     // The number of failed events depends on the time of day.
     await using searching = await startSearching({ events: 1000 });
     const { control } = searching.sandbox;
@@ -23,7 +23,7 @@ describe('a result that moves while its links are followed', () => {
     expect(code).toBe(0);
   });
 
-  test('one that never stands still ends in an error, not short', async () => {
+  test('one that never stops changing ends in an error, not in a short result', async () => {
     await using searching = await startSearching({ events: 600 });
     const { control } = searching.sandbox;
     const ids = idsOf((await searching.search('--ndjson', '--failed')).stdout);

@@ -10,8 +10,8 @@ const atPage = (n: number, work: () => unknown): Fault[] => [
   { kind: 'run', run: work },
 ];
 
-describe('a result that moves while it is read', () => {
-  test('events that arrive between pages neither shift nor double anything', async () => {
+describe('a result that changes while it is read', () => {
+  test('events that arrive between pages neither shift nor duplicate anything', async () => {
     await using searching = await startSearching({ events: 100 });
     const { control } = searching.sandbox;
     const before = control.store.newestIds(100);
@@ -49,7 +49,7 @@ describe('a result that moves while it is read', () => {
     },
   );
 
-  test('a service that counts more than it gives is reported, with everything it gave', async () => {
+  test('a service that counts more than it returns is reported, after everything it returned', async () => {
     await using searching = await startSearching({ events: 100 });
     const edit: Fault = {
       kind: 'edit',
@@ -84,7 +84,7 @@ describe("events dated after the service's own clock", () => {
 });
 
 describe('a service that does not page', () => {
-  test('is told apart from one that has the same events again and again', async () => {
+  test('is distinguished from one with repeating events', async () => {
     await using searching = await startSearching({ events: 30 });
     let page: Buffer | undefined;
     const edit: Fault = {
@@ -118,11 +118,11 @@ function answering(list: (page: number) => string[], more: (start: number, total
   };
 }
 
-describe('a result that moves while its count stays', () => {
+describe('a result that changes while its count stays the same', () => {
   const ids = Array.from({ length: 57 }, (_, index) => `event-${index}`);
   const moved = ['new', ...ids.filter((id) => id !== 'event-54')];
 
-  test('each event is printed once, those that joined too', async () => {
+  test('each event is printed once, including those that were added', async () => {
     await using searching = await startSearching({ events: 57 });
     const fault = answering(
       (page) => (page < 2 ? ids : moved),
@@ -134,7 +134,7 @@ describe('a result that moves while its count stays', () => {
     expect(code).toBe(0);
   });
 
-  test('pages that overlap for good end in the honest error, and print nothing twice', async () => {
+  test('pages that always overlap end in an error, and nothing is printed twice', async () => {
     await using searching = await startSearching({ events: 57 });
     const overlapping = ids.map((id, index) =>
       index > 0 && index % 10 === 0 ? (ids[index - 1] as string) : id,
@@ -152,7 +152,7 @@ describe('a result that moves while its count stays', () => {
     expect(code).toBe(1);
   });
 
-  test('without a count, what could not be checked is said', async () => {
+  test('without a count, the command says what could not be checked', async () => {
     await using searching = await startSearching({ events: 57 });
     searching.sandbox.control.behaviour.omit = ['count'];
     const { code, stderr } = await searching.search(...lines('--page-size', '10'));
@@ -162,7 +162,7 @@ describe('a result that moves while its count stays', () => {
     expect(code).toBe(0);
   });
 
-  test('a count of the page alone is no count of the result, on the last page either', async () => {
+  test('the count of a page is not mistaken for the count of the result, even on the last page', async () => {
     await using searching = await startSearching({ events: 57 });
     const fault: Fault = {
       kind: 'edit',
@@ -179,7 +179,7 @@ describe('a result that moves while its count stays', () => {
     expect(searching.queries()).toHaveLength(7);
   });
 
-  test('a service of small pages that tells only its limit is read to the end', async () => {
+  test('a service with small pages that only gives its limit is read to the end', async () => {
     await using searching = await startSearching({ events: 57 });
     const fault = answering(
       () => ids,

@@ -70,7 +70,7 @@ describe('a search on a terminal', () => {
     expect([code, rows(stdout) > 19, pager.commands]).toEqual([0, true, []]);
   });
 
-  test('progress leaves nothing between the rows', async () => {
+  test('progress leaves no traces between the rows', async () => {
     await using searching = await startSearching({ events: 20 });
     const { control } = searching.sandbox;
     const args = ['events', 'search', '--page-size', '10', '--concurrency', '1', '--hints', 'off'];
@@ -91,7 +91,7 @@ describe('a search on a terminal', () => {
     ]);
   });
 
-  test('ends well, reading no further, when the user leaves the pager', async () => {
+  test('stops reading and succeeds when the user leaves the pager', async () => {
     await using searching = await startSearching({ events: 2000 });
     const { seen, openPager } = fakePager(1);
     const running = start(['events', 'search', '--all', '--page-size', '100', '--concurrency', '1'], {
@@ -105,7 +105,7 @@ describe('a search on a terminal', () => {
     expect(searching.queries().length).toBeLessThan(5);
   });
 
-  test('says what to do next below tables only, unless a setting turns that off', async () => {
+  test('says what to do next only below tables, unless a setting turns that off', async () => {
     await using searching = await startSearching({ events: 10 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     const hints = async (args: string[], more = {}) =>

@@ -59,7 +59,7 @@ describe('events stats', () => {
     ]);
   });
 
-  test('--json has the same numbers, which are those of a search', async () => {
+  test('--json has the same numbers, which match a search', async () => {
     await using searching = await startSearching({ events: 3000 });
     const value = await json(searching, '--since', '30d', '--buckets', '7');
     const search = await searching.search('--ndjson', '--after', value.after, '--before', value.before);
@@ -83,7 +83,7 @@ describe('events stats', () => {
     expect(rates).toEqual(rates.toSorted((a, b) => b - a));
   });
 
-  test('asks for counts alone, each once, in UTC windows of the service', async () => {
+  test('requests only counts, each once, in UTC windows of the service', async () => {
     await using searching = await startSearching({ events: 10 });
     searching.sandbox.control.behaviour.clockOffsetMs = -5 * 86_400_000;
     const value = await json(searching, '--buckets', '3');
@@ -100,7 +100,7 @@ describe('events stats', () => {
     expect(queries).toHaveLength(2 * (value.types.length + 3));
   });
 
-  test('a type that the filters name is shown though it has no events and is not on offer', async () => {
+  test('a type in the filters is shown even if it has no events and the service does not list it', async () => {
     await using searching = await startWithDay();
     const args = [...DAY, '--type', 'not.on.offer', '--type', 'never.seen', '--buckets', '2'];
     const value = await json(searching, ...args);
@@ -111,7 +111,7 @@ describe('events stats', () => {
     expect(value.buckets.map(({ total }: Tally) => total)).toEqual([0, 1]);
   });
 
-  test('--failed asks for failures alone', async () => {
+  test('--failed requests only failures', async () => {
     await using searching = await startWithDay();
     const value = await json(searching, ...DAY, '--failed', '--buckets', '1');
     expect(value).toMatchObject({ total: 4, success: null, failed: 4, failureRate: null });
@@ -134,7 +134,7 @@ describe('events stats', () => {
     expect((await stats(searching, ...DAY, '--jq', '.types[0].eventType')).stdout).toBe('envelope.sent\n');
   });
 
-  test('without events it says so', async () => {
+  test('says if there are no events', async () => {
     await using searching = await startSearching({ events: 0 });
     const { code, stdout } = await stats(searching, ...DAY);
     expect({ code, stdout }).toEqual({
@@ -144,14 +144,14 @@ describe('events stats', () => {
     expect((await json(searching, ...DAY)).failureRate).toBeNull();
   });
 
-  test('a plain locale gets plain characters', async () => {
+  test('a locale without UTF-8 gets ASCII characters', async () => {
     await using searching = await startWithDay();
     const { stdout } = await run(['events', 'stats', ...DAY], { env: { ...searching.env, LC_ALL: 'C' } });
     expect(stdout).toMatch(/100 % {2}#{30}\n/);
     expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
   });
 
-  test('a hostile type keeps to its line', async () => {
+  test('a hostile type stays on its line', async () => {
     await using searching = await startSearching({ events: 0 });
     const eventType = '=cmd|\u001b[31m\nx';
     searching.sandbox.control.addEvent({ eventType, createdOn: '2026-11-01T01:00:00Z' });
@@ -174,7 +174,7 @@ describe('events stats', () => {
     [['--output', 'ndjson'], "--output: invalid value 'ndjson': must be table, json or csv"],
     [['--after', '2h', '--before', '3h'], '--after 2h and --before 3h leave no time between them'],
     [['--status', 'MAYBE'], "--status: invalid value 'MAYBE': must be SUCCESS or FAILED"],
-  ])('%j is a usage error and asks nothing', async (args, message) => {
+  ])('%j is a usage error and sends no request', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
     const { code, stderr } = await stats(searching, ...args);
     expect(stderr).toContain(`error: ${message}`);
@@ -183,7 +183,7 @@ describe('events stats', () => {
   });
 });
 
-test('on a terminal names of types do nothing but show, in every format', async () => {
+test('on a terminal names of types are inert, in every format', async () => {
   await using searching = await startSearching({ events: 1 });
   const name = 'a\u001b]0;x\u0007\u009b\u202eb';
   const body = JSON.stringify({ href: 'x', count: 1, items: [{ name }] });

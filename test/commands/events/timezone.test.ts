@@ -50,7 +50,7 @@ describe('--timezone', () => {
     expect(times(narrow.stdout)?.[1]).toBe('2027-10-31 02:30:00+01:00');
   });
 
-  test('what a table prints finds the event again', async () => {
+  test('times as printed in a table find the event again', async () => {
     await using at = await startAtNight();
     const found = await at.search(
       ...['--fields', 'createdOn', '--csv', ...BERLIN],
@@ -93,7 +93,7 @@ describe('--timezone', () => {
     expect((await count('createdOn >= 2027-10-31T00:00:00Z')).stdout).toBe('3\n');
   });
 
-  test('the bars of a day of 25 hours begin at its hours', async () => {
+  test('the bars of a day with 25 hours begin at its hours', async () => {
     await using at = await startAtNight();
     const { stdout } = await run(
       ['events', 'stats', '--since', '2027-10-31', '--until', '2027-11-01', ...BERLIN],
@@ -116,7 +116,7 @@ describe('--timezone', () => {
     ]);
   });
 
-  test('bars of one offset name it above them', async () => {
+  test('bars with the same offset name it once, above them', async () => {
     await using at = await startAtNight();
     const { stdout } = await run(['events', 'stats', '--since', '08:00', ...BERLIN], { env: at.env });
     expect(stdout).toContain('\nUTC+01:00  ');
@@ -125,7 +125,7 @@ describe('--timezone', () => {
     );
   });
 
-  test('groups show first and last in it', async () => {
+  test('groups show the first and last time in it', async () => {
     await using at = await startAtNight();
     const { stdout } = await run(['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN], {
       env: at.env,
@@ -135,7 +135,7 @@ describe('--timezone', () => {
     );
   });
 
-  test('a report is in it', async () => {
+  test('a report shows times in it', async () => {
     await using at = await startAtNight();
     const file = path.join(at.env['HOME'] as string, 'report.html');
     const { code } = await run(['events', 'report', file, '--since', '2027-10-31', ...BERLIN], {

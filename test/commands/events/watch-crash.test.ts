@@ -5,7 +5,7 @@ import { start } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 import { randomOf } from '../../support/seed.ts';
 
-test('--state over kills at random moments prints each event, and again only what was being printed', {
+test('--state across kills at random moments prints each event, and repeats only those that were being printed', {
   timeout: 60_000,
 }, async () => {
   await using searching = await startSearching({ events: 5 });

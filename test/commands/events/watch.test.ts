@@ -25,7 +25,7 @@ const inOrder = (searching: Started, ...ids: string[]) =>
 const second = () => clock.advance(1100);
 
 describe('events watch', () => {
-  test('prints events created from now on, each once, oldest first, and says how to go on', async () => {
+  test('prints events created from now on, each once, oldest first, and says how to resume', async () => {
     await using searching = await startSearching({ events: 50 });
     const { control } = searching.sandbox;
     second();
@@ -51,7 +51,7 @@ describe('events watch', () => {
     expect(resumed.code).toBe(0);
   });
 
-  test('the command to resume keeps filters and format, and quotes what a shell would read', async () => {
+  test('the command to resume keeps filters and format, and quotes shell characters', async () => {
     await using searching = await startSearching({ events: 5 });
     const flags = ['--type', 'a b', '--type', "it's", '--failed', '--ndjson', '--count', '5'];
     const program = watch(searching, ...flags, '--since', '2h', '--overlap', '3h');
@@ -61,7 +61,7 @@ describe('events watch', () => {
     );
   });
 
-  test('--state prints each event once over restarts, and what came while nobody watched', async () => {
+  test('--state prints each event once across restarts, and those created in between', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
@@ -85,7 +85,7 @@ describe('events watch', () => {
     expect(idsOf(last.stdout)).toEqual([c, d]);
   });
 
-  test('--state refuses what is no state, is damaged or belongs to another watch, and names it', async () => {
+  test('--state refuses and names a file that is not a state, is damaged or belongs to another watch', async () => {
     await using searching = await startSearching({ events: 5 });
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
     const refused = async (...args: string[]) => {
@@ -118,7 +118,7 @@ describe('events watch', () => {
     });
   });
 
-  test('--count with --timeout ends with 0 when the events came, and with 1 when they did not', async () => {
+  test('--count with --timeout ends with 0 if the events came, and with 1 if they did not', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
     const waiting = ['--ndjson', '--count', '2', '--timeout', '10m'];
@@ -139,7 +139,7 @@ describe('events watch', () => {
     expect(stderr).toMatch(/^watching .*\nerror: 1 of 2 events came within 10m\n$/);
   });
 
-  test('sees events that appear late, and failures that were no failures at first', async () => {
+  test('sees events that appear late, and events that turn FAILED later', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
     const ago = (seconds: number) => new Date(clock.now() - seconds * 1000).toISOString();
@@ -172,7 +172,7 @@ describe('events watch', () => {
   test.each([
     ['ahead of', 86_400_000],
     ['behind', -86_400_000],
-  ])("goes by the service's clock where that is %s ours", async (_name, offset) => {
+  ])("uses the service's clock if that is %s ours", async (_name, offset) => {
     await using searching = await startSearching({ events: 50 });
     const { control } = searching.sandbox;
     control.behaviour.clockOffsetMs = offset;
@@ -185,7 +185,7 @@ describe('events watch', () => {
     expect(code).toBe(0);
   });
 
-  test('tells an outage once, and its end, and misses nothing of it', async () => {
+  test('reports an outage once, and its end, and misses no event', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
     const program = watch(searching, '--ndjson');
@@ -200,7 +200,7 @@ describe('events watch', () => {
     expect(stderr.match(/warning/g)).toHaveLength(1);
   });
 
-  test('outlives a service that is not there, after retries', async () => {
+  test('survives an unreachable service, after retries', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
     const program = watch(searching, '--ndjson');
@@ -280,7 +280,7 @@ describe('events watch', () => {
     expect(result.code).toBe(0);
   });
 
-  test('a sign-in that ends is no outage', async () => {
+  test('a sign-in that ends is not an outage', async () => {
     await using searching = await startSearching({ events: 5 });
     const program = watch(searching, '--ndjson');
     await started(program);
@@ -290,7 +290,7 @@ describe('events watch', () => {
     expect(stderr).toMatch(/\nto resume: hooktrail events watch --since .*\n.*\nerror: /);
   });
 
-  test('a failing jq program is no outage either', async () => {
+  test('a failing jq program is not an outage either', async () => {
     await using searching = await startSearching({ events: 5 });
     const program = watch(searching, '--after', '1d', '--jq', '.eventId | keys');
     const { code, stderr } = await program.finished;
@@ -298,7 +298,7 @@ describe('events watch', () => {
     expect(stderr).toContain('error: --jq: ');
   });
 
-  test('what is wrong at the start is an error at once', async () => {
+  test('a problem at the start is an error at once', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
     expect((await watch(searching).finished).code).toBe(1);

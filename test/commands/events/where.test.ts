@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => at[Symbol.asyncDispose]());
 
 describe('--where and --grep', () => {
-  test('choose events of a search, and --limit counts what is left', async () => {
+  test('filter the events of a search, and --limit counts the remaining ones', async () => {
     const due = all.filter(({ resource, delivery }) => resource.type === 'document' && delivery.attempts > 1);
     expect(due.length).toBeGreaterThan(10);
     const conditions = ['--where', 'resource.type = document', '--where', 'delivery.attempts > 1'];
@@ -43,7 +43,7 @@ describe('--where and --grep', () => {
     expect(idsOf(grep.stdout)).toEqual(named.map(({ eventId }) => eventId));
   });
 
-  test('choose the events of count, get and stats', async () => {
+  test('filter the events of count, get and stats', async () => {
     const failed = all.filter(
       ({ publishStatus, delivery }) => publishStatus === 'FAILED' && delivery.attempts > 2,
     );
@@ -70,7 +70,7 @@ describe('--where and --grep', () => {
     expect(read).toEqual({ ...counted, types: seen });
   });
 
-  test('choose what an export writes, and a finished one is verified', async () => {
+  test('filter an export, and a finished one is verified', async () => {
     const directory = path.join(at.env['HOME'] as string, 'export');
     const filters = ['--since', '40d', '--where', 'delivery.attempts > 1', '--page-size', '20'];
     const due = all.filter(({ delivery }) => delivery.attempts > 1);
@@ -87,7 +87,7 @@ describe('--where and --grep', () => {
     );
   });
 
-  test('choose what a watch prints', async () => {
+  test('filter what watch prints', async () => {
     // This needs its own service: the clock is put back afterwards, and these events would have later dates.
     await using watched = await startSearching({ events: 10 });
     const program = start(
@@ -178,7 +178,7 @@ describe('events stats --by', () => {
     expect(csv).toHaveLength(4);
   });
 
-  test('warns of a field that no event has', async () => {
+  test('warns about a field that no event has', async () => {
     const { code, stderr } = await events('stats', '--since', '40d', '--by', 'eventType,nope.x', '--csv');
     expect({ code, stderr }).toEqual({ code: 0, stderr: "warning: --by: no event has the field 'nope.x'\n" });
   });

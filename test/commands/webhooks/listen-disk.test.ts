@@ -160,7 +160,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test.skipIf(process.platform === 'win32')('a disk that is full at the start is named', async () => {
+test.skipIf(process.platform === 'win32')('a disk that is full at the start is reported', async () => {
   await using home = await createHome();
   const journal = path.join(home.folder, 'events.journal');
   const program = spawn(

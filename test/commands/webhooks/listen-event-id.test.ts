@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
 import { accepted, duplicate, startListening } from '../../support/listening.ts';
 
-test('an eventId is told from every other one, whatever text it is', async () => {
+test('an eventId is distinguished from every other one, whatever text it is', async () => {
   await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url);
   const ids = ['\\ud800', '\\ud801', '\\ufffd', '\\u0000', ' ', '__proto__', 'x'.repeat(100_000)];
@@ -11,7 +11,7 @@ test('an eventId is told from every other one, whatever text it is', async () =>
   expect(handler.received).toHaveLength(ids.length);
 });
 
-test('an eventId is found however its name is written, and is the last of several', async () => {
+test('an eventId is found however its name is escaped; the last of several counts', async () => {
   await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url);
   expect(await listening.send('{"\\u0065vent\\u0049d":"a"}')).toMatchObject(accepted);
@@ -22,7 +22,7 @@ test('an eventId is found however its name is written, and is the last of severa
   expect(handler.received).toHaveLength(2);
 });
 
-test('an eventId cannot forge lines of the log', async () => {
+test('an eventId cannot forge log lines', async () => {
   await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url);
   handler.answer = () => 500;

@@ -67,7 +67,7 @@ test('a port that is taken is named', async () => {
   expect(code).toBe(2);
 });
 
-test('without --journal there is one a profile, beside the settings', async () => {
+test('without --journal there is one per profile, beside the settings', async () => {
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const program = start(['webhooks', 'listen', '--port', '0', '--profile', 'staging'], { env });
@@ -76,7 +76,7 @@ test('without --journal there is one a profile, beside the settings', async () =
   expect((await program.finished).code).toBe(143);
 });
 
-test('an IPv6 address may stand in brackets, as in a URL', async () => {
+test('an IPv6 address may be in brackets, as in a URL', async () => {
   await using listening = await startListening('--host', '[::1]');
   expect(listening.program.stderr).toContain(`listening on http://[::1]:${listening.port}/`);
 });

@@ -24,12 +24,12 @@ async function heard(socket: Socket): Promise<string> {
 
 const head = `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: 40\r\n\r\n`;
 
-describe('a sender that does not go on', () => {
+describe('a sender that stops sending', () => {
   test.each([
     ['in mid-body', `${head}{"eventId":"half"`],
     ['in mid-header', 'POST / HTTP/1.1\r\nHost: x\r\nApi-To'],
     ['before it began', ''],
-  ])('%s is let go in time, and nothing of it is forwarded', async (_name, text) => {
+  ])('%s is disconnected in time, and nothing is forwarded', async (_name, text) => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--request-timeout', '1');
     const socket = await open(listening.port);
@@ -42,7 +42,7 @@ describe('a sender that does not go on', () => {
     expect(handler.received).toHaveLength(1);
   });
 
-  test('but hangs up is forgotten', async () => {
+  test('and disconnects is forgotten', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
     for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
@@ -57,7 +57,7 @@ describe('a sender that does not go on', () => {
     expect(handler.received).toHaveLength(1);
   });
 
-  test('hangs up after the whole body: the event is forwarded all the same', async () => {
+  test('after the whole body and disconnects: the event is still forwarded', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     let answer: (status: number) => void = () => {};
@@ -76,7 +76,7 @@ describe('a sender that does not go on', () => {
   });
 });
 
-test('what is no HTTP is answered 400', async () => {
+test('a request that is not HTTP is answered 400', async () => {
   await using listening = await startListening();
   const socket = await open(listening.port);
   socket.write('hello\r\n\r\n');
@@ -84,7 +84,7 @@ test('what is no HTTP is answered 400', async () => {
   expect((await listening.send('{"eventId":"a"}')).status).toBe(200);
 });
 
-test('10,000 idle connections hold nobody up', { timeout: 120_000 }, async () => {
+test('10,000 idle connections delay nobody', { timeout: 120_000 }, async () => {
   await using handler = await startHandler();
   await using listening = await startListeningProcess('--forward-to', handler.url);
   const idle: Socket[] = [];

@@ -20,7 +20,7 @@ function said({ program }: { program: { stderr: string } }): string[] {
   return program.stderr.split('\n').slice(1, -1);
 }
 
-test('catches up at the start and after each interval, and says when deliveries are being lost', async () => {
+test('recovers events at the start and after each interval, and says that deliveries are being lost', async () => {
   await using at = await startRecovering({ events: 0 });
   const { control } = at.searching.sandbox;
   const created = (ago: number) =>
@@ -48,7 +48,7 @@ test('catches up at the start and after each interval, and says when deliveries 
   expect((await post(listener.port, JSON.stringify({ eventId: late }))).body).toBe('{"outcome":"duplicate"}');
 });
 
-test('an event whose delivery may still be on its way is left to the next search', async () => {
+test('an event whose delivery may still arrive is left to the next search', async () => {
   await using at = await startRecovering({ events: 0 });
   await using listener = await startCatchingUp(at, '1h', '--recover-interval', '1m');
   await listener.program.printed('stderr', /recovered 0 events/);
@@ -68,7 +68,7 @@ test('an event whose delivery may still be on its way is left to the next search
   expect([...at.handler.taken]).toEqual([[eventId, 1]]);
 });
 
-test('a search that fails is told, and made again after the interval; deliveries go on', async () => {
+test('a failed search is reported and repeated after the interval; deliveries continue', async () => {
   await using at = await startRecovering({ events: 0 });
   const { control } = at.searching.sandbox;
   const { eventId } = control.addEvent({});
@@ -85,7 +85,7 @@ test('a search that fails is told, and made again after the interval; deliveries
   expect(at.handler.taken.get(eventId)).toBe(1);
 });
 
-test('what the handler refuses is tried again the next time', async () => {
+test('events that the handler refuses are tried again the next time', async () => {
   await using at = await startRecovering({ events: 0 });
   const { eventId } = at.searching.sandbox.control.addEvent({});
   at.handler.answer = () => 500;

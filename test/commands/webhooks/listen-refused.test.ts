@@ -3,7 +3,7 @@ import { clock } from '../../support/clock.ts';
 import { startHandler } from '../../support/handler.ts';
 import { API_TOKEN, accepted, startListening } from '../../support/listening.ts';
 
-describe('what is refused, and never reaches the handler', () => {
+describe('requests that are refused and never reach the handler', () => {
   const deep = `{"eventId":"a","d":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
   const refusals: [string, string | Buffer, Record<string, string | undefined>, number, string][] = [
     ['a missing token', '{"eventId":"a"}', { 'api-token': undefined }, 401, 'api_token.invalid'],
@@ -39,7 +39,7 @@ describe('what is refused, and never reaches the handler', () => {
     await listening.program.printed('stdout', /\n/);
   });
 
-  test('another path is 404, another method 405, with the path that was asked for', async () => {
+  test('another path is 404, another method 405, with the requested path', async () => {
     await using listening = await startListening('--path', '/events');
     expect((await listening.send('{"eventId":"a"}')).status).toBe(404);
     const get = await listening.send('', {}, { method: 'GET', path: '/events' });
@@ -68,7 +68,7 @@ describe('what is refused, and never reaches the handler', () => {
     expect(answer.status).toBe(401);
   });
 
-  test('is told on standard error, one warning a second', async () => {
+  test('are reported on standard error, with one warning per second', async () => {
     clock.skips = 0;
     await using listening = await startListening();
     for (let count = 0; count < 3; count++) await listening.send('{}', { 'api-token': 'wrong' });

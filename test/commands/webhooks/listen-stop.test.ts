@@ -10,7 +10,7 @@ describe('stopping', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('on %s what is under way is finished and journaled', async (signal, code) => {
+  ] as const)('on %s deliveries in progress are finished and journaled', async (signal, code) => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     let answer: (status: number) => void = () => {};
@@ -37,7 +37,7 @@ describe('stopping', () => {
     expect(await listening.send('{"eventId":"last"}')).toMatchObject(duplicate);
   });
 
-  test('when nobody reads the lines any more, it ends well and acknowledges nothing', async () => {
+  test('when nobody reads the lines any more, it exits successfully and acknowledges nothing', async () => {
     await using listening = await startListening();
     expect(await listening.send('{"eventId":"a"}')).toMatchObject(accepted);
     listening.program.closeStdout();
@@ -46,7 +46,7 @@ describe('stopping', () => {
     expect((await listening.program.finished).code).toBe(0);
   });
 
-  test('takes ten seconds at most when the handler never answers', async () => {
+  test('takes at most ten seconds if the handler never answers', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '3600');
     handler.answer = () => new Promise(() => undefined);
@@ -68,7 +68,7 @@ describe('stopping', () => {
       'has sent half of a body',
       `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: 40\r\n\r\n{"eventId":`,
     ],
-  ])('waits for nobody who %s', { timeout: 9_000 }, async (_name, text) => {
+  ])('does not wait for a sender that %s', { timeout: 9_000 }, async (_name, text) => {
     await using listening = await startListening();
     const socket = connect(listening.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -78,7 +78,7 @@ describe('stopping', () => {
     expect((await listening.program.finished).code).toBe(143);
   });
 
-  test('while another listener has the journal, it waits for that, and a signal ends the wait', async () => {
+  test('while another listener has the journal, it waits, and a signal ends the wait', async () => {
     await using listening = await startListening();
     const { env, journal } = listening;
     const args = ['webhooks', 'listen', '--port', '0', '--journal', journal];

@@ -5,7 +5,7 @@ import { API_TOKEN, post, startListening } from '../../support/listening.ts';
 import { run, start } from '../../support/program.ts';
 import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
 
-test('without a token it says where one can come from; a token is never an argument', async () => {
+test('without a token it says how to give one; a token is never an argument', async () => {
   await using home = await createHome();
   const missing = await run(['webhooks', 'listen', '--port', '0'], { env: home.env });
   expect(missing.stderr).toBe(
@@ -38,7 +38,7 @@ test('--save-token keeps the token, encrypted, for the next time', async () => {
 describe.skipIf(!hasTerminal)('on a terminal', () => {
   const args = ['webhooks', 'listen', '--port', '0'];
 
-  test('the token is asked for, and shown by marks alone', async () => {
+  test('the token is asked for, and only marks are shown', async () => {
     await using home = await createHome();
     const terminal = startOnTerminal(args, { env: home.env, columns: 200 });
     await terminal.shows(/Api-Token of the subscription/);
@@ -55,7 +55,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(terminal.screen).not.toContain(API_TOKEN);
   });
 
-  test('--save-token asks for a token also where one is saved: it may have changed', async () => {
+  test('--save-token asks for a token even if one is saved, since it may have changed', async () => {
     await using listening = await startListening('--save-token');
     const { HOOKTRAIL_API_TOKEN: _, ...env } = listening.env;
     const terminal = startOnTerminal([...args, '--save-token'], { env, columns: 200 });

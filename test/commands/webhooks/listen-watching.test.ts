@@ -5,7 +5,7 @@ import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, ended, portOf, post, startListening } from '../../support/listening.ts';
 
-test('on a terminal each delivery is a line, and a summary comes in the end', async () => {
+test('on a terminal each delivery is a line, with a summary at the end', async () => {
   // The time stands still, even while the listener waits before its next warning.
   clock.skips = 0;
   const handler = await startHandler();
@@ -52,7 +52,7 @@ test('the lines on a terminal have the time of --timezone', async () => {
   }
 });
 
-test('--health answers GET with counts as JSON, and is no path for deliveries', async () => {
+test('--health answers GET with counts as JSON, and accepts no deliveries', async () => {
   await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
   await listening.send('{"eventId":"a"}');

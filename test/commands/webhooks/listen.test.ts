@@ -36,7 +36,7 @@ describe('a delivery', () => {
     );
   });
 
-  test('without a handler is accepted by printing it', async () => {
+  test('without a handler is accepted once it is printed', async () => {
     await using listening = await startListening();
     expect(await listening.send('{"eventId":"a"}')).toMatchObject(accepted);
     expect(listening.program.stdout).toBe('{"eventId":"a"}\n');
@@ -54,7 +54,7 @@ describe('a delivery', () => {
     expect(handler.received).toHaveLength(1);
   });
 
-  test('whose copy is under way waits for its outcome', async () => {
+  test('whose copy is in progress waits for its outcome', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
     let answer: (status: number) => void = () => {};
@@ -96,7 +96,7 @@ describe('a delivery', () => {
     },
   );
 
-  test('that no handler is there for, or that it does not answer in time, is a 502', async () => {
+  test('is a 502 if the handler is not there, or does not answer in time', async () => {
     const handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '1');
     handler.answer = () => new Promise(() => undefined);
@@ -109,7 +109,7 @@ describe('a delivery', () => {
     );
   });
 
-  test('is journaled only when the handler took it', async () => {
+  test('is journaled only if the handler accepted it', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     const before = (await stat(listening.journal)).size;

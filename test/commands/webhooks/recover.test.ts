@@ -21,7 +21,7 @@ function mostUnderWay({ handler }: Pick<Recovering, 'handler'>): () => number {
   return () => most;
 }
 
-test('forwards what the journal misses, oldest first, each event as the search shows it', async () => {
+test('forwards events missing in the journal, oldest first, each as the search shows it', async () => {
   await using recovering = await startRecovering();
   const { handler, searching } = recovering;
   const most = mostUnderWay(recovering);
@@ -54,7 +54,7 @@ test('forwards what the journal misses, oldest first, each event as the search s
   expect(handler.received).toHaveLength(60);
 });
 
-test('--dry-run lists what it would forward, oldest first, and touches nothing', async () => {
+test('--dry-run lists what it would forward, oldest first, and changes nothing', async () => {
   await using recovering = await startRecovering();
   const { handler, searching, journal } = recovering;
   await recovering.recover('--failed', '--new-journal');
@@ -75,7 +75,7 @@ test('--dry-run lists what it would forward, oldest first, and touches nothing',
   expect(existsSync(fresh)).toBe(false);
 });
 
-test('--where leaves the other events where they are', async () => {
+test('--where leaves out other events', async () => {
   await using recovering = await startRecovering();
   const failed = idsOf((await recovering.searching.search('--failed', '--ndjson')).stdout);
   const { stderr } = await recovering.recover('--new-journal', '--where', 'publishStatus = FAILED');
@@ -83,7 +83,7 @@ test('--where leaves the other events where they are', async () => {
   expect([...recovering.handler.taken.keys()].sort()).toEqual(failed.sort());
 });
 
-test('what the handler does not take is listed, and forwarded next time', async () => {
+test('events that the handler does not accept are listed, and forwarded the next time', async () => {
   await using recovering = await startRecovering();
   const { handler, searching } = recovering;
   const ids = searching.sandbox.control.store.newestIds(60);
@@ -120,7 +120,7 @@ test('a handler that is overloaded for a while gets every event in the end, once
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
 });
 
-test('a handler that is not there is given up, and everything is left', async () => {
+test('an unreachable handler is given up, and all events are left', async () => {
   await using recovering = await startRecovering({ events: 5 });
   await recovering.handler[Symbol.asyncDispose]();
   const { code, stdout, stderr } = await recovering.recover('--new-journal', '--retry-for', '1s', '--ndjson');
@@ -130,7 +130,7 @@ test('a handler that is not there is given up, and everything is left', async ()
   expect(stderr).toContain('0 forwarded; 0 in the journal already; 5 left\n');
 });
 
-test('an event without an eventId is never forwarded: nobody could tell a second time from the first', async () => {
+test('an event without an eventId is never forwarded, since a repetition could not be recognized', async () => {
   await using recovering = await startRecovering({ events: 3 });
   const { control } = recovering.searching.sandbox;
   control.addEvent({ json: '{"eventId":7,"n":1}' });
@@ -142,7 +142,7 @@ test('an event without an eventId is never forwarded: nobody could tell a second
   expect(recovering.handler.received).toHaveLength(3);
 });
 
-test('a search that breaks off is an error, and what was found before is forwarded', async () => {
+test('a search that fails midway is an error, and the events found before are forwarded', async () => {
   await using recovering = await startRecovering({ events: 1200 });
   const { control } = recovering.searching.sandbox;
   const refusal = { kind: 'status', status: 400, body: '{"code":"event.invalid"}' } as const;
@@ -155,7 +155,7 @@ test('a search that breaks off is an error, and what was found before is forward
   expect((await recovering.recover()).stderr).toBe('700 forwarded; 500 in the journal already; 0 left\n');
 });
 
-test('on SIGINT what is under way is finished and journaled', async () => {
+test('on SIGINT deliveries in progress are finished and journaled', async () => {
   await using recovering = await startRecovering();
   const { handler, env } = recovering;
   let answer: (status: number) => void = () => {};

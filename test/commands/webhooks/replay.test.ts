@@ -18,7 +18,7 @@ async function startReplaying(events = 60) {
   };
 }
 
-test('forwards what the filters choose again, in order of creation, and touches no journal', async () => {
+test('forwards matching events again, in order of creation, without a journal', async () => {
   await using at = await startReplaying();
   const all = (await at.searching.search('--ndjson')).stdout;
   for (let round = 1; round <= 2; round++) {
@@ -38,7 +38,7 @@ test('forwards what the filters choose again, in order of creation, and touches 
   expect(existsSync(at.journal)).toBe(false);
 });
 
-test('takes ids with --id and on standard input, with and without -', async () => {
+test('accepts ids with --id and on standard input, with and without -', async () => {
   await using at = await startReplaying();
   const [newest = '', second = '', third = ''] = at.searching.sandbox.control.store.newestIds(3);
   expect((await at.replay(['--id', second])).code).toBe(0);
@@ -47,7 +47,7 @@ test('takes ids with --id and on standard input, with and without -', async () =
   expect(at.received()).toEqual([second, third, newest, second]);
 });
 
-test('takes the events of a file with --from, without a sign-in, in order of creation', async () => {
+test('reads the events of a file with --from, without a sign-in, in order of creation', async () => {
   await using at = await startReplaying();
   const { HOOKTRAIL_ACCESS_TOKEN: _, ...env } = at.env;
   const lines = (await at.searching.search('--ndjson')).stdout;
@@ -68,7 +68,7 @@ test('takes the events of a file with --from, without a sign-in, in order of cre
   ]);
 });
 
-test('--where chooses too, also among ids', async () => {
+test('--where filters, too, also among ids', async () => {
   await using at = await startReplaying();
   const failed = idsOf((await at.searching.search('--failed', '--ndjson')).stdout);
   const where = ['--where', 'publishStatus = FAILED'];
@@ -91,7 +91,7 @@ test('an id that does not exist is named, and nothing is replayed', async () => 
   expect(at.received()).toEqual([]);
 });
 
-test('what the handler refused is listed, each tried once, and the exit code is 1', async () => {
+test('refused events are listed, each tried once, and the exit code is 1', async () => {
   await using at = await startReplaying();
   const ids = at.searching.sandbox.control.store.newestIds(60);
   at.handler.answer = ({ body }) => {
@@ -121,7 +121,7 @@ test('--dry-run lists what would be replayed, in that order', async () => {
   expect(at.received()).toEqual([]);
 });
 
-test('--rate begins no more events in a second', async () => {
+test('--rate limits the events per second', async () => {
   await using at = await startReplaying();
   const times: number[] = [];
   at.handler.answer = () => {
@@ -146,7 +146,7 @@ describe('more than 100 events', () => {
     expect(at.received()).toHaveLength(count);
   });
 
-  test('are not asked about with --yes, nor without a terminal', async () => {
+  test('need no answer with --yes, or without a terminal', async () => {
     await using at = await startReplaying(120);
     const program = start(at.args('--since', '60d', '--yes'), { env: at.env, stdin: null, terminal: 100 });
     expect((await program.finished).code).toBe(0);

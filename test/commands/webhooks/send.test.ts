@@ -73,7 +73,7 @@ test.each([
   }
 });
 
-test('what the handler refuses is an error', async () => {
+test('a refusal of the handler is an error', async () => {
   await using at = await startSending();
   at.handler.answer = () => 500;
   expect(await at.send(['--type', 'a', '--duplicate'])).toMatchObject({
@@ -108,7 +108,7 @@ test.each([
   else expect(text).toMatch(message);
 });
 
-test('a token that is given and cannot be sent is an error; none at all is a warning', async () => {
+test('a given token that cannot be sent is an error; a missing token is a warning', async () => {
   await using at = await startSending();
   const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
   const given = (variables: Record<string, string>) => run(args, { env: { ...at.home.env, ...variables } });

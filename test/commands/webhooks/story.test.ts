@@ -9,7 +9,7 @@ import { accessTokenOf } from '../../support/sandbox-client.ts';
 import { idsOf } from '../../support/searching.ts';
 
 /** The example in the README, with the commands shown there. */
-test('listen, stop, miss events, see them FAILED, recover: each event reaches the handler once', {
+test('listen, stop, miss events, find them FAILED, recover: each event reaches the handler once', {
   timeout: 120_000,
 }, async () => {
   await using handler = await startHandler();

@@ -55,7 +55,7 @@ test.each(['the listener', 'a recovery'])(
   },
 );
 
-test('a listener that is killed is taken over from: what it had under way is recovered', {
+test('a recovery takes over from a killed listener, and recovers its deliveries in progress', {
   timeout: 120_000,
 }, async () => {
   await using recovering = await startRecovering({ events: 20 });
@@ -84,7 +84,7 @@ test('a listener that is killed is taken over from: what it had under way is rec
   await sent;
 });
 
-test('beside a listener that forwards elsewhere, a recovery is an error that names both', async () => {
+test('while a listener forwards elsewhere, a recovery is an error that names both', async () => {
   await using recovering = await startRecovering({ events: 3 });
   const { handler, env, journal } = recovering;
   const other = 'http://127.0.0.1:9/other';
@@ -109,7 +109,7 @@ test('beside a listener that forwards elsewhere, a recovery is an error that nam
   expect(handler.received).toEqual([]);
 });
 
-test('through a listener, what its handler refuses is listed with the words of the handler', async () => {
+test("through a listener, refused events are listed with the handler's answer", async () => {
   await using recovering = await startRecovering({ events: 3 });
   const { handler, env, journal } = recovering;
   handler.answer = () => 422;
@@ -130,7 +130,7 @@ test('through a listener, what its handler refuses is listed with the words of t
   await ended(listener);
 });
 
-test('a recovery that takes long gives the journal to a listener that wants it, and goes on through it', async () => {
+test('a long recovery gives the journal to a listener that wants it, and continues through it', async () => {
   await using recovering = await startRecovering({ events: 30 });
   const { handler, env, journal } = recovering;
   const answers: (() => void)[] = [];
