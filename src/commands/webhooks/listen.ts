@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { loadTimeZone } from '../../items/time-zone.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -94,44 +94,54 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const { path = '/', health } = flags;
+/** The command line in its final form. */
+function optionsOf({ flags }: Call<Flags>, zone: TimeZone) {
+  const { path = '/', health, recover, recoverInterval } = flags;
   if (health === path) {
     throw new UsageError(
       `--health: invalid value '${health}': must be another path than that of the deliveries`,
     );
   }
-  if (flags.recoverInterval !== undefined && flags.recover === undefined) {
+  if (recoverInterval !== undefined && recover === undefined) {
     throw new UsageError('--recover-interval has no effect without --recover');
   }
+  return {
+    host: flags.host ?? HOST,
+    port: flags.port ?? PORT,
+    path,
+    forwardTo: flags.forwardTo,
+    forwardTimeout: forwardTimeoutOf(flags),
+    /** Undefined for that of the profile. */
+    journal: flags.journal,
+    keep: flags.keep,
+    maxBody: flags.maxBody ?? MAX_BODY,
+    requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
+    health,
+    zone,
+    savesToken: flags.saveToken === true,
+    recovery:
+      recover === undefined
+        ? undefined
+        : { window: recover === true ? WINDOW : recover, interval: recoverInterval ?? INTERVAL },
+  };
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const { savesToken, recovery, ...options } = optionsOf(call, await loadTimeZone(flags, context));
   const { loadSettings } = await import('../../settings/settings.ts');
   const { requireApiToken, saveApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
   const { defaultJournal } = await import('../../webhooks/journal-file.ts');
   const { listen } = await import('../../webhooks/listening.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const place = tokenPlace(settings);
-  const token = await requireApiToken(place, context, flags.saveToken);
-  if (flags.saveToken) {
+  const token = await requireApiToken(place, context, savesToken);
+  if (savesToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
   }
-  const options = {
-    host: flags.host ?? HOST,
-    port: flags.port ?? PORT,
-    path,
-    token,
-    forwardTo: flags.forwardTo,
-    forwardTimeout: forwardTimeoutOf(flags),
-    journal: flags.journal ?? defaultJournal(settings.profile, context),
-    keep: flags.keep,
-    maxBody: flags.maxBody ?? MAX_BODY,
-    requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
-    health,
-    zone: await loadTimeZone(flags, context),
-  };
-  if (flags.recover === undefined) return listen({ ...options, recovery: undefined }, context, reporter);
-  const window = flags.recover === true ? WINDOW : flags.recover;
-  const interval = flags.recoverInterval ?? INTERVAL;
+  const journal = options.journal ?? defaultJournal(settings.profile, context);
+  const listening = { ...options, token, journal };
+  if (!recovery) return listen({ ...listening, recovery }, context, reporter);
   const { withService } = await import('../../sign-in/session.ts');
   const { foundEvents } = await import('../../webhooks/found-events.ts');
   const { EventFilters } = await import('../../events/event-filters.ts');
@@ -143,7 +153,7 @@ async function run(call: Call<Flags>): Promise<void> {
       });
       return foundEvents({ service, filters, context, progress: SILENT, onDoubt: reporter.trace });
     };
-    await listen({ ...options, recovery: { window, interval, find } }, context, reporter);
+    await listen({ ...listening, recovery: { ...recovery, find } }, context, reporter);
   });
 }
 

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
-import { loadTimeZone } from '../../items/time-zone.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { duration, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -74,45 +75,59 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const { forwardTo } = flags;
+/** The command line in its final form. */
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   if (flags.after === undefined && flags.since === undefined) {
     throw new UsageError('--since is missing: the time from which events are recovered', {
       next: 'give the time when deliveries began to be missed, such as --since 6h',
     });
   }
-  if (forwardTo === undefined && !flags.dryRun) {
+  if (flags.forwardTo === undefined && !flags.dryRun) {
     throw new UsageError('--forward-to is missing: the handler that gets the events', {
       next: 'name the handler, or list the events with --dry-run',
     });
   }
-  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
-  const format = { ...formatOptions(flags, 'events'), zone: filters.zone };
+  return {
+    filters: eventFilters(flags, context.clock.now(), zone),
+    format: { ...formatOptions(flags, 'events'), zone },
+    /** Undefined if the events are only listed. */
+    forwardTo: flags.dryRun ? undefined : flags.forwardTo,
+    forwardTimeout: forwardTimeoutOf(flags),
+    /** Undefined for that of the profile. */
+    journal: flags.journal,
+    newJournal: flags.newJournal === true,
+    concurrency: flags.concurrency ?? CONCURRENCY,
+    retryFor: flags.retryFor ?? RETRY_FOR,
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { context, reporter } = call;
+  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  const { forwardTo } = options;
   const { withService } = await import('../../sign-in/session.ts');
   const { listMissing, recoverMissing } = await import('../../webhooks/recovery.ts');
   await withService(call, async (service, settings) => {
-    const missing = { filters, format, journal: await journalFile(call, settings.profile) };
-    if (forwardTo === undefined || flags.dryRun) return listMissing(missing, service, context, reporter);
+    const journal = await journalFile(options, settings.profile, context);
+    if (forwardTo === undefined) return listMissing({ ...options, journal }, service, context, reporter);
     const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
     const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
-    const options = {
-      ...missing,
-      forwardTo,
-      forwardTimeout: forwardTimeoutOf(flags),
-      concurrency: flags.concurrency ?? CONCURRENCY,
-      retryFor: flags.retryFor ?? RETRY_FOR,
-    };
-    await recoverMissing(options, service, apiToken, context, reporter);
+    await recoverMissing({ ...options, journal, forwardTo }, service, apiToken, context, reporter);
   });
 }
 
 /** Without a journal every event would be forwarded again, so the user has to confirm that. */
-async function journalFile({ flags, context }: Call<Flags>, profile: string): Promise<string> {
+async function journalFile(
+  { journal, newJournal }: Options,
+  profile: string,
+  context: Context,
+): Promise<string> {
   const { defaultJournal, journalExists } = await import('../../webhooks/journal-file.ts');
-  const file = flags.journal ?? defaultJournal(profile, context);
-  if (flags.newJournal || journalExists(file)) return file;
+  const file = journal ?? defaultJournal(profile, context);
+  if (newJournal || journalExists(file)) return file;
   const next = 'name the journal that `hooktrail webhooks listen` wrote; --new-journal recovers everything';
-  if (flags.journal !== undefined) throw new UsageError(`--journal: there is no journal ${file}`, { next });
+  if (journal !== undefined) throw new UsageError(`--journal: there is no journal ${file}`, { next });
   throw new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
 }

@@ -9,7 +9,7 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
-import { loadTimeZone } from '../../items/time-zone.ts';
+import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
@@ -70,50 +70,58 @@ Examples:
     .action(action(run));
 }
 
-async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context, reporter } = call;
-  const { forwardTo } = flags;
+/** The command line in its final form. */
+function optionsOf(call: Call<Flags>, zone: TimeZone) {
+  const { flags, args, context } = call;
   if (args.length > 0 && args[0] !== '-') {
     throw new UsageError(`unexpected argument '${args[0]}'`, {
       next: `did you mean --id ${args[0]}?`,
     });
   }
-  if (forwardTo === undefined && !flags.dryRun) {
+  if (flags.forwardTo === undefined && !flags.dryRun) {
     throw new UsageError('--forward-to is missing: the handler that gets the events', {
       next: 'name the handler, or list the events with --dry-run',
     });
   }
-  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
-  const choice = choiceOf(call, filters);
-  const format = { ...formatOptions(flags, 'events'), zone: filters.zone };
+  const filters = eventFilters(flags, context.clock.now(), zone);
+  return {
+    filters,
+    source: sourceOf(call, filters),
+    format: { ...formatOptions(flags, 'events'), zone },
+    /** Undefined if the events are only listed. */
+    forwardTo: flags.dryRun ? undefined : flags.forwardTo,
+    forwardTimeout: forwardTimeoutOf(flags),
+    concurrency: flags.concurrency ?? 1,
+    rate: flags.rate,
+    yes: flags.yes === true,
+  };
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { context, reporter } = call;
+  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  const { filters, source, format, forwardTo } = options;
   const { chosenByIds, chosenBySearch, chosenFrom, listChosen, replay } = await import(
     '../../webhooks/replay.ts'
   );
   const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
-    if (forwardTo === undefined || flags.dryRun) return await listChosen(chosen, format, context, reporter);
+    if (forwardTo === undefined) return await listChosen(chosen, format, context, reporter);
     const { apiTokenOrWarning } = await import('../../webhooks/api-token.ts');
-    const options = {
-      forwardTo,
-      forwardTimeout: forwardTimeoutOf(flags),
-      concurrency: flags.concurrency ?? 1,
-      rate: flags.rate,
-      format,
-      yes: flags.yes === true,
-    };
-    await replay(chosen, options, await apiTokenOrWarning(place, context, reporter), context, reporter);
+    const apiToken = await apiTokenOrWarning(place, context, reporter);
+    await replay(chosen, { ...options, forwardTo }, apiToken, context, reporter);
   };
-  if (flags.from !== undefined) {
+  if (typeof source === 'object') {
     const { loadSettings } = await import('../../settings/settings.ts');
-    const settings = await loadSettings(flags, context);
-    return await forward(await chosenFrom(flags.from, filters, context, reporter), settings);
+    const settings = await loadSettings(call.flags, context);
+    return await forward(await chosenFrom(source.from, filters, context, reporter), settings);
   }
   const { withService } = await import('../../sign-in/session.ts');
   await withService(call, async (service, settings) => {
     const chosen =
-      choice === 'ids'
+      source === 'ids'
         ? await chosenByIds(filters, service, context)
         : await chosenBySearch(filters, service, context, reporter);
-    if (choice === 'ids' && chosen.length === 0) {
+    if (source === 'ids' && chosen.length === 0) {
       throw new UsageError('no event is chosen: standard input holds no ids', {
         next: 'give filters such as --id or --since, or ids on standard input',
       });
@@ -122,11 +130,13 @@ async function run(call: Call<Flags>): Promise<void> {
   });
 }
 
+type Source = 'ids' | 'search' | { readonly from: string };
+
 /** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */
-function choiceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): 'ids' | 'search' | 'from' {
+function sourceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): Source {
   const hasIds = args[0] === '-';
   if (flags.from !== undefined) {
-    if (!hasIds) return 'from';
+    if (!hasIds) return { from: flags.from };
     throw new UsageError('--from and - are two sources of events: give one', {
       next: 'choose events of an export by --id',
     });

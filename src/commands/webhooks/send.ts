@@ -40,27 +40,33 @@ Examples:
     .action(action(run));
 }
 
-async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
-  const { type, forwardTo, duplicate = false } = flags;
+/** The command line in its final form. */
+function optionsOf({ flags }: Call<Flags>) {
+  const { type, forwardTo, body, duplicate = false } = flags;
   if (forwardTo === undefined) {
     throw new UsageError('--forward-to is missing: the handler that gets the event', {
       next: 'name the handler, such as --forward-to http://127.0.0.1:3000/hooks',
     });
   }
-  if (!type && flags.body === undefined) {
+  if (!type && body === undefined) {
     throw new UsageError('--type is missing: the event type of the new event', {
       next: '`hooktrail event-types` lists them; or give a whole event with --body',
     });
   }
-  const body = flags.body === undefined ? undefined : await readBody(flags.body, context);
+  return { type, forwardTo, forwardTimeout: forwardTimeoutOf(flags), bodyFile: body, duplicate };
+}
+
+async function run(call: Call<Flags>): Promise<void> {
+  const { bodyFile, ...options } = optionsOf(call);
+  const { flags, context, reporter } = call;
+  const body = bodyFile === undefined ? undefined : await readBody(bodyFile, context);
   const { loadSettings } = await import('../../settings/settings.ts');
   const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
   const { BodyError } = await import('../../webhooks/delivery.ts');
   const { sendEvent } = await import('../../webhooks/send.ts');
   const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
   const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
-  const options = { forwardTo, forwardTimeout: forwardTimeoutOf(flags), type, body, duplicate };
-  await sendEvent(options, apiToken, context, reporter).catch((error) => {
+  await sendEvent({ ...options, body }, apiToken, context, reporter).catch((error) => {
     throw error instanceof BodyError ? new UsageError(`--body: ${error.message}`) : error;
   });
 }
