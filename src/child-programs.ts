@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import os from 'node:os';
@@ -20,19 +20,7 @@ export async function runProgram(
   divert: (to: (signal: Signal) => void) => () => void,
 ): Promise<number> {
   const [file = '', ...rest] = words;
-  const batch = platform === 'win32' ? batchFile(file, environment) : undefined;
-  const stdio = 'inherit';
-  const child = batch
-    ? spawn(
-        environment['ComSpec'] ?? 'cmd.exe',
-        ['/e:ON', '/v:OFF', '/d', '/s', '/c', batchLine(batch, rest)],
-        {
-          env: environment,
-          stdio,
-          windowsVerbatimArguments: true,
-        },
-      )
-    : spawn(file, rest, { env: environment, stdio });
+  const child = spawnProgram(file, rest, { env: environment, stdio: 'inherit' }, platform);
   const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
   const restore = divert((signal) => {
     // The terminal sends Ctrl-C to the program too: a SIGINT of ours would be a second Ctrl-C. On Windows every signal
@@ -45,6 +33,21 @@ export async function runProgram(
   } finally {
     restore();
   }
+}
+
+type ProgramOptions = SpawnOptions & { readonly env: Environment };
+
+/** Starts a program without a shell; on Windows also a batch file, which only a shell can run. */
+function spawnProgram(
+  file: string,
+  args: readonly string[],
+  options: ProgramOptions,
+  platform: Machine['platform'],
+): ChildProcess {
+  const batch = platform === 'win32' ? batchFile(file, options.env) : undefined;
+  if (!batch) return spawn(file, args, options);
+  const shell = ['/e:ON', '/v:OFF', '/d', '/s', '/c', batchLine(batch, args)];
+  return spawn(options.env['ComSpec'] ?? 'cmd.exe', shell, { ...options, windowsVerbatimArguments: true });
 }
 
 /** The batch file that Windows runs under this name, as `npm` is one. Only cmd.exe can run it. */
@@ -80,14 +83,21 @@ const TROUBLE = 1_500;
  * and `file:` URLs of pages that this program wrote. Rejects when the browser cannot be started, or exits at once with
  * a failure.
  */
-export async function openBrowser(url: URL, command: string | undefined, usual?: string): Promise<void> {
-  if (command) return await started(spawn(command, [url.href], { detached: true, stdio: 'ignore' }));
+export async function openBrowser(
+  url: URL,
+  command: string | undefined,
+  environment: Environment,
+  { platform }: Pick<Machine, 'platform'>,
+  usual?: string,
+): Promise<void> {
+  const options: ProgramOptions = { detached: true, stdio: 'ignore', env: environment };
+  if (command) return await started(spawnProgram(command, [url.href], options, platform));
   if (usual) {
     // A list of command lines, in which %s stands for the URL.
     const [program = '', ...args] = (usual.split(':')[0] as string).split(/\s+/).filter(Boolean);
     const isNamed = args.some((arg) => arg.includes('%s'));
     const all = isNamed ? args.map((arg) => arg.replace('%s', url.href)) : [...args, url.href];
-    return await started(spawn(program, all, { detached: true, stdio: 'ignore' }));
+    return await started(spawn(program, all, options));
   }
   const { default: open } = await import('open');
   await started(await open(url.href));
@@ -100,8 +110,9 @@ async function started(child: ChildProcess): Promise<void> {
     timer = setTimeout(() => resolve(undefined), TROUBLE);
   });
   try {
-    // If 'error' is emitted instead, `once` rejects.
-    const ended = await Promise.race([once(child, 'exit'), quiet]);
+    // On Windows `open` has waited for PowerShell, which has exited. If 'error' is emitted, `once` rejects.
+    const ended =
+      child.exitCode === null ? await Promise.race([once(child, 'exit'), quiet]) : [child.exitCode];
     if (ended && ended[0] !== 0) throw new Error(`its command ended with ${ended[0] ?? ended[1]}`);
   } finally {
     clearTimeout(timer);

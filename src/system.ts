@@ -60,7 +60,7 @@ export function createSystem(): System {
         open: async (url, command) => {
           const { openBrowser } = await import('./child-programs.ts');
           const usual = process.platform === 'win32' ? undefined : environment['BROWSER'];
-          await openBrowser(url, command, usual);
+          await openBrowser(url, command, process.env, machine(), usual);
         },
       },
       runProgram: async (words, given) =>

@@ -104,7 +104,13 @@ export function start(
     },
     browser: {
       open: async (url, command) => {
-        if (command) return await (await import('../../src/child-programs.ts')).openBrowser(url, command);
+        if (command)
+          return await (await import('../../src/child-programs.ts')).openBrowser(
+            url,
+            command,
+            process.env,
+            process,
+          );
         visit(url).catch((error) => abort.abort(error));
       },
     },

@@ -63,3 +63,5 @@ else if (HOOKTRAIL_TEST_SHIFT)
   exports.giveDate(() => Number(process.hrtime.bigint()) / 1e6 + Number(HOOKTRAIL_TEST_SHIFT));
 if (HOOKTRAIL_TEST_HOME) exports.giveHome(HOOKTRAIL_TEST_HOME);
 if (HOOKTRAIL_TEST_SHARED) giveSharedFolder(HOOKTRAIL_TEST_SHARED);
+// Wine sets it anew in each process.
+if (process.env.HOOKTRAIL_TEST_SYSTEMROOT) process.env.SYSTEMROOT = process.env.HOOKTRAIL_TEST_SYSTEMROOT;

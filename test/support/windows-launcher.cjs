@@ -14,6 +14,8 @@ const streams = [openSync(at('stdin'), 'r'), openSync(at('stdout'), 'w'), openSy
 const own = Object.entries(process.env).filter(([name]) =>
   /^(SystemRoot|SystemDrive|windir|PATH|PATHEXT|COMSPEC)$/i.test(name),
 );
+// Under Wine a console has no title, and libuv aborts a process that reads an empty one.
+process.title = 'console';
 const child = spawn(file, args, { env: { ...Object.fromEntries(own), ...env }, cwd, stdio: streams });
 // This program receives the events, too.
 for (const name of ['SIGINT', 'SIGBREAK', 'SIGHUP']) process.on(name, () => {});

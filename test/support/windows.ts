@@ -1,7 +1,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -79,6 +89,24 @@ export async function createFolderOnC(): Promise<readonly [string, string]> {
   const folder = await mkdtemp(path.join(wine.WINEPREFIX, 'drive_c', 'test-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   return [folder, `C:\\${path.basename(folder)}`];
+}
+
+/** Puts a stand-in for a program in place, which records its command line, and returns that program. */
+export async function standIn(file: string): Promise<StandIn> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await copyFile(native, file);
+  const record = `${file}.record`;
+  return {
+    env: (exitCode) => ({ HOOKTRAIL_TEST_RECORD: onWindows(record), HOOKTRAIL_TEST_EXIT: String(exitCode) }),
+    commandLine: () => readFile(record, 'utf8').catch(() => undefined),
+  };
+}
+
+export interface StandIn {
+  /** The variables that it needs in its environment, where it is to exit with this code. */
+  env(exitCode: number): Readonly<Record<string, string>>;
+  /** The whole command line of its last call, if it has been called. */
+  commandLine(): Promise<string | undefined>;
 }
 
 /** The ids of an export's events, as often as they stand there. */

@@ -1,11 +1,11 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import path from 'node:path';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { startHandler } from '../support/handler.ts';
 import { freePort } from '../support/ports.ts';
-import { hasWindows, windowsNode } from '../support/requirement.ts';
+import { hasWindows } from '../support/requirement.ts';
 import {
   createWindowsHome,
   exportedIds,
@@ -16,10 +16,6 @@ import {
   startWindowsUser,
 } from '../support/windows.ts';
 
-/** A batch file like those that npm makes, whose own end in a `goto` that Wine does not follow. */
-const shim = (program: string) => `@ECHO off\r\n"node" "${program}" %*\r\n`;
-
-// One file, since all of it shares Wine's disk and server.
 describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
   beforeAll(prepareWindows, 300_000);
 
@@ -216,39 +212,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       expect(await user.run(recover, { env })).toMatchObject({ code: 0 });
       expect(handler.taken.size).toBe(300);
       for (const eventId of acknowledged) expect(handler.taken.get(eventId)).toBe(1);
-    });
-  });
-
-  describe('a batch file on the path', () => {
-    const installed = async (name: string, program: string) => {
-      const home = await createWindowsHome();
-      const bin = path.join(home.folder, 'npm bin');
-      await mkdir(bin);
-      await writeFile(path.join(bin, `${name}.cmd`), shim(program));
-      const env = {
-        ...home.env,
-        PATH: [onWindows(bin), onWindows(path.dirname(windowsNode)), 'C:\\windows\\system32'].join(';'),
-      };
-      return { env, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
-    };
-
-    test('runs hooktrail, also as the command of a sandbox', async () => {
-      await using at = await installed('hooktrail', onWindows(inject('program')));
-      const words = ['sandbox', '--events', '10', '--', 'hooktrail', 'events', 'count', '--failed'];
-      expect(await runOnWindows(words, { env: at.env })).toEqual({ code: 0, stdout: '1\n', stderr: '' });
-      const refused = ['sandbox', '--events', '0', '--', 'hooktrail', 'events', 'count', '--status', 'NONE'];
-      expect(await runOnWindows(refused, { env: at.env })).toMatchObject({ code: 2 });
-    });
-
-    test('gets the words that it was given', async () => {
-      const program = path.join(import.meta.dirname, '../support/print-words.cjs');
-      await using at = await installed('words', onWindows(program));
-      // Without a percent sign, which Wine's cmd.exe reads in another way than that of Windows.
-      const words = ['two words', 'a"b', 'a&b|c>d', '^', '!x!', 'C:\\dir\\', '(1,2)', "it's", 'ü'];
-      const { code, stdout } = await runOnWindows(['sandbox', '--events', '0', '--', 'words', ...words], {
-        env: at.env,
-      });
-      expect([code, JSON.parse(stdout)]).toEqual([0, words]);
     });
   });
 });
