@@ -23,8 +23,8 @@ export async function runProgram(
   const child = spawnProgram(file, rest, { env: environment, stdio: 'inherit' }, platform);
   const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
   const restore = divert((signal) => {
-    // The terminal sends Ctrl-C to the program too: a SIGINT of ours would be a second Ctrl-C. On Windows every signal
-    // is from the console, which both programs share, and `kill` would end the program at once.
+    // The terminal also sends Ctrl-C to the program, so a SIGINT from this process would be a second Ctrl-C. On Windows
+    // every signal is from the console, which both programs share, and `kill` would end the program at once.
     if (platform !== 'win32' && (signal !== 'SIGINT' || !hasTerminal)) child.kill(signal);
   });
   try {

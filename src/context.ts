@@ -87,7 +87,7 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The user and machine as the operating system tells them, whatever the environment says. */
+/** The user and the machine according to the operating system, whatever the environment says. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly pid: number;

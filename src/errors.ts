@@ -66,7 +66,7 @@ export function isDiskFull(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ENOSPC' || isQuotaExceeded(error);
 }
 
-/** Returns the message of a failed system call, with one of our own if Node has none. */
+/** Returns the message of a failed system call; names the errors that Node has no message for. */
 export function faultText(error: NodeJS.ErrnoException): string {
   if (!isQuotaExceeded(error)) return error.message;
   return `EDQUOT: disk quota exceeded${error.syscall ? `, ${error.syscall}` : ''}`;

@@ -104,8 +104,8 @@ type Signal = 'SIGINT' | 'SIGTERM';
 const ECHO = 250;
 
 /**
- * The first signal aborts what is under way, which then ends in its own time; a later one ends the process at once, unless
- * `holdOff` keeps that from happening. While signals are diverted they do neither.
+ * The first signal aborts the work in progress, which then ends in its own time. A later one ends the process at once,
+ * unless `holdOff` prevents that. While signals are diverted, they do neither.
  */
 function stopOnSignals(abort: AbortController, leave: () => void) {
   let diverted: ((signal: Signal) => void) | undefined;

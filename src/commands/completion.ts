@@ -146,7 +146,7 @@ const BEGIN = '# >>> hooktrail completion >>>';
 const END = '# <<< hooktrail completion <<<';
 const BLOCK = new RegExp(`^${BEGIN}\\r?\\n[\\s\\S]*?^${END}(?:\\r?\\n|$)`, 'm');
 
-/** Returns what was written, a line for each file. */
+/** Returns one line for each file that was written. */
 async function install(shell: Shell, { script, startup }: Place): Promise<string[]> {
   makeFolder(path.dirname(script), 0o755);
   await replaceFile(script, await completionScript(shell));
@@ -167,7 +167,7 @@ async function install(shell: Shell, { script, startup }: Place): Promise<string
   return [`wrote ${script}`, `added lines to ${file}`];
 }
 
-/** Returns what was removed, a line for each file. */
+/** Returns one line for each file that was changed or removed. */
 async function uninstall({ script, startup }: Place): Promise<string[]> {
   const removed: string[] = [];
   const found = startup && (await read(startup.file));

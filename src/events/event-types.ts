@@ -60,7 +60,7 @@ export function warnOfUnlisted(
   }
 }
 
-/** The same, with a request for the types. If that fails there is no warning. */
+/** Requests the types first. If that fails, there is no warning. */
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,

@@ -32,7 +32,7 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
   if (compareInstants(after, before) >= 0) {
     const [since, time] = [after, before].map(({ text }) => filters.zone.shown(text));
-    throw new UsageError(`--since: ${since} lies in the future: the service's time is ${time}`);
+    throw new UsageError(`--since: ${since} is in the future: the service's time is ${time}`);
   }
   const queries = combinations.map(({ subscriptionId, eventId, eventType }) => ({
     subscriptionId,

@@ -48,7 +48,10 @@ function redactedValue(name: string): string {
   return name.toLowerCase() === 'authorization' ? 'Bearer [redacted]' : '[redacted]';
 }
 
-/** The same transport, with a line per request for `--verbose` and the headers for `--debug`; secrets never show. */
+/**
+ * Returns the transport with tracing: a line per request for `--verbose`, also the headers for `--debug`, without
+ * secrets.
+ */
 export function traced(transport: Transport, reporter: Reporter, clock: Clock): Transport {
   if (!reporter.verbose) return transport;
   return {

@@ -25,8 +25,8 @@ export interface Condition {
 }
 
 /**
- * Reads `FIELD OP VALUE`. Times are taken in every form that `--since` takes, without a zone in `zone`; spans ago count from
- * `now` (milliseconds since the epoch). Throws `UsageError` that names the flag.
+ * Reads `FIELD OP VALUE`. Times have the same forms as for `--since`, and are read in `zone` if they have no zone;
+ * spans ago count from `now` (milliseconds since the epoch). Throws `UsageError` that names the flag.
  */
 export function parseCondition(text: string, flag: string, now: number, zone: TimeZone = UTC): Condition {
   const match = /^((?:[^\\!=<>~]|\\.)*)(!=|<=|>=|=|<|>|~)([\s\S]*)$/u.exec(text);

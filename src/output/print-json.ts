@@ -4,8 +4,8 @@ import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /**
- * Prints one of our own values as JSON: indented and coloured on a terminal, elsewhere as `piped`. With `jq`, prints
- * the program's results.
+ * Prints a value made by the program as JSON: indented and coloured on a terminal, elsewhere as `piped`. With `jq`,
+ * prints the program's results.
  */
 export async function printJson(
   value: unknown,

@@ -8,7 +8,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
 import { type Column, fittedColumns, GAP, NONE, timeForms, wholeColumns } from './table-layout.ts';
 
-/** Other characters that end a line: a row of a table has to stay one row. */
+/** Other characters that end a line: a row of a table has to stay on one line. */
 const BREAKS = /[\u2028\u2029]/g;
 /** A cell is cut after this many UTF-16 units, which is more than any terminal shows on a line. */
 const LONGEST = 4000;

@@ -130,7 +130,7 @@ export class FileVault implements Vault {
     if (text === undefined) {
       throw new UsageError(`the passphrase does not open ${place}`, {
         details: ['it is not the one the file was written with, or somebody altered the file'],
-        next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start anew',
+        next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
       });
     }
     try {

@@ -8,7 +8,7 @@ export interface FlagType {
   readonly maximum?: number;
 }
 
-/** A parser that tells the type of what it takes. */
+/** A parser that names the type of its values. */
 export function takes<Value>(type: FlagType, parse: (text: string) => Value): FlagParser<Value> {
   return Object.assign(parse, { takes: type });
 }

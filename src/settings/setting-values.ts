@@ -119,7 +119,7 @@ function redirectUri(text: string, refuse: (accepted: string) => never): Redirec
 
 /**
  * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user name and
- * password. `accepted` says what is taken, for a text that is no URL at all.
+ * password. `accepted` describes valid values, for the error if the text is not a URL.
  */
 export function secureUrl(
   text: string,

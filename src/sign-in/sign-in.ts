@@ -81,7 +81,7 @@ async function signInByRedirect(
     const request = await createAuthorizationRequest({ ...settings, redirectUri });
     const expected = { state: request.state, ...expectedOf(settings) };
     const reception = port?.receive(expected, context.clock, (reason) =>
-      reporter.trace(`a request to the redirect URI was turned away: ${reason}`),
+      reporter.trace(`a request to the redirect URI was rejected: ${reason}`),
     );
     announce(request, options, context, reporter);
     const answer = await withinTime(options.timeoutSeconds, context, (signal) => {

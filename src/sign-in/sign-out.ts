@@ -25,7 +25,7 @@ export interface SignOut {
 
 /**
  * Deletes every secret of a profile, including those of started sign-ins, and then revokes the tokens if the provider
- * offers that (RFC 7009). Waits for a refresh under way, so that its tokens are deleted too. Throws if a store cannot
+ * offers that (RFC 7009). Waits for a refresh in progress, so that its tokens are deleted too. Throws if a store cannot
  * be emptied, or stays locked; a failed revocation does not throw.
  */
 export async function signOut(profile: string, context: Context, reporter: Reporter): Promise<SignOut> {

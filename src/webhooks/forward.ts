@@ -52,7 +52,7 @@ export function createHandler(
         return { status: sent.status, retryAfter: sent.headers['retry-after'], headers: sent.headers };
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
-        // Outcomes are told in one line, where no `next:` follows.
+        // Outcomes are printed on one line, without a `next:`.
         const step = error.setupStep;
         return { failure: step ? `${error.message}: ${step}` : error.message };
       }

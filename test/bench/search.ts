@@ -168,7 +168,7 @@ async function latency(): Promise<void> {
       'seconds',
       'pages × latency ÷ concurrency',
       'ratio to it',
-      'after a first page alone',
+      'after only a first page',
       'ratio to it',
       'parallel efficiency',
     ],

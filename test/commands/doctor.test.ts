@@ -117,7 +117,7 @@ test('an unreachable server, a port in use and a wrong clock are reported', asyn
 
 test('wrong settings, certificates and folder modes are reported', async () => {
   await using home = await createHome();
-  // As on macOS, where it lies in "Application Support".
+  // As on macOS, where it is in "Application Support".
   const config = path.join(home.folder, 'Application Support');
   await mkdir(config);
   await chmod(config, 0o777);

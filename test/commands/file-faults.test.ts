@@ -91,7 +91,7 @@ test.each(KINDS)(
 );
 
 test.each(KINDS)(
-  'listen: %s, and what was acknowledged is known and was handed over once',
+  'listen: %s, and acknowledged events are known and were forwarded once',
   {
     timeout: 600_000,
   },

@@ -185,7 +185,7 @@ test('logout points out a token that stays in the environment', async () => {
   );
 });
 
-test('a keychain whose user denies to read an item is not taken for an empty one', async () => {
+test('a keychain whose user denies access to an item is not mistaken for an empty one', async () => {
   const keychain = memoryKeychain();
   // keytar on macOS, in getCredentialsForItem of keytar_mac.cc.
   const accounts = async () => (await keychain.accounts()).map(() => '');

@@ -20,7 +20,7 @@ describe('a GUID as people paste it', () => {
   test('upper case is kept', () => expect(guidsIn(`{${ID.toUpperCase()}}`)).toEqual([ID.toUpperCase()]));
 
   test.each(['', 'x', ID.slice(1), `a${ID}`, `${ID}0`, `${ID}-${OTHER}`, `x${ID.replaceAll('-', '')}`])(
-    "'%s' is none",
+    "'%s' is not a GUID",
     (text) => expect(guidsIn(text)).toEqual([]),
   );
 

@@ -86,7 +86,7 @@ describe('--csv', () => {
   });
 
   test.each(['-1.5', '-0', '1e400', '1.10', '12345678901234567890'])(
-    'leaves the number %s alone',
+    'leaves the number %s unchanged',
     async (number) => {
       expect(await cell(number)).toBe(number);
     },

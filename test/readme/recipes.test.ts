@@ -76,7 +76,7 @@ test.skipIf(!isPosix)('the lines for the sandbox sign in to it and search', { ti
 });
 
 test.skipIf(!isPosix)(
-  'the script for cron mails what failed, stays silent without failures, and tells when it cannot look',
+  'the script for cron mails failures, stays silent without any, and reports that the check failed',
   { timeout: 60_000 },
   async () => {
     await using signingIn = await startSigningIn({ events: 0 });

@@ -4,7 +4,7 @@ import { expect, inject, test } from 'vitest';
 import { liveStory, withoutCounts } from './story.ts';
 
 test.skipIf(process.platform === 'win32')(
-  'the story of webhooks goes as the README tells it, and each event reaches the handler once',
+  'the webhooks example works as in the README, and each event reaches the handler once',
   { timeout: 120_000 },
   async () => {
     const readme = await readFile(path.resolve(import.meta.dirname, '../../README.md'), 'utf8');

@@ -158,10 +158,10 @@ describe('hooktrail sandbox --deliver-to', () => {
       ['--deliver-to', 'http://127.0.0.1:1', '--api-token', 'a b'],
       '--api-token: invalid token: must be printable ASCII characters without spaces',
     ],
-    ['--api-token alone', ['--api-token', 'a'], '--api-token needs --deliver-to: the webhook to post to'],
-    ['--duplicates alone', ['--duplicates', '0'], '--duplicates needs --deliver-to: the webhook to post to'],
+    ['only --api-token', ['--api-token', 'a'], '--api-token needs --deliver-to: the webhook to post to'],
+    ['only --duplicates', ['--duplicates', '0'], '--duplicates needs --deliver-to: the webhook to post to'],
     [
-      '--delivery-rate alone',
+      'only --delivery-rate',
       ['--delivery-rate', '5'],
       '--delivery-rate needs --deliver-to: the webhook to post to',
     ],

@@ -92,7 +92,7 @@ describe('search', () => {
     expect(await count('eq(eventType,no.such.type)')).toBe(0);
   });
 
-  it('tells the time of the service', async () => {
+  it('gives the time of the service', async () => {
     const date = async () => (await service.get('/event-types')).headers['date'];
     expect(await date()).toBe('Fri, 20 Nov 2026 12:00:00 GMT');
     service.sandbox.control.behaviour.clockOffsetMs = 3_600_000;

@@ -121,7 +121,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
   });
 
   test.skipIf(!hasKeyring)(
-    'one that holds something of ours is asked for that, and never for an alias',
+    'one that holds our secrets is asked for those, and never for an alias',
     async () => {
       await using bus = await startBus();
       await bus.startKeyring('pw');

@@ -120,7 +120,7 @@ test('an answer of the implicit flow is rejected', async () => {
 });
 
 test.each(['evil.example', 'localhost', '127.0.0.1', '127.0.0.1:1'])(
-  'a good redirect under the Host %j is turned away',
+  'a good redirect with the Host %j is rejected',
   async (host) => {
     await survives((redirect) => ask(redirect, { host }), 400);
   },

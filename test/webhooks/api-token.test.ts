@@ -27,7 +27,7 @@ const withVariable = (token: string): Context => ({
 });
 
 test.each(['keychain', 'file'] as const)(
-  'a token saved in the %s is found for its profile alone',
+  'a token saved in the %s is found only for its profile',
   async (store) => {
     const place = { profile: 'staging', store };
     expect(await findApiToken(place, context)).toBeUndefined();

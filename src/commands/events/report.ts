@@ -80,7 +80,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { status } = statsWindow(filters, context.clock.now());
   if (status === 'SUCCESS')
     throw new UsageError(
-      '--status: a report is about failed deliveries, so SUCCESS alone leaves nothing to report',
+      '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',
     );
   const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
   await checkTarget(file, isOpened, context.machine);

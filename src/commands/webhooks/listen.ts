@@ -25,7 +25,7 @@ interface Flags extends ForwardFlags, SettingFlags {
   readonly saveToken?: true;
   readonly requestTimeout?: number;
   readonly health?: string;
-  /** True where the flag stands without a window. */
+  /** True if the flag is given without a window. */
   readonly recover?: number | true;
   readonly recoverInterval?: number;
 }

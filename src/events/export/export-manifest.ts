@@ -247,7 +247,7 @@ export async function openDirectory(directory: string, machine: Pick<Machine, 'p
     const { code, message } = error as NodeJS.ErrnoException;
     throw new UsageError(
       code === 'EEXIST' || code === 'ENOTDIR'
-        ? `${directory} is a file, or lies in one: an export needs a directory`
+        ? `${directory} is a file, or inside one: an export needs a directory`
         : `the directory ${directory} cannot be made: ${message}`,
       { next: 'choose another directory', cause: error },
     );

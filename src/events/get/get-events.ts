@@ -157,8 +157,8 @@ export function idsOfArguments(args: readonly string[]): readonly string[] {
 }
 
 /**
- * Event ids, one per line, as the lines arrive; blank lines are skipped. `ending` leaves the input, also while it is waited for.
- * Throws `UsageError` at a line that is no id.
+ * Event ids, one per line, as the lines arrive; blank lines are skipped. `ending` stops reading, even during a wait for
+ * input. Throws `UsageError` at a line that is not an id.
  */
 export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSignal): AsyncGenerator<string> {
   const source = lines[Symbol.asyncIterator]();

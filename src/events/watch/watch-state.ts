@@ -46,7 +46,7 @@ export async function readWatchState(
   const saved = parsed(text);
   if (!saved) {
     throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
-      next: 'choose another file, or remove this one to begin anew',
+      next: 'choose another file, or remove this one to start over',
     });
   }
   const [there, here] = [saved, identity].map(({ service, filters }) => JSON.stringify({ service, filters }));

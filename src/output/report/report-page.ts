@@ -31,7 +31,7 @@ export interface ReportFacts {
 
 const NAME = 200;
 const RANKS = 15;
-/** Groups of failures with a line of their own. */
+/** The number of failure groups that get their own line. */
 const MOST_GROUPS = 100;
 
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */

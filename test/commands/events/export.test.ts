@@ -214,7 +214,7 @@ describe('a directory', () => {
     const file = path.join(exporting.env['HOME'] as string, 'file');
     await writeFile(file, '');
     const { code, stderr } = await run(['events', 'export', path.join(file, 'a', 'b')], exporting);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is a file, or lies in one')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is a file, or inside one')]);
     // A limit on the size of files replaces a full disk: the manifest fits, the parts do not.
     const full = await promisify(execFile)(
       'sh',
@@ -246,7 +246,7 @@ describe('a directory', () => {
     const { code, stderr } = await exporting.export();
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `error: ${exporting.directory} is a file, or lies in one: an export needs a directory\nnext: choose another directory\n`,
+      `error: ${exporting.directory} is a file, or inside one: an export needs a directory\nnext: choose another directory\n`,
     );
     expect(await readFile(exporting.directory, 'utf8')).toBe('precious');
   });

@@ -88,7 +88,7 @@ describe('events stats', () => {
     searching.sandbox.control.behaviour.clockOffsetMs = -5 * 86_400_000;
     const value = await json(searching, '--buckets', '3');
     const end = Date.parse(value.before);
-    // The next full second: the service tells its time in seconds.
+    // The next full second: the service gives its time in seconds.
     expect(end).toBe(clock.now() - 5 * 86_400_000 + 1000);
     expect(end - Date.parse(value.after)).toBe(86_400_000);
     const queries = searching.queries();

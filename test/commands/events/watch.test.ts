@@ -100,7 +100,7 @@ describe('events watch', () => {
         code: 2,
         stderr:
           `error: --state: ${state} is not the state of a watch, or is damaged\n` +
-          'next: choose another file, or remove this one to begin anew\n',
+          'next: choose another file, or remove this one to start over\n',
       });
     }
     await rm(state);

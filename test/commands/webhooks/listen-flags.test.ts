@@ -56,7 +56,7 @@ test.each(usage)('a bad %s is named', async (_name, flags, message) => {
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
 });
 
-test('a port that is taken is named', async () => {
+test('a port in use is named', async () => {
   await using listening = await startListening();
   const { env, home } = listening;
   const { code, stderr } = await run(
