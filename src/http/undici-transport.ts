@@ -44,14 +44,15 @@ export function createTransport(
 }
 
 async function load(environment: Environment, limits: RequestLimits): Promise<Connections> {
+  const { Connections } = await import('./undici-agent.ts');
   if (!('enableCompileCache' in module)) {
-    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser. Later versions do
-    // not wait, and with these flags they would reject the compile cache, whose key includes V8's flags.
+    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is compiled with
+    // the first request. From now on V8 rejects cached code, whose key includes its flags: Node's own modules that undici
+    // needs are loaded before that. Later versions do not wait, and would lose their compile cache.
     const v8 = await import('node:v8');
     v8.setFlagsFromString('--no-wasm-tier-up');
     v8.setFlagsFromString('--no-wasm-dynamic-tiering');
   }
-  const { Connections } = await import('./undici-agent.ts');
   return new Connections(limits, (url) => proxyFor(url, environment));
 }
 
