@@ -6,7 +6,6 @@ import { traced } from '../http/redaction.ts';
 import { createService, type Service, type TokenSource } from '../http/service.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
-import { openKeychain } from '../secrets/keychain.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
 import { openVault } from '../secrets/open-vault.ts';
 import type { AccessToken, Binding, Secrets, Vault } from '../secrets/vault.ts';
@@ -108,6 +107,7 @@ export async function givenToken(context: Context): Promise<string> {
  */
 async function openForReading(store: Vault['kind'], binding: Binding, context: Context): Promise<Vault> {
   if (store === 'file') return await openVault(store, binding, context);
+  const { openKeychain } = await import('../secrets/keychain.ts');
   const keychain = openKeychain(context);
   keychain.catch(() => undefined);
   // The request is sent in the next turn of the event loop; loading code first would delay it.
