@@ -56,10 +56,23 @@ export class Connections {
   async #connect(options: buildConnector.Options): Promise<Socket> {
     const url = new URL(`${options.protocol}//${options.host ?? options.hostname}`);
     const proxy = this.#proxyFor(url);
-    const open = async (connector: buildConnector.connector) => {
+    return await this.#openTrusted(options, url, async () => {
       const httpSocket = proxy && (await this.#throughProxy(proxy, url));
-      return await this.#open(connector, { ...options, ...(httpSocket ? { httpSocket } : {}) });
-    };
+      return httpSocket ? { httpSocket } : {};
+    });
+  }
+
+  /**
+   * Opens a connection to a service or a proxy, for TLS with the operating system's authorities too. `way` opens the
+   * tunnel that it goes through. Rejects with `TransportError`, which names a refused certificate.
+   */
+  async #openTrusted(
+    options: buildConnector.Options,
+    url: URL,
+    way: () => Promise<Pick<buildConnector.Options, 'httpSocket'>> = async () => ({}),
+  ): Promise<Socket> {
+    const open = async (connector: buildConnector.connector) =>
+      await this.#open(connector, { ...options, ...(await way()) });
     try {
       return await open(this.#connector).catch(async (error) => {
         const secureContext = isUntrusted(error) ? await systemTrust() : undefined;
@@ -118,8 +131,8 @@ export class Connections {
     return new Promise((resolve, reject) => {
       const agent = new Agent({
         connect: (options, callback) => {
-          const opened = this.#open(buildConnector({ ...NO_PROBES, timeout: this.#limits.connect }), options);
-          opened.then(
+          // undici takes the name for TLS from the `Host` of `CONNECT`. Without one, it is that of the proxy.
+          this.#openTrusted({ ...options, servername: '' }, proxy).then(
             (socket) => callback(null, socket),
             (error) => callback(error, null),
           );

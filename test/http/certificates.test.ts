@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import http from 'node:http';
+import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { createTransport } from '../../src/http/undici-transport.ts';
 import { createHome } from '../support/home.ts';
-import { authorityFile, type Certificate, startTlsServer } from '../support/tls.ts';
+import { authorityFile, type Certificate, identity, startTlsServer } from '../support/tls.ts';
 
 /** A server with one of the certificates; `asked` counts the requests that reached it. */
 async function serveWith(certificate: Certificate) {
@@ -37,8 +38,8 @@ async function failure(url: URL, environment: Record<string, string> = {}): Prom
 }
 
 /** A proxy that opens a tunnel to wherever `target` listens, whatever it was asked for. */
-async function tunnelTo(target: URL) {
-  const proxy = http.createServer().on('connect', (_, client) => {
+async function tunnelTo(target: URL, proxy: http.Server | https.Server = http.createServer()) {
+  proxy.on('connect', (_, client) => {
     const server = net.connect(Number(target.port), '127.0.0.1', () =>
       client.write('HTTP/1.1 200 OK\r\n\r\n'),
     );
@@ -73,10 +74,17 @@ describe('a certificate', () => {
     expect(await failure(url, { HTTPS_PROXY: proxy.url })).toBe(UNTRUSTED);
     expect(server.asked).toBe(0);
   });
+
+  test('of the proxy itself is named with its authority', async () => {
+    await using proxy = await serveWith('localhost');
+    const message = await failure(new URL('https://events.invalid/'), { HTTPS_PROXY: proxy.url.href });
+    expect(message.replaceAll(proxy.url.host, 'HOST')).toBe(UNTRUSTED);
+    expect(proxy.asked).toBe(0);
+  });
 });
 
 /** Returns what the program prints if the authority is trusted by `variable`. */
-async function asked(url: URL, variable?: string) {
+async function asked(url: URL, variable?: string, proxy?: string) {
   await using home = await createHome();
   const env = {
     ...home.env,
@@ -84,6 +92,7 @@ async function asked(url: URL, variable?: string) {
     HOOKTRAIL_VENDOR: 'example',
     HOOKTRAIL_ACCESS_TOKEN: 'a-token',
     ...(variable ? { [variable]: authorityFile } : {}),
+    ...(proxy ? { HTTPS_PROXY: proxy } : {}),
   };
   const called = promisify(execFile)(process.execPath, [inject('program'), 'api', '/event-types'], { env });
   return await called.then(
@@ -105,6 +114,16 @@ describe('with its authority trusted, a certificate', () => {
     await using server = await serveWith('localhost');
     expect(await asked(server.url, 'NODE_EXTRA_CA_CERTS')).toBe('{}');
   });
+
+  test.each(['NODE_EXTRA_CA_CERTS', ...('getCACertificates' in tls ? ['SSL_CERT_FILE'] : [])])(
+    'is accepted behind an https: proxy, and from the proxy itself (%s)',
+    async (variable) => {
+      await using server = await serveWith('elsewhere');
+      await using proxy = await tunnelTo(server.url, https.createServer(identity('localhost')));
+      const url = `https://localhost:${new URL(proxy.url).port}`;
+      expect(await asked(new URL('https://events.invalid/'), variable, url)).toBe('{}');
+    },
+  );
 
   test.skipIf(!('getCACertificates' in tls))('is accepted if the operating system trusts it', async () => {
     await using server = await serveWith('localhost');

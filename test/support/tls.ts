@@ -22,13 +22,17 @@ export interface TlsServer extends AsyncDisposable {
   readonly port: number;
 }
 
+/** Options of a TLS server that proves itself by the certificate. */
+export function identity(certificate: Certificate) {
+  return { key: file('server.key'), cert: file(`${certificate}.pem`) };
+}
+
 /** An HTTPS server on a loopback port of its own. */
 export async function startTlsServer(
   certificate: Certificate,
   listener: RequestListener,
 ): Promise<TlsServer> {
-  const options = { key: file('server.key'), cert: file(`${certificate}.pem`) };
-  const server = https.createServer(options, listener).on('tlsClientError', () => undefined);
+  const server = https.createServer(identity(certificate), listener).on('tlsClientError', () => undefined);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     port: (server.address() as AddressInfo).port,
