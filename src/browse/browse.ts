@@ -101,7 +101,7 @@ function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): readonly 
   return [...zones.values()].filter((zone) => zone !== undefined);
 }
 
-/** Undefined where the machine's zone is not known. */
+/** Undefined if the machine's zone is not known. */
 function localZone(context: Pick<Context, 'machine'>): TimeZone | undefined {
   try {
     return zoneOf('local', context);

@@ -8,11 +8,11 @@ export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
-/** A request that a key makes of the caller. */
+/** A request of a key to the caller. */
 export type Request = 'leave' | 'copy' | 'report' | 'replay' | 'zone';
 /** Decides what a key does: in the list, in an open event, while something is typed, in the groups, on the page of keys. */
 export type Mode = 'list' | 'event' | 'filter' | Question | 'groups' | 'help';
-/** Something that is typed and takes effect with Enter: a condition, or the field to group by. */
+/** Text that takes effect with Enter: a condition, or the field to group by. */
 type Question = 'condition' | 'field';
 
 export interface BrowsingParts {
@@ -42,7 +42,7 @@ export class Browsing {
   filter = '';
   /** True while keys are typed into the filter. */
   typing = false;
-  /** Conditions that the shown events meet, beside the filter. */
+  /** Conditions that the shown events meet, in addition to the filter. */
   narrowings: readonly Narrowing[] = [];
   /** The question on the bottom line, and the answer typed so far. */
   asked: { readonly question: Question; text: string } | undefined;
@@ -226,7 +226,7 @@ export class Browsing {
     for (const shown of this.#lists.values()) shown.filter(this.filter, this.narrowings);
   }
 
-  /** Takes the filter back, or else the latest condition. */
+  /** Removes the filter, or else the latest condition. */
   #widen(): void {
     if (this.filter !== '') this.#refilter('');
     else this.#narrow(this.narrowings.slice(0, -1));
@@ -242,7 +242,7 @@ export class Browsing {
     else if (character) asked.text += character;
   }
 
-  /** Does what was asked for; what cannot be read stays to be mended. */
+  /** Uses the answer to the question; an invalid answer stays, so that the user can correct it. */
   #take({ question, text }: { question: Question; text: string }): void {
     try {
       if (text.trim() === '') this.message = '';

@@ -58,7 +58,7 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
           reject(error);
         }
       };
-      // Of the interface that it takes, it uses the time only.
+      // Of its interface parameter, readline uses only the time-out.
       emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_TIME } as never);
       input.setRawMode(true);
       input.on('keypress', onKey).resume();

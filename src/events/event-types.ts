@@ -22,7 +22,7 @@ export async function askEventTypes(service: Service, clock: Clock): Promise<Ans
   return fetchPage(endpoint(service.baseUrl, 'event-types'));
 }
 
-/** Those items in which a value holds `match`, in any case. */
+/** Returns the items in which a value contains `match`, ignoring case. */
 export function matchingItems(items: Items, match: string): Items {
   const text = match.toLowerCase();
   const indexes = [...Array(items.count).keys()];

@@ -56,7 +56,10 @@ async function load(environment: Environment, limits: RequestLimits): Promise<Co
   return new Connections(limits, (url) => proxyFor(url, environment));
 }
 
-/** Settles however the exchange ends. The promise of an aborted request does not wait for its connection. */
+/**
+ * Settles when the exchange has ended, however it ends. The promise of an aborted request does not wait for its
+ * connection.
+ */
 async function exchange(
   connections: Connections,
   { method, url, headers: asked, body, signal, dropBody = false }: HttpRequest,

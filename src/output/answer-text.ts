@@ -10,7 +10,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 
 interface AnswerOptions {
-  /** Whether to print the status line and the headers before the body. */
+  /** True to print the status line and the headers before the body. */
   readonly include: boolean;
   readonly jq: string | undefined;
 }

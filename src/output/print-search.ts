@@ -23,7 +23,7 @@ export interface Search {
   readonly format: FormatOptions;
   readonly context: Context;
   readonly reporter: Reporter;
-  /** Whether output that does not fit on the terminal goes through the user's pager. */
+  /** True if output that does not fit on the terminal goes through the user's pager. */
   readonly isPaged: boolean;
   /** Called with the items of each page before they are printed. */
   readonly onItems?: ((items: Items) => void) | undefined;
