@@ -146,7 +146,7 @@ part shows its offset, and both hours called 02:00 have a bar.
 /** The width that every terminal has. */
 const COLUMNS = 80;
 
-/** Two columns, the second aligned and broken into lines where it is long. */
+/** Returns two columns, the second aligned and wrapped. */
 function aligned(rows: readonly (readonly [left: string, right: string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   const lines = rows.flatMap(([left, right]) =>

@@ -8,10 +8,10 @@ import { type Replacement, startReplacement } from '../files/replace-file.ts';
 import { outputOf } from '../streams.ts';
 
 /**
- * Calls `work` with a standard output that is written to `file`, byte for byte, which a redirection of Windows PowerShell
- * is not. The file is replaced as a whole when the work is done. After a failure or an interrupt the old file stays, so
- * that no part of a result looks like all of it. A pipe or a device is written to. `-` is standard output itself. Throws
- * `UsageError` before the work begins if the file cannot be written.
+ * Calls `work` with a standard output that is written to `file` byte for byte, unlike a redirection of Windows
+ * PowerShell. The file is replaced as a whole when the work is done. After a failure or an interrupt the old file
+ * stays, so that a partial result never looks complete. A pipe or a device is written to. `-` is standard output
+ * itself. Throws `UsageError` before the work begins if the file cannot be written.
  */
 export async function writingTo<T>(
   file: string,
@@ -69,7 +69,7 @@ async function openTarget(file: string, { machine }: Context): Promise<Target> {
   }
 }
 
-/** The modes are those of a redirection: an existing file keeps its mode, a new one gets the umask's. */
+/** The modes are those of a redirection: an existing file keeps its mode, a new one gets its mode from the umask. */
 async function openFile(place: string, found: Stats | undefined): Promise<Target> {
   const replacement = await startReplacement(place, 0o666);
   if (found) await replacement.handle.chmod(found.mode & 0o777).catch(() => undefined);

@@ -1,9 +1,9 @@
 import http from 'node:http';
 
 /**
- * Another service of the search bench, in a process of its own: `prepared-pages-peer.mjs EVENTS BYTES MILLISECONDS` answers
- * each request after so many milliseconds with a page of such events, newest first. It makes each page of 500 before it
- * prints the port that it listens on, so that its own work adds next to nothing to what is measured.
+ * Another service for the search bench, in a separate process: `prepared-pages-peer.mjs EVENTS BYTES MILLISECONDS`
+ * answers each request after that many milliseconds with a page of events of that size, newest first. It makes all
+ * pages of 500 before it prints its port, so that its own work adds almost nothing to the measurement.
  */
 const [events, bytes, latency] = process.argv.slice(2).map(Number);
 const NEWEST = Date.UTC(2026, 0, 1);

@@ -4,7 +4,7 @@ import { browserCommand } from '../support/browser.ts';
 import type { ForegroundTool } from '../support/foreground-tool.ts';
 import { type Bus, startBus } from '../support/keyring.ts';
 import { hasKWallet, type KWallet, startKWallet } from '../support/other-keychains.ts';
-// Processes, since the native library is what is tried here.
+// These tests run processes, because they test the native library.
 import { type Result, run } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
@@ -30,7 +30,7 @@ function given<Keychain extends Pick<ForegroundTool, 'end'>>(
   return () => keychain;
 }
 
-/** With a token that the next command refreshes. */
+/** Signs in with a token that the next command refreshes. */
 async function login(): Promise<Result> {
   const { behaviour } = at.sandbox.control;
   behaviour.tokenLifetimeSeconds = 30;

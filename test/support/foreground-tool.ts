@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface ForegroundTool {
-  /** Both outputs so far. */
+  /** The text on both outputs so far. */
   readonly printed: string;
   readonly ended: Promise<unknown>;
-  /** Ends it, with the processes that it started. */
+  /** Ends the tool and the processes that it started. */
   end(): Promise<void>;
 }
 
 interface Options {
-  /** What it prints when it is ready; absent: it counts as ready at once. */
+  /** The text that it prints when it is ready; absent: it counts as ready at once. */
   readonly ready?: RegExp;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
@@ -22,7 +22,7 @@ export async function startTool(
   args: readonly string[],
   { ready, env, input = '' }: Options,
 ): Promise<ForegroundTool> {
-  // A process group of its own.
+  // This gives the tool its own process group.
   const child = spawn(file, args, { env: { PATH: '/usr/sbin:/usr/bin:/bin', ...env }, detached: true });
   const ended = once(child, 'exit');
   let printed = '';

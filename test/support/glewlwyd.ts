@@ -15,8 +15,8 @@ const someone = { username: 'someone', password: 'of their own' };
 const scopes = ['event_api', 'offline_access'];
 
 /**
- * Debian's glewlwyd with a database of its own, as an OpenID provider: it names its issuer, has metadata, offers device
- * sign-in and revocation, and a refresh token that is used twice ends the sign-in. It goes by the machine's own clock.
+ * Debian's glewlwyd with a new database, as an OpenID provider: it names its issuer, has metadata, offers device
+ * sign-in and revocation, and ends the sign-in if a refresh token is used twice. It uses the machine's clock.
  */
 export async function startGlewlwyd(redirectUri: string): Promise<OtherProvider> {
   const port = await freePort();
@@ -82,7 +82,7 @@ async function startService(port: number, externalUrl: string): Promise<{ stop()
     hasEnded = true;
   });
   noteRunning(closed, () => child.kill('SIGKILL'));
-  // Its log says that it listens before it does.
+  // Its log says that it listens before it actually does.
   while (!(await isListening(port))) {
     if (hasEnded) throw new Error(`glewlwyd did not start:\n${log}`);
     await setTimeout(10);
@@ -130,7 +130,7 @@ function configuration(port: number, externalUrl: string, database: string): str
   `;
 }
 
-/** Adds what its administrator would add in the browser: the provider, a scope, a user and our client. */
+/** Adds what an administrator would add in the browser: the provider, a scope, a user and the client. */
 async function configure(inside: string, issuer: string, redirectUri: string): Promise<void> {
   const cookie = await sessionOf(inside, admin);
   const add = (kind: string, what: object) => call(inside, 'POST', `/api/${kind}/`, what, cookie);
@@ -179,7 +179,7 @@ async function configure(inside: string, issuer: string, redirectUri: string): P
   });
 }
 
-/** What its login page does: signs the person in, grants the scopes, and goes back to where the page came from. */
+/** Does what its login page does: signs the person in, grants the scopes, and follows the way back. */
 async function signIn(front: string, url: string | URL): Promise<void> {
   const page = await locationOf(url);
   const { callback_url, client_id, scope } = Object.fromEntries(page.searchParams) as Record<string, string>;
@@ -190,7 +190,7 @@ async function signIn(front: string, url: string | URL): Promise<void> {
     .join(' ');
   await call(front, 'PUT', `/api/auth/grant/${client_id}`, { scope: granted }, cookie);
   const next = await locationOf(`${callback_url}&g_continue`, cookie);
-  // After a device sign-in it is a page that says so.
+  // After a device sign-in this is a page that says so.
   if (next.origin !== front) await visit(next);
 }
 

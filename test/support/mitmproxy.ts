@@ -8,16 +8,16 @@ import { authorityFile } from './tls.ts';
 
 export const hasMitmproxy = available('mitmproxy');
 
-/** mitmproxy, which ends the TLS of its clients with certificates of an authority of its own. */
+/** mitmproxy, which terminates the TLS of its clients with certificates of its own authority. */
 export interface Mitmproxy extends AsyncDisposable {
   readonly url: string;
   /** The certificate of its authority. */
   readonly authorityFile: string;
-  /** `host:port` of the requests that it read so far, each once. */
+  /** `host:port` of the requests that it decrypted so far, each once. */
   read(): Set<string>;
 }
 
-/** It connects to this machine whatever the name, and expects certificates of 'Example Private CA' there. */
+/** Connects to this machine for every name, and expects certificates of 'Example Private CA' there. */
 export async function startMitmproxy(): Promise<Mitmproxy> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'mitmproxy-'));
   const addon = path.join(folder, 'this_machine.py');

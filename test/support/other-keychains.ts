@@ -7,12 +7,12 @@ import { type ForegroundTool, startTool } from './foreground-tool.ts';
 import { type Bus, hasBus, serviceCondition } from './keyring.ts';
 import { available } from './requirement.ts';
 
-/** Services of the Secret Service interface other than gnome-keyring, without a screen and without dialogs. */
+/** Implementations of the Secret Service other than gnome-keyring, without a screen and without dialogs. */
 
 export const hasKWallet = hasBus && available('KWallet');
 
 export interface KWallet extends Pick<ForegroundTool, 'end'> {
-  /** Starts it again, as at the beginning of a session: the wallet is closed. */
+  /** Restarts the service, as at the beginning of a session: the wallet is closed. */
   restart(): Promise<void>;
   /** Opens the wallet, as the desktop does with the password of the user who logs in. */
   open(): Promise<void>;
@@ -20,7 +20,7 @@ export interface KWallet extends Pick<ForegroundTool, 'end'> {
 
 const QT = { QT_QPA_PLATFORM: 'offscreen', LC_ALL: 'C.UTF-8' };
 
-/** KDE's wallet service with an open wallet. */
+/** Starts KDE's wallet service with an open wallet. */
 export async function startKWallet(bus: Bus): Promise<KWallet> {
   const home = path.dirname(bus.env.XDG_DATA_HOME);
   const config = path.join(home, 'kwallet');
@@ -40,17 +40,17 @@ export async function startKWallet(bus: Bus): Promise<KWallet> {
     const words = [...to, `org.kde.KWallet.${method}`, 'string:kdewallet', ...args];
     await promisify(execFile)('/usr/bin/dbus-send', words, { env });
   };
-  // A wallet that is missing is made. The key has 56 bytes.
+  // This creates a missing wallet. The key has 56 bytes.
   const open = () => call('pamOpen', `array:byte:${Array(56).fill(7).join()}`, 'int32:0');
   let daemon = await start();
   const restart = async () => {
-    // It writes changes to the disk some seconds later, or now.
+    // The service writes changes to the disk some seconds later, unless it is told to do so now.
     await call('close', 'boolean:true');
     await daemon.end();
     daemon = await start();
   };
   await open();
-  // A new wallet becomes a collection at the next start, if it is on the disk by then.
+  // A new wallet that is on the disk becomes a collection at the next start.
   do {
     await restart();
     await open();

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An identity provider that nobody here wrote, behind a front that only maps the service description's paths to its own. */
+/** An independent identity provider, behind a front that only maps the paths in the service description to its own. */
 export interface OtherProvider extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** The outcome of each token request: the grant type, and `ok` or the status and body of the answer. */
   readonly grants: readonly string[];
   /** The refresh tokens that were granted, in order. */
   readonly refreshTokens: readonly string[];
-  /** A person with a browser: signs in, allows the access, and goes wherever that leads. */
+  /** Acts as a person with a browser: signs in, allows the access, and follows the redirects. */
   visit(url: string | URL): Promise<void>;
 }
 

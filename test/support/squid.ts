@@ -16,12 +16,12 @@ export interface Squid extends AsyncDisposable {
   log(): Promise<string[]>;
 }
 
-/** Squid alone resolves `hosts`, to this machine. */
+/** Only Squid resolves `hosts`, to this machine. */
 export async function startSquid(user: string, password: string, hosts: readonly string[]): Promise<Squid> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'squid-'));
   const logs = path.join(folder, 'logs');
   await mkdir(logs);
-  // Started by root, it becomes another user.
+  // If root starts it, it switches to another user.
   await chmod(folder, 0o755);
   await chmod(logs, 0o777);
   const port = await freePort();

@@ -22,12 +22,12 @@ export interface TlsServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Options of a TLS server that proves itself by the certificate. */
+/** Options for a TLS server with the certificate. */
 export function identity(certificate: Certificate) {
   return { key: file('server.key'), cert: file(`${certificate}.pem`) };
 }
 
-/** An HTTPS server on a loopback port of its own. */
+/** An HTTPS server on a free loopback port. */
 export async function startTlsServer(
   certificate: Certificate,
   listener: RequestListener,
@@ -46,11 +46,14 @@ export async function startTlsServer(
 }
 
 export interface TlsFront extends TlsServer {
-  /** Leads the program to the sandbox by way of the front. */
+  /** Makes the program use the sandbox through the front. */
   readonly env: Readonly<Record<'HOOKTRAIL_AUTH_URL' | 'HOOKTRAIL_BASE_URL', string>>;
 }
 
-/** A reverse proxy that terminates TLS for the sandbox, whose answers name the front's origins from now on. */
+/**
+ * Starts a reverse proxy that terminates TLS for the sandbox. From then on the sandbox's answers name the front's
+ * origins.
+ */
 export async function startTlsFront(
   sandbox: Sandbox,
   certificate: Certificate,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { visit } from './browser.ts';
-// Processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
+// This runs processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
 import { run, start } from './program.ts';
 import { type SigningIn, startSigningIn } from './signing-in.ts';
 import { type Certificate, startTlsFront, startTlsServer } from './tls.ts';
@@ -10,9 +10,9 @@ import { type Certificate, startTlsFront, startTlsServer } from './tls.ts';
 /** A sandbox behind a TLS front, a webhook handler with the same certificate, and a home. */
 export interface WorkingOverTls extends AsyncDisposable {
   readonly at: SigningIn;
-  /** Without a trusted authority or a proxy. */
+  /** The environment without a trusted authority or a proxy. */
   readonly env: Readonly<Record<string, string>>;
-  /** `host:port` of the provider and the service. */
+  /** `host:port` of the provider and of the service. */
   readonly provider: string;
   readonly service: string;
   /** The handler's URL. */
@@ -49,7 +49,7 @@ export async function startWorkingOverTls(
   };
 }
 
-/** Signs in, by a browser that needs neither the front nor a proxy. */
+/** Signs in with a browser that needs neither the front nor a proxy. */
 export async function signInOverTls({ at }: WorkingOverTls, env: Readonly<Record<string, string>>) {
   const program = start(['login', '--no-browser'], { env });
   const [line] = await program.printed('stderr', /^https:\S+\/connect\/authorize\?\S+$/m);
@@ -58,7 +58,10 @@ export async function signInOverTls({ at }: WorkingOverTls, env: Readonly<Record
   return await program.finished;
 }
 
-/** Uses each part of the program that speaks to somebody, from sign-in to sign-out, and compares with what plain HTTP gives. */
+/**
+ * Uses each part of the program that sends requests, from sign-in to sign-out, and compares the results with those over
+ * plain HTTP.
+ */
 export async function workOverTls(working: WorkingOverTls, env: Readonly<Record<string, string>>) {
   const { at, handler, received } = working;
   const { behaviour } = at.sandbox.control;

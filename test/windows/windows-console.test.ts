@@ -14,7 +14,7 @@ import {
   type WindowsUser,
 } from '../support/windows.ts';
 
-// As a person at the console ends a command: with Ctrl-C, with Ctrl-Break, or by closing the window.
+// The ways in which a person at the console ends a command: Ctrl-C, Ctrl-Break, or closing the window.
 describe.skipIf(!hasWindows)('a Windows console', { timeout: 120_000 }, () => {
   beforeAll(prepareWindows, 300_000);
 

@@ -17,7 +17,7 @@ import {
 describe.skipIf(!hasWindows)('a path on Windows', { timeout: 120_000 }, () => {
   beforeAll(prepareWindows, 300_000);
 
-  // Each of them begins a path: the folder of the test, and how it is written.
+  // The beginnings of the paths: the test's folder, written in different ways.
   test.each([
     [
       'on a share',

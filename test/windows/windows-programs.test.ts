@@ -20,7 +20,7 @@ describe.skipIf(!hasWindows)('programs on Windows', { timeout: 120_000 }, () => 
   beforeAll(prepareWindows, 300_000);
 
   describe('the browser', () => {
-    /** The command that PowerShell gets, in the encoding that makes every character safe. */
+    /** Decodes the command that PowerShell gets, which is encoded to make every character safe. */
     const decoded = (commandLine: string | undefined) => {
       const [, prefix, encoded = ''] = commandLine?.match(/powershell\.exe"? (.*) (\S+)$/) ?? [];
       return [prefix, Buffer.from(encoded, 'base64').toString('utf16le')];
@@ -82,7 +82,7 @@ describe.skipIf(!hasWindows)('programs on Windows', { timeout: 120_000 }, () => 
       const [url] = await login.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
       const words = () => readFile(record, 'utf8').catch(() => '');
       await expect.poll(words, { timeout: 20_000 }).toMatch(/\]/);
-      // Wine's cmd.exe reads percent signs in another way than that of Windows.
+      // Wine's cmd.exe treats percent signs differently from that of Windows.
       const [plain = ''] = url.split('%');
       expect(plain).toContain('&');
       expect(JSON.parse(await words())).toEqual([expect.stringContaining(plain)]);
@@ -91,7 +91,9 @@ describe.skipIf(!hasWindows)('programs on Windows', { timeout: 120_000 }, () => 
     });
   });
   describe("npm's batch file", () => {
-    /** The package as npm installs it on Windows: the folder of the programs, and how the user finds them. */
+    /**
+     * Installs the package as npm does on Windows. Returns the folder of the programs and the path that the user has.
+     */
     const install = async () => {
       const home = await createWindowsHome();
       await using tarball = await pack();
@@ -132,7 +134,7 @@ describe.skipIf(!hasWindows)('programs on Windows', { timeout: 120_000 }, () => 
         path.join(at.bin, 'words.cmd'),
         shim.replace('hooktrail\\bin\\hooktrail.js', 'words.cjs'),
       );
-      // Without a percent sign, which Wine's cmd.exe reads in another way than that of Windows.
+      // Contains no percent sign, which Wine's cmd.exe treats differently from that of Windows.
       const given = ['two words', 'a"b', 'a&b|c>d', '^', '!x!', 'C:\\dir\\', '(1,2)', "it's", 'ü'];
       const printed = await runOnWindows(['sandbox', '--events', '0', '--', 'words', ...given], {
         env: at.env,
