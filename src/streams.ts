@@ -35,7 +35,7 @@ function statsOf(descriptor: number): Stats | undefined {
 /**
  * An output that waits for slow readers and reports when its reader has left or its data cannot be written: `onFailure`
  * is called once then, for a file before `write` returns. The stream is opened when it is needed, which for a pipe is
- * after a short first write: opening it takes 2 ms, and many runs write nothing more.
+ * after as much as an empty one takes: opening it takes 2 ms, and many runs write nothing more.
  */
 export function outputOf(
   descriptor: number,
@@ -46,7 +46,7 @@ export function outputOf(
   const isTerminal = kind === 'terminal';
   let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
-  let isFirst = true;
+  let room = kind === 'pipe' ? ROOM : 0;
   const fail = (error: NodeJS.ErrnoException) => {
     if (failure) return failure;
     failure = failureOf(error, isTerminal);
@@ -81,9 +81,10 @@ export function outputOf(
           }
         }
         let rest = chunk;
-        if (kind === 'pipe' && isFirst) {
-          isFirst = false;
-          rest = restOfShort(descriptor, chunk);
+        // Once the stream has something to write, all that follows has to wait for it.
+        if (room > 0 && !opened) {
+          rest = restOf(descriptor, chunk, room);
+          room -= Buffer.byteLength(chunk);
           if (rest.length === 0) return resolve();
         }
         // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
@@ -92,13 +93,13 @@ export function outputOf(
   };
 }
 
-/** POSIX's `PIPE_BUF` on Linux: a pipe that is empty takes this much at once. */
-const SHORT = 4096;
+/** Bytes that a pipe takes at once while it is empty: POSIX's `PIPE_BUF` on Linux. */
+const ROOM = 4096;
 
-/** Tries to write what a pipe takes at once, and returns what is left for the stream, which then reports any error. */
-function restOfShort(descriptor: number, chunk: string | Uint8Array): string | Uint8Array {
+/** Tries to write up to `room` bytes, and returns what is left for the stream, which then reports any error. */
+function restOf(descriptor: number, chunk: string | Uint8Array, room: number): string | Uint8Array {
   const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-  if (bytes.length > SHORT) return chunk;
+  if (bytes.length > room) return chunk;
   try {
     return bytes.subarray(writeSync(descriptor, bytes));
   } catch {
