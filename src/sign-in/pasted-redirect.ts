@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import { canPrompt, NoAnswerError, promptText } from '../terminal/prompt.ts';
+import { canPrompt, type Lines, NoAnswerError, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Answer, checkResponse, type Expected } from './authorization.ts';
 
@@ -88,36 +88,4 @@ async function readPasted(text: string, redirectUri: URL, expected: Expected): P
   }
   const result = await checkResponse(url.searchParams, expected);
   return result.kind === 'stray' ? result.reason : result;
-}
-
-/** Standard input, one line at a time: the client secret and the pasted URL may come on the same pipe. */
-export interface Lines {
-  /** Resolves to the next line without its line end; undefined after the last. */
-  next(): Promise<string | undefined>;
-}
-
-/**
- * Runs `work`, which may read lines until the program is interrupted. Afterwards a pipe that stays open no longer keeps
- * the process alive.
- */
-export async function withLines<Result>(
-  { stdin, signal }: Pick<Context, 'stdin' | 'signal'>,
-  work: (lines: Lines) => Promise<Result>,
-): Promise<Result> {
-  let iterator: AsyncIterator<string> | undefined;
-  const leave = () => void iterator?.return?.();
-  signal.addEventListener('abort', leave);
-  try {
-    return await work({
-      next: async () => {
-        iterator ??= stdin.lines()[Symbol.asyncIterator]();
-        const { value, done } = await iterator.next();
-        signal.throwIfAborted();
-        return done ? undefined : value;
-      },
-    });
-  } finally {
-    signal.removeEventListener('abort', leave);
-    leave();
-  }
 }

@@ -6,10 +6,9 @@ import type { Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { parseSetting } from '../settings/setting-values.ts';
 import { loadSettings, missingSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { canPrompt, promptSecret, promptText } from '../terminal/prompt.ts';
+import { canPrompt, type Lines, promptSecret, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from './bound-settings.ts';
-import type { Lines } from './pasted-redirect.ts';
 
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;

@@ -11,7 +11,7 @@ import { changeConfig, readConfig, type SavedProfile } from '../settings/config-
 import { type SettingName, settingNames, settingOrder } from '../settings/setting-names.ts';
 import { type RedirectUri, urlText } from '../settings/setting-values.ts';
 import { chooseProfile, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { canPrompt } from '../terminal/prompt.ts';
+import { canPrompt, type Lines, withLines } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import {
@@ -22,7 +22,7 @@ import {
   issuerText,
 } from './authorization.ts';
 import { type BoundSettings, bindingOf, signInLockName } from './bound-settings.ts';
-import { type Lines, pastedBeside, receivePasted, withLines } from './pasted-redirect.ts';
+import { pastedBeside, receivePasted } from './pasted-redirect.ts';
 import { readPending, savePending } from './pending-sign-in.ts';
 import { listenForRedirect, type PageName } from './redirect-listener.ts';
 import { prepareSignIn, type SignInFlags, type SignInSetup } from './sign-in-setup.ts';

@@ -98,3 +98,35 @@ async function answerTo(
 function unseen(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
+
+/** Standard input, one line at a time: a secret and a pasted URL may come on the same pipe. */
+export interface Lines {
+  /** Resolves to the next line without its line end; undefined after the last. */
+  next(): Promise<string | undefined>;
+}
+
+/**
+ * Runs `work`, which may read lines until the program is interrupted. Afterwards a pipe that stays open no longer keeps
+ * the process alive.
+ */
+export async function withLines<Result>(
+  { stdin, signal }: Pick<Context, 'stdin' | 'signal'>,
+  work: (lines: Lines) => Promise<Result>,
+): Promise<Result> {
+  let iterator: AsyncIterator<string> | undefined;
+  const leave = () => void iterator?.return?.();
+  signal.addEventListener('abort', leave);
+  try {
+    return await work({
+      next: async () => {
+        iterator ??= stdin.lines()[Symbol.asyncIterator]();
+        const { value, done } = await iterator.next();
+        signal.throwIfAborted();
+        return done ? undefined : value;
+      },
+    });
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
+  }
+}
