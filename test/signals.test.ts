@@ -20,7 +20,7 @@ describe('a second signal', () => {
     ['SIGINT', 'SIGINT'],
     ['SIGINT', 'SIGTERM'],
     ['SIGTERM', 'SIGTERM'],
-  ] as const)('after %s, %s ends at once what waits', async (first, second) => {
+  ] as const)('after %s, %s ends the waiting program at once', async (first, second) => {
     await using handler = await startHandler();
     await using listening = await startListeningProcess(
       '--forward-to',

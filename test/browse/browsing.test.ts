@@ -207,7 +207,7 @@ describe('browsing', () => {
     expect(state.shown.places.length).toBeGreaterThan(8);
   });
 
-  test('the hint of f is what it does next', async () => {
+  test('the hint for f says what the key does next', async () => {
     const { settled, press, lines } = browsing(many, { columns: 100 });
     await settled();
     expect(lines().at(-1)).toBe('enter open  / filter  w where  g group  f failed only  ? keys  q quit');
@@ -253,7 +253,7 @@ describe('browsing', () => {
     expect(state.shown.places).toEqual([3]);
   });
 
-  test('g groups what was read by a field, and enter shows the events of a group', async () => {
+  test('g groups the events read by a field, and enter shows the events of a group', async () => {
     const values = ['"a, b"', '3.0', '{"x":[1]}', 'null', '"say \\"hi\\""'];
     const items = many.map((_, number) =>
       event(number, number < 5 ? '' : `,"why":${values[(number % 15) % 5]}`),
@@ -297,7 +297,7 @@ describe('browsing', () => {
     ]);
   });
 
-  test('groups count all events, up to the limit of what is read', async () => {
+  test('groups count all events, up to the limit of one reading', async () => {
     const { settled, press, read, lines } = browsing(many);
     await settled();
     expect(read.pages).toBe(2);

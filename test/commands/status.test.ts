@@ -90,7 +90,7 @@ test('a token in the environment is distinguished from a stored one', async () =
 });
 
 test.runIf(process.platform === 'linux')(
-  'where nobody ever signed in, a keychain that is not there is no more than that',
+  'if nobody ever signed in, a missing keychain is only a detail',
   async () => {
     const { HOOKTRAIL_STORE: _store, ...env } = at.env;
     expect(await at.run(['status'], { env })).toMatchObject({

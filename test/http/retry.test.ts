@@ -56,7 +56,7 @@ describe('a GET that fails temporarily', () => {
     expect(slept).toEqual([7000, 30_000, 60_000]);
   });
 
-  test('waits no shorter than without Retry-After, and longer each time: many may have been told the same', async () => {
+  test('waits no shorter than without Retry-After, and longer each time: many clients may have got the same header', async () => {
     const { answer, slept } = scripted([429, '0'], [429, '0'], [429, '1'], 200);
     expect((await answer()).status).toBe(200);
     expect(slept).toEqual([500, 1000, 2000]);

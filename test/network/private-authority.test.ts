@@ -71,7 +71,7 @@ describe.each<[string, Certificate, string | undefined, string, string]>([
     expect(working.received).toEqual([]);
   });
 
-  test('is what doctor tells of provider and service', async () => {
+  test('is reported by doctor for provider and service', async () => {
     await using working = await startWorkingOverTls(certificate);
     const { code, stdout } = await run(['doctor', '--json'], { env: environment(working) });
     const findings = (JSON.parse(stdout) as Finding[]).filter(({ check }) =>

@@ -202,10 +202,10 @@ test('a refresh that names no scopes leaves those granted before', async () => {
 test.each([
   ['no access token', { access_token: undefined }],
   ['an empty access token', { access_token: '' }],
-  ['an access token that is no text', { access_token: 42 }],
+  ['an access token that is not a string', { access_token: 42 }],
   ['an access token for no header', { access_token: 'a\nb' }],
   ['a token type that is not known', { token_type: 'mac' }],
-  ['a token type that is no text', { token_type: 1 }],
+  ['a token type that is not a string', { token_type: 1 }],
 ])('%s fails the command, but does not lose the new refresh token', async (_name, change) => {
   await using at = await startRefreshing();
   const newest = { refresh_token: 'the-new-one', access_token: 'unusable', token_type: 'Bearer', ...change };
@@ -231,7 +231,7 @@ test.each([
   expect(spent).toBe('the-new-one');
 });
 
-test('a wrong client secret is named as what to check', async () => {
+test('the error for a wrong client secret says to check it', async () => {
   await using at = await startRefreshing();
   const result = await at.run(['token'], { env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong-secret' } });
   expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the right client secret') });

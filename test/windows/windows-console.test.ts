@@ -72,7 +72,7 @@ describe.skipIf(!hasWindows)('a Windows console', { timeout: 120_000 }, () => {
     await second.program.finished;
   });
 
-  test('a second Ctrl-C ends at once what waits', async () => {
+  test('a second Ctrl-C ends the waiting program at once', async () => {
     await using user = await startWindowsUser({ events: 0 });
     await using handler = await startHandler();
     handler.answer = () => new Promise(() => undefined);

@@ -134,7 +134,7 @@ describe('--from, without a sign-in', () => {
     );
   });
 
-  test('a byte order mark is ignored, and UTF-16 is named with what makes it', async () => {
+  test('a byte order mark is ignored, and the error for UTF-16 names its cause', async () => {
     const file = inHome('windows.ndjson');
     const text = '\ufeff{"eventId":"é"}\r\n{"eventId":"c"}\r\n';
     const same = { code: 0, stdout: '{"eventId":"é"}\n{"eventId":"c"}\n', stderr: '' };

@@ -37,7 +37,7 @@ describe('--output-file', () => {
     'events stats --csv',
     'event-types',
     'api /event-types',
-  ])('%s: the file gets what a pipe gets, also on a terminal', async (line) => {
+  ])('%s: the file gets the same bytes as a pipe, also on a terminal', async (line) => {
     await using at = await startWriting(60);
     const words = line.split(' ');
     const { stdout } = await at.run(words);
@@ -194,7 +194,7 @@ describe('--output-file', () => {
     });
   });
 
-  test('is not there for what has no end', async () => {
+  test('is not an option of commands without an end', async () => {
     await using at = await startWriting();
     const { code, stderr } = await at.run(['events', 'watch', '--output-file', at.file]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--output-file'")]);

@@ -5,7 +5,7 @@ const lines = (...args: string[]) => ['--ndjson', ...args];
 
 describe('what the service leaves open', () => {
   test.each(['absolute', 'relative', 'query-only'] as const)(
-    '%s links are followed where there is no count',
+    '%s links are followed if there is no count',
     async (links) => {
       await using searching = await startSearching({ events: 95 });
       const { control } = searching.sandbox;

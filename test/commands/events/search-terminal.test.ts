@@ -48,7 +48,7 @@ describe('a search on a terminal', () => {
   });
 
   test.each([[['--all']], [['--limit', '60']], [['--json']], [['--csv', '--all']]])(
-    'shows %j through the pager, where there is more than the screen shows',
+    'shows %j through the pager if it does not fit the screen',
     async (args) => {
       await using searching = await startSearching({ events: 100 });
       const { code, stdout, pager } = await search(searching, args);

@@ -13,7 +13,7 @@ import { API_TOKEN, portOf, post, startListeningProcess } from '../../support/li
 import { start } from '../../support/program.ts';
 
 test.skipIf(process.platform === 'win32')(
-  'on a full disk deliveries are refused, and what was acknowledged stays',
+  'on a full disk deliveries are refused, and acknowledged ones are kept',
   { timeout: 60_000 },
   async () => {
     await using handler = await startHandler();
