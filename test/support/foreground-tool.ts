@@ -6,7 +6,7 @@ export interface ForegroundTool {
   readonly printed: string;
   readonly ended: Promise<unknown>;
   /** Ends the tool and the processes that it started. */
-  end(): Promise<void>;
+  end(signal?: NodeJS.Signals): Promise<void>;
 }
 
 interface Options {
@@ -43,9 +43,8 @@ export async function startTool(
       return printed;
     },
     ended,
-    async end() {
-      if (child.exitCode === null && child.signalCode === null)
-        process.kill(-(child.pid as number), 'SIGKILL');
+    async end(signal = 'SIGKILL') {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), signal);
       await ended;
     },
   };

@@ -51,15 +51,20 @@ shutdown_lifetime 0 seconds
 visible_hostname squid.test
 `,
   );
-  const squid = await startTool('/usr/sbin/squid', ['-N', '-d', '1', '-f', file('squid.conf')], {
-    ready: /Accepting HTTP Socket connections/,
-  });
+  const squid = await startTool(
+    '/usr/sbin/squid',
+    ['-N', '-n', `squid${port}`, '-d', '1', '-f', file('squid.conf')],
+    {
+      ready: /Accepting HTTP Socket connections/,
+    },
+  );
   return {
     host: `127.0.0.1:${port}`,
     log: async () =>
       (await readFile(path.join(logs, 'access.log'), 'utf8').catch(() => '')).split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
-      await squid.end();
+      // With time to remove its shared memory, whose name is that of `-n`.
+      await squid.end('SIGTERM');
       await rm(folder, { recursive: true, force: true });
     },
   };
