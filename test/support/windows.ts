@@ -91,6 +91,14 @@ export async function createFolderOnC(): Promise<readonly [string, string]> {
   return [folder, `C:\\${path.basename(folder)}`];
 }
 
+/** Keeps a file open, so that others can only read it, until the program that does it is ended. */
+export async function keepOpen(file: string): Promise<WindowsProgram> {
+  const options = { executable: onWindows(native), env: {}, cwd: onWindows(path.dirname(file)) };
+  const holder = await startOnWindows(['hold', onWindows(file)], options);
+  while (!existsSync(`${file}.held`)) await delay(10);
+  return holder;
+}
+
 /** Puts a stand-in for a program in place, which records its command line, and returns that program. */
 export async function standIn(file: string): Promise<StandIn> {
   await mkdir(path.dirname(file), { recursive: true });

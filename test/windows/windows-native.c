@@ -3,7 +3,7 @@
  *
  *   console COMMAND LINE   runs the command in a console of its own without a window; exits with its exit code
  *   event NUMBER           sends an event to every other program of its console: 0 Ctrl-C, 1 Ctrl-Break, 2 the window closes
- *   hold FILE              has a file open, unshared, until it is ended; creates FILE.held once it has
+ *   hold FILE              has a file open that others may only read, until it is ended; creates FILE.held once it has
  *
  * Under any other name than its own it is a stand-in for the program of that name: it writes its command line to the file
  * that HOOKTRAIL_TEST_RECORD names and exits with HOOKTRAIL_TEST_EXIT.
@@ -65,7 +65,7 @@ static int send_event(DWORD event) {
 
 static int hold(const wchar_t *name) {
   wchar_t sign[1024];
-  if (CreateFileW(name, GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL) == INVALID_HANDLE_VALUE)
+  if (CreateFileW(name, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL) == INVALID_HANDLE_VALUE)
     return failed("CreateFile");
   swprintf(sign, 1024, L"%ls.held", name);
   if (CreateFileW(sign, GENERIC_WRITE, 7, NULL, CREATE_NEW, 0, NULL) == INVALID_HANDLE_VALUE)

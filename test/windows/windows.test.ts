@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -9,11 +9,13 @@ import { hasWindows } from '../support/requirement.ts';
 import {
   createWindowsHome,
   exportedIds,
+  keepOpen,
   onWindows,
   prepareWindows,
   runOnWindows,
   startOnWindows,
   startWindowsUser,
+  type WindowsUser,
 } from '../support/windows.ts';
 
 describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
@@ -119,30 +121,37 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       ).toEqual(ids);
     });
 
-    test('settings that another program has open stay as they are, and that is said', async () => {
+    const settings = (user: WindowsUser) =>
+      path.join(user.home.folder, 'AppData', 'Roaming', 'hooktrail', 'config.json');
+
+    test('settings that another program keeps open stay unchanged, and the error says so', async () => {
       await using user = await startWindowsUser();
       expect(await user.run(['config', 'set', 'vendor', 'first'])).toMatchObject({ code: 0 });
-      const config = path.join(user.home.folder, 'AppData', 'Roaming', 'hooktrail', 'config.json');
-      /** Holds the file open as programs do that do not share it, for so many seconds. */
-      const hold = async (seconds: number) => {
-        const wait = `ping -n ${seconds + 1} 127.0.0.1 > NUL < "${onWindows(config)}"`;
-        const script = `@echo off\r\n> opened-${seconds} echo opened\r\n${wait}\r\n`;
-        await writeFile(path.join(user.home.folder, 'hold.cmd'), script);
-        const holder = await startOnWindows(['/c', 'hold.cmd'], { env: user.env, executable: 'cmd.exe' });
-        await expect
-          .poll(() => readdir(user.home.folder), { timeout: 20_000 })
-          .toContain(`opened-${seconds}`);
-        return holder;
-      };
-      const long = await hold(15);
-      const refused = await user.run(['config', 'set', 'vendor', 'second']);
-      expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
-        2,
-        `error: the settings cannot be written to ${onWindows(config)}: it cannot be replaced, perhaps because another program has it open (EPERM)`,
-      ]);
-      expect(await readFile(config, 'utf8')).toContain('first');
-      await long.kill();
-      await long.finished;
+      const holder = await keepOpen(settings(user));
+      expect(await user.run(['config', 'set', 'vendor', 'second'])).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          `error: the settings cannot be written to ${onWindows(settings(user))}: it cannot be replaced, perhaps because another program has it open (EPERM)\n` +
+          'next: make the folder writable and free some space, or choose another with HOOKTRAIL_CONFIG_DIR\n',
+      });
+      expect(await readFile(settings(user), 'utf8')).toContain('first');
+      await holder.kill();
+      await holder.finished;
+    });
+
+    test('settings that another program closes within a second are replaced', async () => {
+      await using user = await startWindowsUser();
+      expect(await user.run(['config', 'set', 'vendor', 'first'])).toMatchObject({ code: 0 });
+      const holder = await keepOpen(settings(user));
+      const second = await startOnWindows(['config', 'set', 'vendor', 'second'], { env: user.env });
+      const waiting = async () =>
+        (await readdir(path.dirname(settings(user)))).some((name) => name.endsWith('.tmp'));
+      await expect.poll(waiting, { timeout: 20_000, interval: 10 }).toBe(true);
+      await holder.kill();
+      const saved = { code: 0, stdout: '', stderr: "saved vendor in profile 'default'\n" };
+      expect(await second.finished).toEqual(saved);
+      expect(await readFile(settings(user), 'utf8')).toContain('second');
     });
 
     test('a listener that was ended has acknowledged nothing that its journal lacks', async () => {
