@@ -59,7 +59,7 @@ describe.skipIf(!hasWindows)('a Windows console', { timeout: 120_000 }, () => {
     const sent = listener.send('{"eventId":"a"}');
     await expect.poll(() => handler.received.length).toBe(1);
     await listener.program.send(event);
-    await listener.program.printed('stderr', /waiting up to 10 s for 1 delivery under way\n/);
+    await listener.program.printed('stderr', /waiting up to 10 s for 1 delivery in progress\n/);
     answer(200);
     expect((await sent).status).toBe(200);
     const ended = await listener.program.finished;
@@ -83,7 +83,7 @@ describe.skipIf(!hasWindows)('a Windows console', { timeout: 120_000 }, () => {
     );
     await expect.poll(() => handler.received.length).toBe(1);
     await listener.program.send('Ctrl-C');
-    await listener.program.printed('stderr', /waiting up to 10 s for 1 delivery under way\n/);
+    await listener.program.printed('stderr', /waiting up to 10 s for 1 delivery in progress\n/);
     // Those within 250 ms of the first count as the same one.
     const again = setInterval(() => void listener.program.send('Ctrl-C'), 100);
     const ended = await listener.program.finished.finally(() => clearInterval(again));
