@@ -84,7 +84,7 @@ export async function createFile(file: string, content: string): Promise<void> {
  * On Windows a file that another program has open cannot be replaced. This tries for a second, which is longer than a
  * virus scanner (the usual program) takes.
  */
-async function renameOver(from: string, to: string): Promise<void> {
+export async function renameOver(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await files.rename(from, to);

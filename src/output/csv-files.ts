@@ -1,7 +1,8 @@
-import { open, readdir, rename, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Part } from '../events/export/export-manifest.ts';
 import { itemsOf } from '../events/export/export-part.ts';
+import { renameOver } from '../files/replace-file.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { csvColumns, emptyColumns, membersOf } from '../items/item-columns.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -46,7 +47,7 @@ export async function writeCsvFiles(
     } finally {
       await handle.close();
     }
-    await rename(temporary, path.join(directory, name));
+    await renameOver(temporary, path.join(directory, name));
     written.add(name);
   }
   await checked.end();

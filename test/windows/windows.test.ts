@@ -154,6 +154,21 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       expect(await readFile(settings(user), 'utf8')).toContain('second');
     });
 
+    test('the CSV of an export that another program closes within a second is replaced', async () => {
+      await using user = await startWindowsUser({ events: 3 });
+      await user.signIn();
+      const folder = path.join(user.home.folder, 'out');
+      const words = ['events', 'export', onWindows(folder), '--csv'];
+      expect(await user.run(words)).toMatchObject({ code: 0 });
+      const [name = ''] = (await readdir(folder)).filter((file) => file.endsWith('.csv'));
+      const holder = await keepOpen(path.join(folder, name));
+      const second = await startOnWindows(words, { env: user.env });
+      await expect.poll(() => readdir(folder), { timeout: 20_000, interval: 10 }).toContain(`${name}.tmp`);
+      await holder.kill();
+      expect(await second.finished).toMatchObject({ code: 0 });
+      expect(await readdir(folder)).not.toContain(`${name}.tmp`);
+    });
+
     test('a listener that was ended has acknowledged nothing that its journal lacks', async () => {
       await using user = await startWindowsUser({ events: 0 });
       await user.signIn();

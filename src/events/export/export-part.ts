@@ -1,9 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
+import { renameOver } from '../../files/replace-file.ts';
 import type { Items } from '../../items/items.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { type IdentifiedItems, readPage } from '../page.ts';
@@ -55,7 +56,7 @@ export class PartFile {
     }
     await this.#handle.sync();
     await this.#handle.close();
-    await rename(temporary(this.#file), this.#file);
+    await renameOver(temporary(this.#file), this.#file);
     return { events: this.events, bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
