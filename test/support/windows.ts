@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import {
@@ -15,7 +15,6 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { inject, onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { visit } from './browser.ts';
@@ -32,7 +31,6 @@ import { sandboxEnv } from './sandbox-env.ts';
  * the same on both sides, so that sandbox, handler and browser of a test run here.
  */
 
-const execute = promisify(execFile);
 const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-windows');
 const native = path.join(cache, 'windows-native.exe');
 const launcher = path.join(import.meta.dirname, 'windows-launcher.cjs');
@@ -66,7 +64,10 @@ export async function prepareWindows(): Promise<void> {
 
 /** Runs a command while no other test file runs one of these. */
 async function oneAtATime(command: readonly string[], env: NodeJS.ProcessEnv = wine): Promise<void> {
-  await execute('flock', ['--close', path.join(cache, 'lock'), ...command], { env });
+  const locked = ['--close', path.join(cache, 'lock'), ...command];
+  // Wine's server outlives the command that starts it, and would keep pipes open.
+  const [code] = await once(spawn('flock', locked, { env, stdio: 'ignore' }), 'exit');
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}`);
 }
 
 /** Returns the Windows path of a file or folder of this machine. */
