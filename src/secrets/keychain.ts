@@ -32,7 +32,7 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
   const keychain = await loaded;
   let spent = clock.now() - started;
   let unanswered = false;
-  const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
+  const once = async <T>(call: () => Promise<T>): Promise<T> => {
     // Each unanswered call holds one of the four threads that file operations need, too.
     if (unanswered) throw new KeychainError('mute');
     const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.min(Math.max(LIMIT - spent, 500), LIMIT);
@@ -45,6 +45,16 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
     return await inTime(work, limit, () => {
       unanswered = true;
     });
+  };
+  const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
+    try {
+      return await once(call);
+    } catch (error) {
+      // One libsecret session in 256 has a public key that begins with a zero byte, which libsecret leaves out: KWallet
+      // refuses such a key. The next call opens another session.
+      if (platform !== 'linux' || (error as KeychainError).condition !== 'refused') throw error;
+      return await once(call);
+    }
   };
   return {
     get: (account) => bounded(() => keychain.get(account)),

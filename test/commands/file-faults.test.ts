@@ -1,12 +1,12 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { run } from '../support/command.ts';
 import { startExporting } from '../support/exporting.ts';
 import { DISK_ERRORS, eachFault, FULL, isTold, runFailing, startFailing } from '../support/file-faults.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { API_TOKEN, portOf, post } from '../support/listening.ts';
-import { run } from '../support/program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGKILL'];
 const KINDS = [

@@ -109,6 +109,23 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     });
   });
 
+  test.skipIf(!hasKeyring)('a refusal that does not last is not an error, one that lasts is', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    for (const refusals of [1, 2]) {
+      const keychain = memoryKeychain();
+      let calls = 0;
+      keychain.get = async () => {
+        if (++calls <= refusals) throw new Error('Client public key size is invalid');
+        return 'a secret';
+      };
+      const opened = await openKeychain({ ...linux(bus.env), loadKeychain: async () => keychain });
+      const reading = expect(opened.get('an account'));
+      if (refusals === 1) await reading.resolves.toBe('a secret');
+      else await reading.rejects.toMatchObject({ condition: 'refused' });
+    }
+  });
+
   test.skipIf(!hasKeyring)('a Secret Service that does not answer', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');
