@@ -15,7 +15,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       { extends: true, test: { name: 'unit', include: projectFiles('unit'), isolate: false } },
       {
