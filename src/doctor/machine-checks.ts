@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Context } from '../context.ts';
 import { checkWritable } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
+import { readsSystemTrust } from '../http/certificates.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
 import { sessionBus } from '../secrets/dbus/bus-connection.ts';
 import { openKeychain } from '../secrets/keychain.ts';
@@ -118,7 +119,12 @@ async function certificates({ environment }: Context): Promise<Finding> {
       "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
     );
   const extra = environment['NODE_EXTRA_CA_CERTS'];
-  if (!extra) return ok(check, "Node's own authorities are trusted; NODE_EXTRA_CA_CERTS is not set");
+  if (!extra) {
+    const trusted = (await readsSystemTrust())
+      ? "Node's own authorities and those of the operating system are trusted"
+      : "Node's own authorities are trusted";
+    return ok(check, `${trusted}; NODE_EXTRA_CA_CERTS is not set`);
+  }
   const text = await readFile(extra, 'utf8').catch((error: NodeJS.ErrnoException) => error);
   const next = 'set it to a file with the certificate of the authority (PEM)';
   if (text instanceof Error) return broken(check, `NODE_EXTRA_CA_CERTS: ${text.message}`, next);

@@ -37,11 +37,20 @@ export async function networkChecks(
     ),
   );
   return [
-    ...places.flatMap(([, , url]) => (url ? [proxy(url, context)] : [])).slice(-1),
+    ...proxies(
+      places.flatMap(([, , url]) => url ?? []),
+      context,
+    ),
     ...reached.flat(),
     await signInLock(settings, context),
     await signIn(call, settings),
   ];
+}
+
+/** One finding for each host: `NO_PROXY` may name one and not the other. */
+function proxies(urls: readonly URL[], context: Context): Finding[] {
+  const hosts = new Map(urls.map((url) => [url.host, url]));
+  return [...hosts.values()].map((url) => proxy(url, context));
 }
 
 function proxy(url: URL, { environment }: Context): Finding {

@@ -15,6 +15,11 @@ export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.has((error as NodeJS.ErrnoException).code ?? '');
 }
 
+/** Returns whether this Node can read the operating system's certificate authorities. */
+export async function readsSystemTrust(): Promise<boolean> {
+  return 'getCACertificates' in (await import('node:tls'));
+}
+
 /**
  * The operating system's certificate authorities together with Node's own; undefined if this Node cannot read them
  * (before 22.15). Used only if Node's own are not enough, since some systems take long to list theirs.

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { encodingOf } from '../files/text-encoding.ts';
@@ -82,7 +82,7 @@ async function secretInFile(
       next: `run \`chmod 600\` on it`,
     });
   }
-  if (machine.platform !== 'win32' && (mode & 0o044) !== 0 && !/^\/(var\/)?run\//.test(file)) {
+  if (machine.platform !== 'win32' && (mode & 0o044) !== 0 && !/^\/(var\/)?run\//.test(realpathSync(file))) {
     await stderr.write(`warning: ${variable}: others can read ${terminalSafeLine(file)}\n`);
   }
   return firstLine(text, variable, 'the file');

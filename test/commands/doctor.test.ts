@@ -1,6 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
+import tls from 'node:tls';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { run } from '../support/command.ts';
@@ -30,13 +31,15 @@ test('if all is well, every check says so and no secret is printed', async () =>
   expect([code, stderr]).toEqual([0, '']);
   const text = stdout.replaceAll(/ in \d+ ms/g, '').replace(/Node\.js \S+/, 'Node.js');
   const folder = signing.env['HOOKTRAIL_CONFIG_DIR'];
+  const trusted =
+    'getCACertificates' in tls ? 'and those of the operating system are trusted' : 'are trusted';
   expect(text.split('\n').map((line) => line.trimEnd())).toEqual([
     'ok        node              Node.js',
     'ok        keychain          not used: the secrets are in an encrypted file (HOOKTRAIL_STORE, --store)',
     `ok        configuration     ${folder}`,
     'ok        lock              locks can be taken and freed',
     `ok        redirect          ${signing.redirectUri} is free for a sign-in`,
-    "ok        certificates      Node's own authorities are trusted; NODE_EXTRA_CA_CERTS is not set",
+    `ok        certificates      Node's own authorities ${trusted}; NODE_EXTRA_CA_CERTS is not set`,
     "ok        settings          profile 'default'; overridden by HOOKTRAIL_AUTH_URL, HOOKTRAIL_BASE_URL, HOOKTRAIL_CLIENT_ID, HOOKTRAIL_VENDOR, HOOKTRAIL_REDIRECT_URI, HOOKTRAIL_STORE",
     `ok        proxy             ${new URL(baseUrl).host} is reached directly`,
     `ok        provider          ${authUrl} answers with 200`,
@@ -113,6 +116,27 @@ test('an unreachable server, a port in use and a wrong clock are reported', asyn
     state: 'broken',
     message: 'is 400 s behind that of the service',
   });
+});
+
+test('a proxy is reported for each host, without its password', async () => {
+  await using signing = await startSigningIn();
+  const [, all] = await findings({
+    ...signing.env,
+    HOOKTRAIL_AUTH_URL: 'https://id.example.test',
+    HTTPS_PROXY: 'http://ada:s3cret@127.0.0.1:9',
+  });
+  expect(all.filter(({ check }) => check === 'proxy')).toEqual([
+    {
+      check: 'proxy',
+      state: 'ok',
+      message: 'id.example.test is reached through http://127.0.0.1:9 (HTTPS_PROXY)',
+    },
+    {
+      check: 'proxy',
+      state: 'ok',
+      message: `${new URL(signing.sandbox.settings.baseUrl).host} is reached directly`,
+    },
+  ]);
 });
 
 test('wrong settings, certificates and folder modes are reported', async () => {

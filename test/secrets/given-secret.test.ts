@@ -98,6 +98,13 @@ describe('a file', () => {
     expect(await secret).toBe('the secret');
     expect(said).toEqual([`warning: HOOKTRAIL_PASSPHRASE_FILE: others can read ${place}\n`]);
   });
+
+  test('that only its name puts below /run is no exception', async () => {
+    const place = `/run/..${await file('the secret\n', 0o644)}`;
+    const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_FILE: place });
+    expect(await secret).toBe('the secret');
+    expect(said).toEqual([`warning: HOOKTRAIL_PASSPHRASE_FILE: others can read ${place}\n`]);
+  });
 });
 
 describe('a command', () => {

@@ -51,8 +51,8 @@ export function declare(command: Command, action: Action): void {
       `
 Forwards chosen events to a handler again, in order of creation: each event's
 JSON as the search shows it, with content type application/json and the
-Api-Token. The handler may get an event twice, since no journal is read or
-written. \`webhooks recover\` forwards only missed events.
+Api-Token. It goes round the rule that each event reaches the handler once: no
+journal is read or written. \`webhooks recover\` forwards only missed events.
 
 Choose events by filters, by ids on standard input, or from an export. On a
 terminal, replay asks before it forwards more than 100 events. Events that the
