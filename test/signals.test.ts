@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from './support/handler.ts';
 import { startListeningProcess } from './support/listening.ts';
 import { startNotingSignals } from './support/noted-signals.ts';
-import type { Running } from './support/program.ts';
+import { type Running, start } from './support/program.ts';
 import { startRefreshing } from './support/refreshing.ts';
+import { startSearching } from './support/searching.ts';
 
 /** Signals again and again, as an impatient user does, until the program has ended. */
 async function insist(program: Running, signal: NodeJS.Signals) {
@@ -12,6 +16,15 @@ async function insist(program: Running, signal: NodeJS.Signals) {
     return await program.finished;
   } finally {
     clearInterval(timer);
+  }
+}
+
+/** Returns the number of bytes read, at most 1: 0 also if there is nothing to read yet. */
+function readSome(descriptor: number): number {
+  try {
+    return readSync(descriptor, Buffer.alloc(1));
+  } catch {
+    return 0;
   }
 }
 
@@ -66,6 +79,23 @@ describe('a second signal', () => {
     expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
     expect(at.refreshes()).toEqual(['ok']);
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'ends a command whose --output-file is a pipe that nobody empties',
+    async () => {
+      await using at = await startSearching();
+      const pipe = path.join(at.env['HOME'] as string, 'pipe');
+      execFileSync('mkfifo', [pipe]);
+      const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+      try {
+        const program = start(['events', 'search', '--ndjson', '--output-file', pipe], { env: at.env });
+        await expect.poll(() => readSome(reader), { timeout: 20_000, interval: 20 }).toBe(1);
+        expect((await insist(program, 'SIGINT')).code).toBe('SIGINT');
+      } finally {
+        closeSync(reader);
+      }
+    },
+  );
 
   test('that `npm exec` forwards counts as the first', async () => {
     await using handler = await startHandler();

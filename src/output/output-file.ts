@@ -1,30 +1,30 @@
 import { rmSync, type Stats } from 'node:fs';
-import { access, constants, open, realpath, stat } from 'node:fs/promises';
+import { access, constants, open, readlink, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { refusePlanted } from '../files/planted.ts';
 import { type Replacement, startReplacement } from '../files/replace-file.ts';
-import { outputOf } from '../streams.ts';
+import { type OutputKind, outputOf } from '../streams.ts';
 
 /**
  * Calls `work` with a standard output that is written to `file` byte for byte, unlike a redirection of Windows
  * PowerShell. The file is replaced as a whole when the work is done. After a failure or an interrupt the old file
  * stays, so that a partial result never looks complete. A pipe or a device is written to. `-` is standard output
- * itself. Throws `UsageError` before the work begins if the file cannot be written.
+ * itself, and so is `/dev/stdout`, which may be a file that others append to. Throws `UsageError` before the work begins if the file cannot be written.
  */
 export async function writingTo<T>(
   file: string,
   context: Context,
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
-  if (file === '-') return await work(context);
-  const { temporary, handle, finish, abandon } = await openTarget(file, context);
+  if (file === '-' || file === '/dev/stdout') return await work(context);
+  const { temporary, handle, kind = 'file', finish, abandon } = await openTarget(file, context);
   // A second interrupt ends the process at once.
   const forget = context.atExit?.(() => temporary && rmSync(temporary, { force: true }));
   const stdout = outputOf(
     handle.fd,
-    'file',
+    kind,
     () => handle.createWriteStream(),
     () => undefined,
   );
@@ -44,12 +44,12 @@ export async function writingTo<T>(
   }
 }
 
-type Target = Omit<Replacement, 'temporary'> & { readonly temporary?: string };
+type Target = Omit<Replacement, 'temporary'> & { readonly temporary?: string; readonly kind?: OutputKind };
 
 async function openTarget(file: string, { machine }: Context): Promise<Target> {
   refusePlanted(file, '--output-file', machine);
   // The file that a link leads to is replaced, not the link.
-  const place = await realpath(file).catch(() => path.resolve(file));
+  const place = await placeOf(file);
   const found = await stat(place).catch(() => undefined);
   if (found?.isDirectory())
     throw new UsageError(`--output-file: ${file} is a folder`, {
@@ -57,7 +57,7 @@ async function openTarget(file: string, { machine }: Context): Promise<Target> {
     });
   try {
     if (found) await access(place, constants.W_OK);
-    return found && !found.isFile() ? await openDevice(place) : await openFile(place, found);
+    return found && !found.isFile() ? await openDevice(place, found) : await openFile(place, found);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'its folder does not exist' : faultText(error as NodeJS.ErrnoException);
@@ -69,6 +69,19 @@ async function openTarget(file: string, { machine }: Context): Promise<Target> {
   }
 }
 
+/** The place that a path leads to. Nothing may be there yet. */
+async function placeOf(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    // Links that form a loop fail with ELOOP.
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const target = isMissing ? await readlink(file).catch(() => undefined) : undefined;
+    if (target === undefined) return path.resolve(file);
+    return await placeOf(path.resolve(await realpath(path.dirname(file)), target));
+  }
+}
+
 /** The modes are those of a redirection: an existing file keeps its mode, a new one gets its mode from the umask. */
 async function openFile(place: string, found: Stats | undefined): Promise<Target> {
   const replacement = await startReplacement(place, 0o666);
@@ -76,8 +89,9 @@ async function openFile(place: string, found: Stats | undefined): Promise<Target
   return replacement;
 }
 
-async function openDevice(place: string): Promise<Target> {
+async function openDevice(place: string, found: Stats): Promise<Target> {
   const handle = await open(place, 'w');
   const close = () => handle.close();
-  return { handle, finish: close, abandon: close };
+  // No signal ends a synchronous write that waits for the reader of a pipe.
+  return { handle, kind: found.isFIFO() ? 'pipe' : 'file', finish: close, abandon: close };
 }

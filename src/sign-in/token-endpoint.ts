@@ -440,12 +440,18 @@ export const METADATA_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, byt
 
 /**
  * Reads the endpoints that the provider's metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery
- * 1.0 section 4). Returns none if there is no metadata, or if it names another issuer (RFC 8414 section 3.3). Endpoints on another origin than the provider's count as not offered, since the client secret must not be sent elsewhere. Throws if the
- * provider does not answer.
+ * 1.0 section 4). Returns none if there is no metadata, or if it names another issuer (RFC 8414 section 3.3). Endpoints
+ * on another origin than the provider's count as not offered, since the client secret must not be sent elsewhere.
+ * Throws if the provider does not answer, or fails.
  */
 export async function readMetadata(settings: BoundSettings, transport: Transport): Promise<ProviderMetadata> {
   const url = new URL(`${urlText(settings.authUrl)}/.well-known/openid-configuration`);
   const answer = await transport.send({ method: 'GET', url, headers: { accept: 'application/json' } });
+  if (answer.status === 429 || answer.status >= 500)
+    throw new ServiceError(
+      `the identity provider's metadata could not be read: it answered ${answer.status}`,
+      { next: 'run the command again later' },
+    );
   if (answer.status !== 200) return {};
   let metadata: Record<string, unknown>;
   try {

@@ -99,6 +99,17 @@ test.each<[string, Behaviour['metadata']]>([
   expect((await at.run(['token'])).code).toBe(4);
 });
 
+test('metadata that a failing provider does not give is not mistaken for none', async () => {
+  await signInAs('default');
+  at.sandbox.control.fault('metadata', { kind: 'status', status: 503 });
+  expect(await at.run(['logout'])).toMatchObject({
+    code: 0,
+    stderr:
+      "signed out of the profile 'default' on this machine\n" +
+      "warning: the tokens of 'default' could not be revoked: the identity provider's metadata could not be read: it answered 503\n",
+  });
+});
+
 test('if the provider cannot be reached, logout says that the tokens stay valid', async () => {
   await signInAs('default');
   await at.sandbox.close();

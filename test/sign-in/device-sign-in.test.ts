@@ -102,6 +102,16 @@ test.each<[string, Partial<Behaviour>]>([
   });
 });
 
+test('metadata that a failing provider does not give is not mistaken for none', async () => {
+  at.sandbox.control.fault('metadata', { kind: 'status', status: 503 });
+  expect(await at.run(['login', '--device'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      "error: the identity provider's metadata could not be read: it answered 503\nnext: run the command again later\n",
+  });
+});
+
 test('an interrupt ends the wait', async () => {
   const { program } = await startDevice();
   program.kill('SIGINT');

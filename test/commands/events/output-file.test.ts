@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CommandOptions, run, start } from '../../support/command.ts';
@@ -163,6 +163,25 @@ describe('--output-file', () => {
     const fresh = path.join(at.folder, 'new');
     await at.run([...words, fresh]);
     expect((await stat(fresh)).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
+
+  test.skipIf(process.platform === 'win32')('the file that a link names is created', async () => {
+    await using at = await startWriting();
+    const [link, other] = [path.join(at.folder, 'link'), path.join(at.folder, 'other')];
+    await symlink('other', link);
+    await symlink('out', other);
+    expect((await at.run(['events', 'count', '--output-file', link])).code).toBe(0);
+    expect([await readlink(link), await readlink(other)]).toEqual(['other', 'out']);
+    expect(await readFile(at.file, 'utf8')).toBe('20\n');
+  });
+
+  test('/dev/stdout is standard output', async () => {
+    await using at = await startWriting();
+    expect(await at.run(['events', 'count', '--output-file', '/dev/stdout'])).toEqual({
+      code: 0,
+      stdout: '20\n',
+      stderr: '',
+    });
   });
 
   test.skipIf(process.platform === 'win32')('a named pipe is written to, not replaced', async () => {
