@@ -90,7 +90,7 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   if (format) return format;
   const accepted = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
   throw new UsageError(`--output: invalid value '${text}': must be ${accepted}`, {
-    next: suggestion(text, formats) ?? 'see --help; a file to write to is named by --output-file',
+    next: suggestion(text, formats) ?? 'see --help; a file is named by --output-file, if the command has it',
   });
 }
 

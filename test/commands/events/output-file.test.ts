@@ -209,7 +209,15 @@ describe('--output-file', () => {
       stdout: '',
       stderr:
         "error: --output: invalid value 'failed.csv': must be table, json, ndjson or csv\n" +
-        'next: see --help; a file to write to is named by --output-file\n',
+        'next: see --help; a file is named by --output-file, if the command has it\n',
+    });
+  });
+
+  test('is not promised by a command that does not have it', async () => {
+    await using at = await startWriting();
+    expect(await at.run(['events', 'watch', '--output', 'failed.csv'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a file is named by --output-file, if the command has it\n'),
     });
   });
 
