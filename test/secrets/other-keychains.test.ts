@@ -3,7 +3,14 @@ import type { Finding } from '../../src/doctor/finding.ts';
 import { browserCommand } from '../support/browser.ts';
 import type { ForegroundTool } from '../support/foreground-tool.ts';
 import { type Bus, startBus } from '../support/keyring.ts';
-import { hasKWallet, type KWallet, startKWallet } from '../support/other-keychains.ts';
+import {
+  hasKeePassXC,
+  hasKWallet,
+  type KeePassXC,
+  type KWallet,
+  startKeePassXC,
+  startKWallet,
+} from '../support/other-keychains.ts';
 // These tests run processes, because they test the native library.
 import { type Result, run } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
@@ -92,6 +99,26 @@ describe.skipIf(!hasKWallet)('with KWallet', () => {
     expect(await token()).toEqual(locked);
     expect(await run(['logout'], { env })).toEqual(locked);
     await wallet().open();
+    expect(await run(['logout'], { env })).toMatchObject({ code: 0 });
+  });
+});
+
+describe.skipIf(!hasKeePassXC)('with KeePassXC', () => {
+  const keepass = given<KeePassXC>(startKeePassXC);
+  signsInAndOut();
+
+  test('a closed database is locked, and no dialog is asked for', async () => {
+    expect(await login()).toMatchObject({ code: 0 });
+    await keepass().close();
+    const locked = {
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('error: the OS keychain is locked\n'),
+    };
+    expect(await token()).toEqual(locked);
+    expect(await run(['logout'], { env })).toEqual(locked);
+    await keepass().open();
+    expect(await token()).toMatchObject({ code: 0, stderr: '' });
     expect(await run(['logout'], { env })).toMatchObject({ code: 0 });
   });
 });

@@ -7,9 +7,10 @@ import { type ForegroundTool, startTool } from './foreground-tool.ts';
 import { type Bus, hasBus, serviceCondition } from './keyring.ts';
 import { available } from './requirement.ts';
 
-/** Implementations of the Secret Service other than gnome-keyring, without a screen and without dialogs. */
+/** Implementations of the Secret Service other than gnome-keyring. */
 
 export const hasKWallet = hasBus && available('KWallet');
+export const hasKeePassXC = hasBus && available('KeePassXC') && available('Xvfb') && available('xdotool');
 
 export interface KWallet extends Pick<ForegroundTool, 'end'> {
   /** Restarts the service, as at the beginning of a session: the wallet is closed. */
@@ -56,4 +57,88 @@ export async function startKWallet(bus: Bus): Promise<KWallet> {
     await open();
   } while ((await serviceCondition(bus.env)) !== undefined);
   return { restart, open, end: () => daemon.end() };
+}
+
+export interface KeePassXC extends Pick<ForegroundTool, 'end'> {
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const EXPOSED_GROUP = '00112233-4455-6677-8899-aabbccddeeff';
+
+/** An empty database whose root group is offered on the bus. Only the settings window can set that otherwise. */
+const DATABASE = `<?xml version="1.0" encoding="UTF-8"?>
+<KeePassFile>
+  <Meta><CustomData><Item><Key>FDO_SECRETS_EXPOSED_GROUP</Key><Value>{${EXPOSED_GROUP}}</Value></Item></CustomData></Meta>
+  <Root><Group>
+    <UUID>${Buffer.from(EXPOSED_GROUP.replaceAll('-', ''), 'hex').toString('base64')}</UUID><Name>Root</Name>
+  </Group></Root>
+</KeePassFile>
+`;
+
+/** Without its questions: whether to update, to unlock for a search, and to let a program read or delete an item. */
+const KEEPASSXC_SETTINGS = `[General]
+ConfigVersion=2
+UpdateCheckMessageShown=true
+[GUI]
+CheckForUpdates=false
+[FdoSecrets]
+Enabled=true
+ShowNotification=false
+ConfirmAccessItem=false
+ConfirmDeleteItem=false
+UnlockBeforeSearch=false
+`;
+
+/**
+ * Starts KeePassXC with an open database, on a screen where somebody allows whatever it asks: it asks before an item is
+ * replaced, whatever its settings say.
+ */
+export async function startKeePassXC(bus: Bus): Promise<KeePassXC> {
+  const home = path.join(path.dirname(bus.env.XDG_DATA_HOME), 'keepassxc');
+  await mkdir(home);
+  const file = (name: string) => path.join(home, name);
+  await writeFile(file('settings.ini'), KEEPASSXC_SETTINGS);
+  await writeFile(file('database.xml'), DATABASE);
+  // A second KeePassXC with the same temporary folder would end at once.
+  const screen = await startTool('/usr/bin/Xvfb', ['-displayfd', '1', '-nolisten', 'tcp'], {
+    ready: /\d+\n/,
+  });
+  const display = { DISPLAY: `:${screen.printed.match(/\d+(?=\n)/)?.[0]}` };
+  const env = { ...bus.env, ...display, QT_QPA_PLATFORM: 'xcb', LC_ALL: 'C.UTF-8', HOME: home, TMPDIR: home };
+  const answer =
+    'while sleep 0.1; do xdotool search --onlyvisible --name "Access Request" windowfocus key Return; done';
+  const person = await startTool('/bin/sh', ['-c', answer], { env: display });
+  const password = 'a password\n';
+  const words = ['import', '--set-password', file('database.xml'), file('database.kdbx')];
+  const imported = await startTool('/usr/bin/keepassxc-cli', words, { env, input: password + password });
+  await imported.ended;
+  const args = ['--config', file('settings.ini'), '--localconfig', file('state.ini')];
+  const program = await startTool('/usr/bin/keepassxc', args, { env });
+  while ((await serviceCondition(bus.env)) === 'no-service') await setTimeout(20);
+  const call = async (method: string, ...strings: string[]) => {
+    const to = ['--session', '--print-reply', '--dest=org.keepassxc.KeePassXC.MainWindow', '/keepassxc'];
+    const words = [
+      ...to,
+      `org.keepassxc.KeePassXC.MainWindow.${method}`,
+      ...strings.map((one) => `string:${one}`),
+    ];
+    await promisify(execFile)('/usr/bin/dbus-send', words, { env });
+  };
+  const open = async () => {
+    await call('openDatabase', file('database.kdbx'), password.trim());
+    while ((await serviceCondition(bus.env)) !== undefined) await setTimeout(100);
+  };
+  const close = async () => {
+    await call('lockAllDatabases');
+    while ((await serviceCondition(bus.env)) !== 'locked') await setTimeout(100);
+  };
+  await open();
+  return {
+    open,
+    close,
+    end: async () => {
+      for (const tool of [person, program, screen]) await tool.end();
+    },
+  };
 }

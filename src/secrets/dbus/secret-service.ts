@@ -57,7 +57,19 @@ async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
   if (collection === '/') throw new KeychainError('no-keyring');
   const [isLocked] = await bus.call(property(String(collection), 'Locked'));
   if (isLocked === true && !(await isOpenWallet(bus, String(collection))))
-    throw new KeychainError('locked', undefined, true);
+    throw new KeychainError('locked', undefined, !(await hidesLockedItems(bus)));
+}
+
+/** KeePassXC does not know the items of a locked database. Other services find them, by their attributes. */
+async function hidesLockedItems(bus: DBusConnection): Promise<boolean> {
+  const [isKeePassXC] = await bus.call({
+    destination: 'org.freedesktop.DBus',
+    path: '/org/freedesktop/DBus',
+    interface: 'org.freedesktop.DBus',
+    member: 'NameHasOwner',
+    body: ['org.keepassxc.KeePassXC.MainWindow'],
+  });
+  return isKeePassXC === true;
 }
 
 /**
