@@ -60,7 +60,6 @@ export async function startKWallet(bus: Bus): Promise<KWallet> {
 }
 
 export interface KeePassXC extends Pick<ForegroundTool, 'end'> {
-  open(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -100,11 +99,11 @@ export async function startKeePassXC(bus: Bus): Promise<KeePassXC> {
   const file = (name: string) => path.join(home, name);
   await writeFile(file('settings.ini'), KEEPASSXC_SETTINGS);
   await writeFile(file('database.xml'), DATABASE);
-  // A second KeePassXC with the same temporary folder would end at once.
   const screen = await startTool('/usr/bin/Xvfb', ['-displayfd', '1', '-nolisten', 'tcp'], {
     ready: /\d+\n/,
   });
   const display = { DISPLAY: `:${screen.printed.match(/\d+(?=\n)/)?.[0]}` };
+  // A second KeePassXC with the same temporary folder would end at once.
   const env = { ...bus.env, ...display, QT_QPA_PLATFORM: 'xcb', LC_ALL: 'C.UTF-8', HOME: home, TMPDIR: home };
   const answer =
     'while sleep 0.1; do xdotool search --onlyvisible --name "Access Request" windowfocus key Return; done';
@@ -125,17 +124,17 @@ export async function startKeePassXC(bus: Bus): Promise<KeePassXC> {
     ];
     await promisify(execFile)('/usr/bin/dbus-send', words, { env });
   };
-  const open = async () => {
-    await call('openDatabase', file('database.kdbx'), password.trim());
-    while ((await serviceCondition(bus.env)) !== undefined) await setTimeout(100);
-  };
+  await call('openDatabase', file('database.kdbx'), password.trim());
+  // KeePassXC can crash if a client searches while a database opens: its window says when that is over.
+  await promisify(execFile)('/usr/bin/xdotool', ['search', '--sync', '--name', 'database.kdbx - KeePassXC'], {
+    env,
+  });
+  while ((await serviceCondition(bus.env)) !== undefined) await setTimeout(100);
   const close = async () => {
     await call('lockAllDatabases');
     while ((await serviceCondition(bus.env)) !== 'locked') await setTimeout(100);
   };
-  await open();
   return {
-    open,
     close,
     end: async () => {
       for (const tool of [person, program, screen]) await tool.end();
