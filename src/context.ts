@@ -26,6 +26,15 @@ export interface Context {
   readonly atExit?: (work: () => void) => () => void;
 }
 
+/** The secrets that the environment may provide. */
+export const SECRET_VARIABLES = [
+  'HOOKTRAIL_PASSPHRASE',
+  'HOOKTRAIL_CLIENT_SECRET',
+  'HOOKTRAIL_API_TOKEN',
+  'HOOKTRAIL_ACCESS_TOKEN',
+] as const;
+export type SecretVariable = (typeof SECRET_VARIABLES)[number];
+
 /** A program such as less that shows text page by page. */
 export interface Pager {
   /** Rejects with `ClosedPipeError` when its user has left it. */

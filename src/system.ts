@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { existsSync, writeSync } from 'node:fs';
 import { homedir, hostname, type UserInfo, userInfo } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock, Context, Keychain, Machine } from './context.ts';
+import { type Clock, type Context, type Keychain, type Machine, SECRET_VARIABLES } from './context.ts';
 import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
 import { inputOf, outputKind, outputOf } from './streams.ts';
 
@@ -11,13 +11,6 @@ export interface System {
   readonly context: Context;
   exitWith(code: ExitCode): void;
 }
-
-const SECRETS = [
-  'HOOKTRAIL_CLIENT_SECRET',
-  'HOOKTRAIL_PASSPHRASE',
-  'HOOKTRAIL_ACCESS_TOKEN',
-  'HOOKTRAIL_API_TOKEN',
-] as const;
 
 /** Asks `node:tty`, which is loaded only where there may be a terminal. */
 function isTerminal(descriptor: number): boolean {
@@ -38,7 +31,7 @@ export function createSystem(): System {
   const { holdOff, divert } = stopOnSignals(abort, leave);
   const environment = { ...process.env };
   // Programs that we start do not get the secrets.
-  for (const name of SECRETS) delete process.env[name];
+  for (const name of SECRET_VARIABLES) delete process.env[name];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
 
   return {

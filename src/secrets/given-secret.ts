@@ -1,17 +1,8 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
-import type { Context } from '../context.ts';
+import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { encodingOf } from '../files/text-encoding.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
-
-/** The secrets that the environment may provide. */
-export const SECRET_VARIABLES = [
-  'HOOKTRAIL_PASSPHRASE',
-  'HOOKTRAIL_CLIENT_SECRET',
-  'HOOKTRAIL_API_TOKEN',
-  'HOOKTRAIL_ACCESS_TOKEN',
-] as const;
-export type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
 

@@ -2,7 +2,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { givenSecret, SECRET_VARIABLES } from '../../src/secrets/given-secret.ts';
+import { SECRET_VARIABLES } from '../../src/context.ts';
+import { givenSecret } from '../../src/secrets/given-secret.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 
