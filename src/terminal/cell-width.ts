@@ -1,4 +1,6 @@
 const PLAIN = /^[\x20-\x7e]*$/;
+/** UTF-16 code units that are measured at once: the time of `Intl.Segmenter` grows with the square of the length. */
+const PIECE = 1000;
 let graphemes: Intl.Segmenter | undefined;
 let stringWidth: ((text: string) => number) | undefined;
 
@@ -17,7 +19,25 @@ export function cellWidth(text: string): number {
   // Nearly every cell is ASCII, for which counting is enough.
   if (PLAIN.test(text)) return text.length;
   if (!stringWidth) throw new Error('text beyond ASCII is measured before loadWidths()');
-  return stringWidth(text);
+  if (text.length <= PIECE) return stringWidth(text);
+  let width = 0;
+  for (let at = 0; at < text.length; ) {
+    const piece = pieceAt(text, at);
+    width += stringWidth(piece);
+    at += piece.length;
+  }
+  return width;
+}
+
+/** Returns up to `PIECE` characters of the text, and cuts no character in two unless one is longer than that. */
+function pieceAt(text: string, start: number): string {
+  const end = start + PIECE;
+  if (end >= text.length) return text.slice(start);
+  // Half of a surrogate pair would count as a character of its own.
+  const piece = text.slice(start, /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end);
+  graphemes ??= new Intl.Segmenter();
+  const last = graphemes.segment(piece).containing(piece.length - 1)?.index;
+  return last ? piece.slice(0, last) : piece;
 }
 
 /** Returns the text, cut to `width` columns with `…` if it is wider. Never cuts a character in two. */
