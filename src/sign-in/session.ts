@@ -304,11 +304,7 @@ function shown(url: URL | undefined): string | null {
 
 /** Without all of them, nothing can have been stored. */
 async function vaultOf(settings: Settings, context: Context): Promise<Vault | undefined> {
-  const { profile, authUrl, baseUrl, clientId, store } = settings;
+  const { authUrl, baseUrl, clientId } = settings;
   if (!authUrl || !baseUrl || !clientId) return undefined;
-  return await openVault(
-    store,
-    { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin },
-    context,
-  );
+  return await openVault(settings.store, bindingOf({ ...settings, authUrl, baseUrl, clientId }), context);
 }
