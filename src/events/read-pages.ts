@@ -1,12 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { holdsEventsFrom, isNewestFirst } from '../items/created-on.ts';
-import {
-  compareInstants,
-  type Instant,
-  knownInstant,
-  milliseconds,
-  nextFullSecond,
-} from '../items/instant.ts';
+import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../items/instant.ts';
 import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
 import type { IdentifiedItems, Page } from './page.ts';
@@ -132,7 +126,7 @@ async function* readWindows(
 /** The same search from a second before `pin` on, since the resolution of the service's clock is unknown. */
 function laterThan(query: Query, pin: Instant): Query {
   const from = knownInstant(milliseconds(pin) - 1000);
-  const after = query.after && compareInstants(query.after, from) > 0 ? query.after : from;
+  const after = laterOf(query.after, from);
   return { ...query, after };
 }
 

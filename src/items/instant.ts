@@ -41,6 +41,16 @@ export function compareInstants(a: Instant, b: Instant): number {
   return a.fraction < b.fraction ? -1 : a.fraction > b.fraction ? 1 : 0;
 }
 
+/** Returns the later of two instants, and `b` if they are equal or there is no `a`. */
+export function laterOf(a: Instant | undefined, b: Instant): Instant {
+  return a && compareInstants(a, b) > 0 ? a : b;
+}
+
+/** Returns the earlier of two instants, and `b` if they are equal or there is no `a`. */
+export function earlierOf(a: Instant | undefined, b: Instant): Instant {
+  return a && compareInstants(a, b) < 0 ? a : b;
+}
+
 /** Milliseconds since the epoch, finer digits dropped. */
 export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));

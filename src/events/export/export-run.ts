@@ -4,8 +4,10 @@ import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
 import {
   compareInstants,
+  earlierOf,
   type Instant,
   knownInstant,
+  laterOf,
   nextFullSecond,
   parseInstant,
 } from '../../items/instant.ts';
@@ -272,7 +274,7 @@ async function warnOfLaterDated(
   for (const query of filters.queries(clock.now())) {
     for (let tries = 3; tries > 0; tries--) {
       if (query.before && compareInstants(query.before, after) <= 0) break;
-      const from = query.after && compareInstants(query.after, after) > 0 ? query.after : after;
+      const from = laterOf(query.after, after);
       const url = searchUrl(baseUrl, { ...query, after: from }, { start: 1, count: 1 });
       const { page, serviceTime = clock.now() } = await fetchPage(url, signal);
       const now = nextFullSecond(serviceTime);
@@ -300,7 +302,7 @@ async function beginExport({ filters, identity }: Export, planning: Planning): P
   const { now, pin: latest } = await serviceTime(filters, planning);
   const queries = filters.queries(now);
   const { before } = queries[0];
-  const pin = before && compareInstants(before, latest) < 0 ? before : latest;
+  const pin = earlierOf(before, latest);
   const savedQueries = queries.map((query) => saved(query, pin.text));
   const parts: Part[] = [];
   for (const [index, query] of queries.entries())
@@ -327,14 +329,14 @@ async function updated({ filters }: Export, earlier: Manifest, planning: Plannin
   const end = parseInstant(earlier.pin) as Instant;
   const { now, pin: latest } = await serviceTime(filters, planning);
   const { before } = filters.queries(now)[0];
-  const pin = before && compareInstants(before, latest) < 0 ? before : latest;
+  const pin = earlierOf(before, latest);
   if (compareInstants(pin, end) <= 0) return earlier;
   const from = knownInstant((end.seconds - OVERLAP) * 1000);
   const settled = earlier.parts.map((part): Part => ({ ...part, settled: true }));
   const parts: Part[] = [...settled];
   for (const index of earlier.queries.keys()) {
     const query = heldQuery(earlier, index);
-    const after = query.after && compareInstants(query.after, from) > 0 ? query.after : from;
+    const after = laterOf(query.after, from);
     const added = await partsOf(index, { ...query, after, before: pin }, parts, earlier.gzip, planning);
     // Within a query, newer parts come before older ones.
     parts.splice(

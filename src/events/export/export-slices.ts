@@ -1,4 +1,4 @@
-import { compareInstants, type Instant, knownInstant } from '../../items/instant.ts';
+import { type Instant, knownInstant, laterOf } from '../../items/instant.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import type { IdentifiedItems } from '../page.ts';
@@ -43,7 +43,7 @@ export async function planSlices(query: Query, total: number | undefined, option
     return [{ after: query.after, before: end, events: total }];
   const marks = await refined(await outline(query, end, total, options), query, options);
   return merged(marks, options.target).map(([from, to], index, spans) => ({
-    after: index === spans.length - 1 ? query.after : later(query.after, instantOf(from.seconds - 1)),
+    after: index === spans.length - 1 ? query.after : laterOf(query.after, instantOf(from.seconds - 1)),
     before: index === 0 ? end : instantOf(to.seconds),
     events: to.before - from.before,
   }));
@@ -115,10 +115,6 @@ function merged(marks: readonly Mark[], target: number): [from: Mark, to: Mark][
 
 function instantOf(seconds: number): Instant {
   return knownInstant(seconds * 1000);
-}
-
-function later(a: Instant | undefined, b: Instant): Instant {
-  return a && compareInstants(a, b) > 0 ? a : b;
 }
 
 /** A search limited to its window, and the number of events expected, if known. */

@@ -1,5 +1,12 @@
 import { createdOnReader } from '../../items/created-on.ts';
-import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../../items/instant.ts';
+import {
+  compareInstants,
+  type Instant,
+  instantAt,
+  knownInstant,
+  laterOf,
+  milliseconds,
+} from '../../items/instant.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
@@ -72,7 +79,7 @@ export class Follower {
    */
   get resumeAt(): Instant {
     const { start, overlap } = this.#watch;
-    return later(start, instantAt(this.#watermark - overlap) ?? start);
+    return laterOf(instantAt(this.#watermark - overlap), start);
   }
 
   /** True if the service's clock has passed `before`. */
@@ -184,10 +191,6 @@ interface Polled {
   readonly complete: boolean;
   /** The service's time when it began to answer, in milliseconds; undefined if it sends none. */
   readonly serviceTime: number | undefined;
-}
-
-function later(a: Instant, b: Instant): Instant {
-  return compareInstants(a, b) >= 0 ? a : b;
 }
 
 /**
