@@ -55,6 +55,16 @@ async function login(): Promise<Result> {
 const refreshes = () => at.sandbox.log.filter(({ grantType }) => grantType === 'refresh_token').length;
 const token = () => run(['token'], { env });
 
+async function expectLocked(): Promise<void> {
+  const locked = {
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('error: the OS keychain is locked\n'),
+  };
+  expect(await token()).toEqual(locked);
+  expect(await run(['logout'], { env })).toEqual(locked);
+}
+
 function signsInAndOut(): void {
   test('sign in, 20 commands at once with one refresh, log out', async () => {
     expect(await login()).toMatchObject({
@@ -91,13 +101,7 @@ describe.skipIf(!hasKWallet)('with KWallet', () => {
 
   test('a closed wallet is locked, not empty, and no dialog is asked for', async () => {
     await wallet().restart();
-    const locked = {
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('error: the OS keychain is locked\n'),
-    };
-    expect(await token()).toEqual(locked);
-    expect(await run(['logout'], { env })).toEqual(locked);
+    await expectLocked();
     await wallet().open();
     expect(await run(['logout'], { env })).toMatchObject({ code: 0 });
   });
@@ -110,12 +114,6 @@ describe.skipIf(!hasKeePassXC)('with KeePassXC', () => {
   test('a closed database is locked, and no dialog is asked for', async () => {
     expect(await login()).toMatchObject({ code: 0 });
     await keepass().close();
-    const locked = {
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('error: the OS keychain is locked\n'),
-    };
-    expect(await token()).toEqual(locked);
-    expect(await run(['logout'], { env })).toEqual(locked);
+    await expectLocked();
   });
 });
