@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { parseFieldPaths } from '../items/field-path.ts';
 import type { ListKind } from '../items/items.ts';
+import { fileName } from '../settings/flag-values.ts';
 import { suggestion } from '../settings/nearest.ts';
 import type { FormatName, FormatOptions } from './item-writer.ts';
 
@@ -133,5 +134,6 @@ export function addOutputFileFlag(command: Command): Command {
   return command.option(
     '--output-file <file>',
     'write the output to this file, which is replaced only if the command succeeds',
+    fileName('--output-file'),
   );
 }

@@ -31,6 +31,14 @@ export function wholeNumber(
   });
 }
 
+/** A parser for a flag that names a file. An empty name, as of an unset variable of a shell, is an error. */
+export function fileName(flag: string): (text: string) => string {
+  return (text) => {
+    if (text !== '') return text;
+    throw new UsageError(`${flag}: invalid value '': must be the name of a file`);
+  };
+}
+
 /** A parser for a flag that takes a share from 0 to 1. */
 export function share(flag: string): FlagParser<number> {
   return takes({ type: 'number', minimum: 0, maximum: 1 }, (text) => {

@@ -40,12 +40,6 @@ export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT }: ForwardFl
   return forwardTimeout * 1000;
 }
 
-/** Parses the flag that names a journal. */
-export function journalFlag(text: string): string {
-  if (text !== '') return text;
-  throw new UsageError("--journal: invalid value '': must be the name of a file");
-}
-
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 const LARGEST = 1024 ** 3;
 

@@ -12,7 +12,7 @@ import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import type { HeldLock } from '../../lock/lock.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { flagWords, shellWord } from '../../settings/command-words.ts';
-import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -57,6 +57,7 @@ export function declare(command: Command, action: Action): void {
     .option(
       '--state <file>',
       'keep the position in this file, so that each event is printed once across restarts',
+      fileName('--state'),
     )
     .option(
       '--concurrency <number>',

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
-import { duration, durationText, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import {
@@ -11,7 +11,6 @@ import {
   forwardTimeout,
   forwardTimeoutOf,
   handlerUrl,
-  journalFlag,
 } from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends ForwardFlags, SettingFlags {
@@ -47,7 +46,7 @@ export function declare(command: Command, action: Action): void {
     .option(
       '--journal <file>',
       'records the ids of accepted events (default: one per profile, beside the settings)',
-      journalFlag,
+      fileName('--journal'),
     )
     .option(
       '--keep <time>',

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import { duration, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import {
@@ -13,7 +13,6 @@ import {
   forwardTimeout,
   forwardTimeoutOf,
   handlerUrl,
-  journalFlag,
 } from '../../webhooks/webhook-flags.ts';
 
 interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
@@ -35,7 +34,7 @@ export function declare(command: Command, action: Action): void {
     .option(
       '--journal <file>',
       'the journal of webhooks listen (default: the one of the profile)',
-      journalFlag,
+      fileName('--journal'),
     )
     .option('--new-journal', 'treat a missing journal as empty: every event counts as missed')
     .option(

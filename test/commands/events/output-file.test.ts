@@ -115,6 +115,19 @@ describe('--output-file', () => {
   });
 
   test.each([
+    ['--output-file', ['events', 'search', '--output-file', '']],
+    ['--state', ['events', 'watch', '--state', '']],
+    ['--journal', ['webhooks', 'recover', '--journal', '']],
+  ])('an empty name, as of an unset variable of a shell, is an error of %s', async (flag, args) => {
+    await using at = await startWriting();
+    expect(await at.run(args)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: ${flag}: invalid value '': must be the name of a file\n`,
+    });
+  });
+
+  test.each([
     [
       'a folder',
       '.',
