@@ -2,7 +2,7 @@ import { type FieldPath, memberPath } from './field-path.ts';
 import type { Items, ListKind } from './items.ts';
 import { stringEnd, stringText, valueEnd } from './json-bytes.ts';
 
-/** The members of a page's items, from which columns are chosen. */
+/** The members of items, from which columns are chosen. */
 export interface Members {
   /** Names in the order of first appearance; true if a value was seen that is neither null nor nested. */
   readonly names: ReadonlyMap<string, boolean>;
@@ -10,10 +10,13 @@ export interface Members {
   readonly bare: boolean;
 }
 
-export function membersOf(items: Items): Members {
+const NO_MEMBERS: Members = { names: new Map(), bare: false };
+
+/** Returns the members of a page's items, and of the pages before it if given. */
+export function membersOf(items: Items, before = NO_MEMBERS): Members {
   const { bytes, count } = items;
-  const names = new Map<string, boolean>();
-  let bare = false;
+  const names = new Map(before.names);
+  let { bare } = before;
   for (let item = 0; item < count; item++) {
     let index = items.start(item);
     if (bytes[index] !== 0x7b) {

@@ -4,7 +4,7 @@ import type { Part } from '../events/export/export-manifest.ts';
 import { itemsOf } from '../events/export/export-part.ts';
 import { renameOver } from '../files/replace-file.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { csvColumns, emptyColumns, membersOf } from '../items/item-columns.ts';
+import { csvColumns, emptyColumns, type Members, membersOf } from '../items/item-columns.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { withFieldWarnings } from './create-item-writer.ts';
 import { createCsvWriter } from './csv-items.ts';
@@ -56,14 +56,10 @@ export async function writeCsvFiles(
 }
 
 async function allColumns(directory: string, parts: readonly Part[]): Promise<readonly FieldPath[]> {
-  const names = new Map<string, boolean>();
-  let bare = false;
+  let members: Members | undefined;
   for (const part of parts) {
-    for await (const items of itemsOf(directory, part)) {
-      const page = membersOf(items);
-      bare ||= page.bare;
-      for (const [name, scalar] of page.names) if (scalar || !names.has(name)) names.set(name, scalar);
-    }
+    for await (const items of itemsOf(directory, part)) members = membersOf(items, members);
   }
-  return names.size === 0 && !bare ? emptyColumns('events') : csvColumns({ names, bare }, 'events');
+  const isEmpty = !members || (members.names.size === 0 && !members.bare);
+  return isEmpty ? emptyColumns('events') : csvColumns(members as Members, 'events');
 }

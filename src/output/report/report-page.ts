@@ -230,14 +230,8 @@ function cut(json: string): string {
 
 /** Leaves out the status: every row is a failure. */
 function columnsOf(pages: readonly Items[]): FieldPath[] {
-  const names = new Map<string, boolean>();
-  let bare = false;
-  for (const page of pages) {
-    const members = membersOf(page);
-    bare ||= members.bare;
-    for (const [name, scalar] of members.names) names.set(name, scalar || names.get(name) === true);
-  }
-  const members: Members = { names, bare };
+  let members: Members = { names: new Map(), bare: false };
+  for (const page of pages) members = membersOf(page, members);
   const columns = tableColumns(members, 'events');
   const telling = columns.filter(({ text }) => text !== 'publishStatus');
   return telling.length > 0 ? telling : [...columns];
