@@ -1,8 +1,7 @@
 import wrapAnsi from 'wrap-ansi';
-import { createRowReader } from '../items/item-cells.ts';
-import { membersOf, tableColumns } from '../items/item-columns.ts';
-import type { Items } from '../items/items.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import { createRowReader } from '../json/item-cells.ts';
+import { membersOf, tableColumns } from '../json/item-columns.ts';
+import type { Items } from '../json/items.ts';
 import { groupValue, toSeconds } from '../output/groups-text.ts';
 import { prettyJson } from '../output/pretty-json.ts';
 import {
@@ -19,6 +18,7 @@ import { cutTo } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import type { Browsing, Mode, ScreenSize } from './browsing.ts';
 import type { EventList, GroupList } from './event-list.ts';
 

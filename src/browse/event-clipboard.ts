@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
-import { memberPath } from '../items/field-path.ts';
-import type { Items } from '../items/items.ts';
-import { valueText } from '../items/json-bytes.ts';
-import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { memberPath } from '../json/field-path.ts';
+import type { Items } from '../json/items.ts';
+import { valueText } from '../json/json-bytes.ts';
+import { createCursor, MISSING } from '../json/json-cursor.ts';
 
 /** Copies the item's `eventId`. Resolves to the outcome in one line. */
 export async function copyEventId(

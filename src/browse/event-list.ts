@@ -1,10 +1,10 @@
 import type { KeepItems } from '../events/event-filters.ts';
 import { type EventGroup, EventGroups } from '../events/group-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
-import type { FieldPath } from '../items/field-path.ts';
-import { itemFilter, parseCondition } from '../items/item-conditions.ts';
-import type { Items } from '../items/items.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import type { FieldPath } from '../json/field-path.ts';
+import { itemFilter, parseCondition } from '../json/item-conditions.ts';
+import type { Items } from '../json/items.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 
 /** The events read so far. More are read on demand. */
 export class EventList {

@@ -52,7 +52,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     const value = { ...state, check: result };
     await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
   } else {
-    const { zoneOf } = await import('../items/time-zone.ts');
+    const { zoneOf } = await import('../time/time-zone.ts');
     const { statusText } = await import('../output/status-text.ts');
     await context.stdout.write(
       statusText(state, result, context.clock.now(), zoneOf(settings.timezone, context)),

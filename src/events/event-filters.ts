@@ -1,9 +1,9 @@
 import { UsageError } from '../errors.ts';
-import { compareInstants, type Instant } from '../items/instant.ts';
-import { type Condition, itemFilter } from '../items/item-conditions.ts';
-import { ACCEPTED_TIMES, resolveTime, type Time } from '../items/time-text.ts';
-import { type TimeZone, UTC } from '../items/time-zone.ts';
+import { type Condition, itemFilter } from '../json/item-conditions.ts';
 import { shellWord } from '../settings/command-words.ts';
+import { compareInstants, type Instant } from '../time/instant.ts';
+import { ACCEPTED_TIMES, resolveTime, type Time } from '../time/time-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { Queries, Query } from './event-query.ts';
 
 export type KeepItems = ReturnType<typeof itemFilter>;

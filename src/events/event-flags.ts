@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { guidsIn, notAGuid } from '../items/guid.ts';
-import { parseCondition } from '../items/item-conditions.ts';
-import { parseTime } from '../items/time-text.ts';
-import { type TimeZone, UTC } from '../items/time-zone.ts';
+import { guidsIn, notAGuid } from '../json/guid.ts';
+import { parseCondition } from '../json/item-conditions.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { suggestion } from '../settings/nearest.ts';
 import { addTimezoneFlag } from '../settings/setting-flags.ts';
+import { parseTime } from '../time/time-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { EventFilters, type GivenTime, notATime, type PublishStatus } from './event-filters.ts';
 import { PAGE_SIZE } from './event-query.ts';
 

@@ -1,5 +1,5 @@
-import type { Instant } from '../items/instant.ts';
 import { urlText } from '../settings/setting-values.ts';
+import type { Instant } from '../time/instant.ts';
 
 /** One search of the event service; every part is optional (service description, part 4). */
 export interface Query {

@@ -4,7 +4,7 @@ import type { OnRetry } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { describeBody, serviceError } from '../http/service-error.ts';
 import type { HttpResponse } from '../http/transport.ts';
-import { JsonSyntaxError } from '../items/json-scanner.ts';
+import { JsonSyntaxError } from '../json/json-scanner.ts';
 import { type Page, readPage } from './page.ts';
 
 /** A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1). */

@@ -1,9 +1,9 @@
 import type { Clock, Context } from '../context.ts';
 import { type OnRetry, waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import type { Instant } from '../items/instant.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import type { Instant } from '../time/instant.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { type Answer, type FetchPage, pageFetcher } from './fetch-page.ts';

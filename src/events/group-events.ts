@@ -1,10 +1,10 @@
 import { ServiceError } from '../errors.ts';
-import { createdOnReader } from '../items/created-on.ts';
-import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { compareInstants, type Instant } from '../items/instant.ts';
-import type { Items } from '../items/items.ts';
-import { valueText } from '../items/json-bytes.ts';
-import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { createdOnReader } from '../json/created-on.ts';
+import { type FieldPath, memberPath } from '../json/field-path.ts';
+import type { Items } from '../json/items.ts';
+import { valueText } from '../json/json-bytes.ts';
+import { createCursor, MISSING } from '../json/json-cursor.ts';
+import { compareInstants, type Instant } from '../time/instant.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {

@@ -1,6 +1,6 @@
-import { createdOnReader } from '../items/created-on.ts';
-import { compareInstants, type Instant } from '../items/instant.ts';
-import { Items } from '../items/items.ts';
+import { createdOnReader } from '../json/created-on.ts';
+import { Items } from '../json/items.ts';
+import { compareInstants, type Instant } from '../time/instant.ts';
 import { readAhead } from './read-ahead.ts';
 
 /** Some events of a search. */

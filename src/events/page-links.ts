@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import type { Instant } from '../items/instant.ts';
+import type { Instant } from '../time/instant.ts';
 import { encoded } from './event-query.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { Items } from '../items/items.ts';
-import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+import { Items } from '../json/items.ts';
+import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
 export class IdentifiedItems extends Items {

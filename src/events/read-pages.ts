@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
-import { holdsEventsFrom, isNewestFirst } from '../items/created-on.ts';
-import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../items/instant.ts';
+import { holdsEventsFrom, isNewestFirst } from '../json/created-on.ts';
+import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 import type { Answer, FetchPage } from './fetch-page.ts';
 import type { IdentifiedItems, Page } from './page.ts';

@@ -1,9 +1,9 @@
 import type { Call } from '../command.ts';
-import { memberPath } from '../items/field-path.ts';
-import { isGuid } from '../items/guid.ts';
-import type { Items } from '../items/items.ts';
-import { stringText } from '../items/json-bytes.ts';
-import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { memberPath } from '../json/field-path.ts';
+import { isGuid } from '../json/guid.ts';
+import type { Items } from '../json/items.ts';
+import { stringText } from '../json/json-bytes.ts';
+import { createCursor, MISSING } from '../json/json-cursor.ts';
 import type { EventFilters } from './event-filters.ts';
 
 export interface SearchHints {

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
-import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../items/instant.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 

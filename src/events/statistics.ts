@@ -1,9 +1,9 @@
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
-import type { Instant } from '../items/instant.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import type { Instant } from '../time/instant.ts';
 import { askCount } from './event-count.ts';
 import { type Query, queryString } from './event-query.ts';
 import { pageFetcher } from './fetch-page.ts';

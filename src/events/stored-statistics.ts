@@ -1,13 +1,13 @@
 import { UsageError } from '../errors.ts';
-import { createdOnReader } from '../items/created-on.ts';
-import type { FieldPath } from '../items/field-path.ts';
+import { createdOnReader } from '../json/created-on.ts';
+import type { FieldPath } from '../json/field-path.ts';
 import {
   compareInstants,
   type Instant,
   knownInstant,
   milliseconds,
   nextFullSecond,
-} from '../items/instant.ts';
+} from '../time/instant.ts';
 import type { EventFilters } from './event-filters.ts';
 import { EventGroups } from './group-events.ts';
 import { type ReportData, type ReportOptions, reportOfEvents } from './report-data.ts';

@@ -1,8 +1,8 @@
-import { memberPath } from '../items/field-path.ts';
-import { compareInstants, parseInstant } from '../items/instant.ts';
-import type { Items } from '../items/items.ts';
-import { stringText } from '../items/json-bytes.ts';
-import { createCursor, MISSING } from '../items/json-cursor.ts';
+import { memberPath } from '../json/field-path.ts';
+import type { Items } from '../json/items.ts';
+import { stringText } from '../json/json-bytes.ts';
+import { createCursor, MISSING } from '../json/json-cursor.ts';
+import { compareInstants, parseInstant } from '../time/instant.ts';
 import { type Bucket, byFailure, type Stats, type Tally, type TypeTally } from './statistics.ts';
 import { bucketEnds, type StatsWindow } from './statistics-window.ts';
 

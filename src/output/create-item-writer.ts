@@ -1,7 +1,7 @@
-import type { FieldPath } from '../items/field-path.ts';
-import { membersOf } from '../items/item-columns.ts';
-import type { Items, ItemWriter, ListKind } from '../items/items.ts';
-import { createCursor, MISSING } from '../items/json-cursor.ts';
+import type { FieldPath } from '../json/field-path.ts';
+import { membersOf } from '../json/item-columns.ts';
+import type { Items, ItemWriter, ListKind } from '../json/items.ts';
+import { createCursor, MISSING } from '../json/json-cursor.ts';
 import { suggestion } from '../settings/nearest.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';

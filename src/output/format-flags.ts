@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
-import { parseFieldPaths } from '../items/field-path.ts';
-import type { ListKind } from '../items/items.ts';
+import { parseFieldPaths } from '../json/field-path.ts';
+import type { ListKind } from '../json/items.ts';
 import { fileName } from '../settings/flag-values.ts';
 import { suggestion } from '../settings/nearest.ts';
 import type { FormatName, FormatOptions } from './item-writer.ts';

@@ -1,11 +1,11 @@
 import type { Output } from '../context.ts';
 import type { EventGroup, EventGroups } from '../events/group-events.ts';
-import type { Instant } from '../items/instant.ts';
-import { compareNumbers } from '../items/json-number.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import { compareNumbers } from '../json/json-number.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
+import type { Instant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv-items.ts';
 import { renderTable } from './table-drawing.ts';
 

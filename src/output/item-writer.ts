@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
-import type { FieldPath } from '../items/field-path.ts';
-import type { Items, ListKind } from '../items/items.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import type { FieldPath } from '../json/field-path.ts';
+import type { Items, ListKind } from '../json/items.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
 

@@ -1,7 +1,7 @@
 import type { Output } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import type { FieldPath } from '../items/field-path.ts';
-import type { Items, ItemWriter } from '../items/items.ts';
+import type { FieldPath } from '../json/field-path.ts';
+import type { Items, ItemWriter } from '../json/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { createPicker } from './json-items.ts';

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { Items } from '../items/items.ts';
+import { Items } from '../json/items.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 

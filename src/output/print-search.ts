@@ -5,11 +5,11 @@ import type { Query } from '../events/event-query.ts';
 import type { FindOptions } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import { waitText } from '../http/retry.ts';
-import type { Items } from '../items/items.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import type { Items } from '../json/items.ts';
 import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { createItemWriter } from './create-item-writer.ts';
 import type { FormatOptions } from './item-writer.ts';
 

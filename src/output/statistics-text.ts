@@ -1,11 +1,11 @@
 import type { Output } from '../context.ts';
 import { type Bucket, failureRate, type Stats, type Tally, type TypeTally } from '../events/statistics.ts';
-import { milliseconds } from '../items/instant.ts';
-import { offsetText, type TimeZone } from '../items/time-zone.ts';
 import { cellWidth, widest } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { milliseconds } from '../time/instant.ts';
+import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv-items.ts';
 import { type Cell, type Draw, ended, oneLine } from './table-drawing.ts';
 import { GAP } from './table-layout.ts';

@@ -1,6 +1,6 @@
-import { type TimeZone, UTC } from '../items/time-zone.ts';
 import type { SignInState } from '../sign-in/session.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 
 /** The result of `status --check`. `refused` and `not-renewed` concern the identity provider, the others the service. */
 export type CheckResult = keyof typeof checks;

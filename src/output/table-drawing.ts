@@ -1,11 +1,11 @@
 import type { Output } from '../context.ts';
-import type { CellOf } from '../items/item-cells.ts';
-import { valueText } from '../items/json-bytes.ts';
-import type { TimeZone } from '../items/time-zone.ts';
+import type { CellOf } from '../json/item-cells.ts';
+import { valueText } from '../json/json-bytes.ts';
 import { cellWidth, cutTo, loadWidthsFor } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { type Column, fittedColumns, GAP, NONE, timeForms, wholeColumns } from './table-layout.ts';
 
 /** Other characters that end a line: a row of a table has to stay on one line. */

@@ -1,11 +1,11 @@
 import type { Output } from '../context.ts';
-import { createRowReader } from '../items/item-cells.ts';
-import { membersOf, nothingFound, tableColumns } from '../items/item-columns.ts';
-import type { Items, ItemWriter } from '../items/items.ts';
-import { UTC } from '../items/time-zone.ts';
+import { createRowReader } from '../json/item-cells.ts';
+import { membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
+import type { Items, ItemWriter } from '../json/items.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { UTC } from '../time/time-zone.ts';
 import type { FormatOptions } from './item-writer.ts';
 import {
   cellsIn,

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
+import { zoneNamed, zoneNames } from '../time/zone-names.ts';
 import { suggestion } from './nearest.ts';
 import type { SettingName } from './setting-names.ts';
-import { zoneNamed, zoneNames } from './zone-names.ts';
 
 /** The settings in their final form. */
 export interface SettingValues {

@@ -1,5 +1,6 @@
 import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { type TimeZone, zoneOf } from '../time/time-zone.ts';
 import { readConfig, type SavedConfig, type SavedProfile } from './config-file.ts';
 import { suggestion } from './nearest.ts';
 import { type SettingName, settingDefaults, settingNames, settingOrder } from './setting-names.ts';
@@ -150,4 +151,12 @@ export function unknownProfile(name: string, config: SavedConfig): UsageError {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
     next: suggestion(name, names) ?? `run \`hooktrail login --profile ${name}\` to make one`,
   });
+}
+
+/** The zone that the settings ask for. Throws `UsageError`. */
+export async function loadTimeZone(
+  flags: SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<TimeZone> {
+  return zoneOf(await loadSetting('timezone', flags, context), context);
 }

@@ -6,7 +6,7 @@ import type { Kind } from '../help/value-kinds.ts';
 import { buildProgram } from '../program.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { settingNames } from '../settings/setting-names.ts';
-import { zoneNames } from '../settings/zone-names.ts';
+import { zoneNames } from '../time/zone-names.ts';
 import { type Candidate, expectedAt } from './completion-line.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Clock, Output } from '../context.ts';
-import type { TimeZone } from '../items/time-zone.ts';
 import type { Palette } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import type { Delivery } from './delivery.ts';
 import type { HandlerAnswer } from './forward.ts';
 

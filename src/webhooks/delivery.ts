@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { Items } from '../items/items.ts';
-import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+import { Items } from '../json/items.ts';
+import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import { type EventKey, eventKey } from './event-key.ts';
 

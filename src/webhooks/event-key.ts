@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isGuid } from '../items/guid.ts';
+import { isGuid } from '../json/guid.ts';
 
 /** The 16 bytes that the journal stores for an `eventId`, whatever form the id is written in. */
 export type EventKey = Buffer;

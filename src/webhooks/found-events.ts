@@ -4,10 +4,10 @@ import { PAGE_SIZE } from '../events/event-query.ts';
 import { findEvents } from '../events/find-events.ts';
 import { type OnRetry, waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import { createdOnReader } from '../items/created-on.ts';
-import { compareInstants, type Instant } from '../items/instant.ts';
-import { JsonScanner } from '../items/json-scanner.ts';
+import { createdOnReader } from '../json/created-on.ts';
+import { JsonScanner } from '../json/json-scanner.ts';
 import type { Progress } from '../terminal/progress.ts';
+import { compareInstants, type Instant } from '../time/instant.ts';
 import { type EventKey, eventKey } from './event-key.ts';
 
 /** An event from a search or an export, copied into memory of its own. */

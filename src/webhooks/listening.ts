@@ -1,11 +1,11 @@
 import { untilStopped } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
-import type { TimeZone } from '../items/time-zone.ts';
 import type { LockedError } from '../lock/lock.ts';
 import { durationText } from '../settings/flag-values.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
 import { DeliveryLog, ProblemLog, summaryText } from './delivery-log.ts';
 import { answerText, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';

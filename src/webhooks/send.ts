@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { stringEnd, stringText, valueEnd } from '../items/json-bytes.ts';
+import { stringEnd, stringText, valueEnd } from '../json/json-bytes.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { objectLine } from './delivery.ts';
 import { answerText, createHandler, isTaken } from './forward.ts';

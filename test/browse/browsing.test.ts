@@ -7,11 +7,11 @@ import { Browsing } from '../../src/browse/browsing.ts';
 import { EventList, narrowingOf, textOf } from '../../src/browse/event-list.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
-import type { Items } from '../../src/items/items.ts';
-import { TimeZone, UTC } from '../../src/items/time-zone.ts';
+import type { Items } from '../../src/json/items.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 await loadWidths();
 const look = {

@@ -3,7 +3,7 @@ import { eventFilters, type FilterFlags } from '../../src/events/event-flags.ts'
 import { queryString } from '../../src/events/event-query.ts';
 import { byServiceClock } from '../../src/events/find-events.ts';
 import { readPage } from '../../src/events/page.ts';
-import { TimeZone } from '../../src/items/time-zone.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encoded, queryString, searchUrl } from '../../src/events/event-query.ts';
-import { parseInstant } from '../../src/items/instant.ts';
+import { parseInstant } from '../../src/time/instant.ts';
 
 /**
  * An independent parser for the query keys (service description, part 4): it splits on the literal characters of the

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { EventGroups } from '../../src/events/group-events.ts';
-import { parseFieldPaths } from '../../src/items/field-path.ts';
-import { Items } from '../../src/items/items.ts';
+import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { Items } from '../../src/json/items.ts';
 
 test('more groups than memory should hold end with an error that names the fields', () => {
   const groups = new EventGroups(parseFieldPaths('id,kind', '--by'));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FoundPage, mergePages } from '../../src/events/merge-pages.ts';
-import { Items } from '../../src/items/items.ts';
+import { Items } from '../../src/json/items.ts';
 
 const signal = new AbortController().signal;
 

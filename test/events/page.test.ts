@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readPage } from '../../src/events/page.ts';
-import { JsonScanner, JsonSyntaxError } from '../../src/items/json-scanner.ts';
+import { JsonScanner, JsonSyntaxError } from '../../src/json/json-scanner.ts';
 
 const texts = (body: string | Buffer) => {
   const items = readPage(Buffer.from(body)).items;

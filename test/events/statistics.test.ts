@@ -4,8 +4,8 @@ import { eventFilters } from '../../src/events/event-flags.ts';
 import type { Query } from '../../src/events/event-query.ts';
 import { gatherStats } from '../../src/events/statistics.ts';
 import { bucketEnds, statsWindow } from '../../src/events/statistics-window.ts';
-import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/items/instant.ts';
-import { UTC } from '../../src/items/time-zone.ts';
+import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 

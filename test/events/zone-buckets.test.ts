@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bucketEnds } from '../../src/events/statistics-window.ts';
-import { type Instant, instantAt, milliseconds, parseInstant } from '../../src/items/instant.ts';
-import { TimeZone } from '../../src/items/time-zone.ts';
+import { type Instant, instantAt, milliseconds, parseInstant } from '../../src/time/instant.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseFieldPaths } from '../../src/items/field-path.ts';
-import { Items } from '../../src/items/items.ts';
+import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { Items } from '../../src/json/items.ts';
 import { createItemWriter } from '../../src/output/create-item-writer.ts';
 import type { FormatOptions } from '../../src/output/item-writer.ts';
 import { jsonText } from '../support/json-text.ts';

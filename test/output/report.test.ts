@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
-import { type Instant, instantAt } from '../../src/items/instant.ts';
-import { UTC } from '../../src/items/time-zone.ts';
 import { rankChart, timeChart } from '../../src/output/report/report-charts.ts';
 import { escaped, html, shortened } from '../../src/output/report/report-html.ts';
 import { failuresTable } from '../../src/output/report/report-page.ts';
+import { type Instant, instantAt } from '../../src/time/instant.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 import { pageOf } from '../support/outputs.ts';
 
 const hostile = fc.oneof(

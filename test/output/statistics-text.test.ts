@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
-import { type Instant, parseInstant } from '../../src/items/instant.ts';
-import { UTC } from '../../src/items/time-zone.ts';
 import { statsText } from '../../src/output/statistics-text.ts';
 import { tableDrawing } from '../../src/output/table-drawing.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
+import { type Instant, parseInstant } from '../../src/time/instant.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 
 const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-21T02:00:00Z'].map(
   (text) => parseInstant(text) as Instant,

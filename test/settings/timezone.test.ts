@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { zoneOf } from '../../src/items/time-zone.ts';
 import { parseSetting } from '../../src/settings/setting-values.ts';
+import { zoneOf } from '../../src/time/time-zone.ts';
 import { run } from '../support/command.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome } from '../support/home.ts';

@@ -1,7 +1,7 @@
 import readline from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Output } from '../../src/context.ts';
-import { Items } from '../../src/items/items.ts';
+import { Items } from '../../src/json/items.ts';
 import type { ItemContext } from '../../src/output/item-writer.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';

@@ -9,10 +9,11 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 import {
   type ForwardFlags,
   forwardTimeout,

@@ -11,7 +11,6 @@ import {
   type PreviewFlags,
   previewForm,
 } from '../../events/event-flags.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import {
   addOutputFileFlag,
   addSummaryFlags,
@@ -21,6 +20,8 @@ import {
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, PreviewFlags, SummaryFlags, SettingFlags {
   readonly concurrency?: number;

@@ -10,11 +10,11 @@ import {
   pageOptions,
 } from '../../events/event-flags.ts';
 import type { Identity, Manifest } from '../../events/export/export-manifest.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import type { HeldLock, LockedError } from '../../lock/lock.ts';
 import { type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
-import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
+import { loadSettings, loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 type CsvFlags = Pick<FormatFlags, 'csv' | 'fields' | 'csvBom' | 'csvRaw'>;
 

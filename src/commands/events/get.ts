@@ -9,7 +9,6 @@ import {
   type FromFlags,
 } from '../../events/event-flags.ts';
 import { getAll, getStored, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
@@ -19,6 +18,8 @@ import {
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;

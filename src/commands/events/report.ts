@@ -12,11 +12,12 @@ import {
   statsOptions,
 } from '../../events/event-flags.ts';
 import type { ReportData } from '../../events/report-data.ts';
-import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
+import { type FieldPath, parseFieldPaths } from '../../json/field-path.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
   readonly limit?: number;

@@ -16,8 +16,7 @@ import {
   previewForm,
 } from '../../events/event-flags.ts';
 import type { FoundPage } from '../../events/merge-pages.ts';
-import { isGuid } from '../../items/guid.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
+import { isGuid } from '../../json/guid.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
@@ -28,6 +27,8 @@ import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;

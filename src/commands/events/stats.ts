@@ -15,8 +15,7 @@ import type { EventGroups } from '../../events/group-events.ts';
 import type { Stats } from '../../events/statistics.ts';
 import type { StatsWindow } from '../../events/statistics-window.ts';
 import type { Service } from '../../http/service.ts';
-import { type FieldPath, parseFieldPaths } from '../../items/field-path.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
+import { type FieldPath, parseFieldPaths } from '../../json/field-path.ts';
 import {
   addOutputFileFlag,
   addSummaryFlags,
@@ -26,6 +25,8 @@ import {
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, StatsFlags, SummaryFlags, SettingFlags {
   readonly by?: readonly FieldPath[];

@@ -7,15 +7,16 @@ import type { EventFilters } from '../../events/event-filters.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import type { WatchedItem } from '../../events/watch/watch-follower.ts';
 import type { Service } from '../../http/service.ts';
-import type { Instant } from '../../items/instant.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import type { HeldLock } from '../../lock/lock.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { flagWords, shellWord } from '../../settings/command-words.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import type { Instant } from '../../time/instant.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly interval?: number;

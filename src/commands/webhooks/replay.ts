@@ -9,11 +9,12 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
-import { loadTimeZone, type TimeZone } from '../../items/time-zone.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-flags.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
+import { loadTimeZone } from '../../settings/settings.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
 import type { TokenPlace } from '../../webhooks/api-token.ts';
 import type { FoundEvent } from '../../webhooks/found-events.ts';
 import {

@@ -5,8 +5,8 @@ import type { Machine } from '../../context.ts';
 import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { checkWritable, makeFolder } from '../../files/folders.ts';
 import { replaceFile } from '../../files/replace-file.ts';
-import { compareInstants, type Instant, parseInstant } from '../../items/instant.ts';
-import { parseTime } from '../../items/time-text.ts';
+import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
+import { parseTime } from '../../time/time-text.ts';
 import { SHOWN_NAMES, type TypedFilters } from '../event-filters.ts';
 import type { Query } from '../event-query.ts';
 

@@ -5,7 +5,7 @@ import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { renameOver } from '../../files/replace-file.ts';
-import type { Items } from '../../items/items.ts';
+import type { Items } from '../../json/items.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { type IdentifiedItems, readPage } from '../page.ts';
 import type { Manifest, Part } from './export-manifest.ts';

@@ -2,6 +2,8 @@ import type { Clock, Context } from '../../context.ts';
 import { ServiceError } from '../../errors.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
+import { type Progress, startProgress } from '../../terminal/progress.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 import {
   compareInstants,
   earlierOf,
@@ -10,9 +12,7 @@ import {
   laterOf,
   nextFullSecond,
   parseInstant,
-} from '../../items/instant.ts';
-import { type Progress, startProgress } from '../../terminal/progress.ts';
-import type { Reporter } from '../../terminal/reporter.ts';
+} from '../../time/instant.ts';
 import { version } from '../../version.ts';
 import { askCount } from '../event-count.ts';
 import type { EventFilters } from '../event-filters.ts';

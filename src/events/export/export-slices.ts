@@ -1,4 +1,4 @@
-import { type Instant, knownInstant, laterOf } from '../../items/instant.ts';
+import { type Instant, knownInstant, laterOf } from '../../time/instant.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import type { IdentifiedItems } from '../page.ts';

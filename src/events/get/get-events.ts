@@ -1,11 +1,11 @@
 import type { Context } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
-import { memberPath } from '../../items/field-path.ts';
-import { guidsIn, notAGuid } from '../../items/guid.ts';
-import { Items, type ItemWriter } from '../../items/items.ts';
-import { stringText } from '../../items/json-bytes.ts';
-import { createCursor, MISSING } from '../../items/json-cursor.ts';
+import { memberPath } from '../../json/field-path.ts';
+import { guidsIn, notAGuid } from '../../json/guid.ts';
+import { Items, type ItemWriter } from '../../json/items.ts';
+import { stringText } from '../../json/json-bytes.ts';
+import { createCursor, MISSING } from '../../json/json-cursor.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from '../event-query.ts';

@@ -1,4 +1,4 @@
-import { createdOnReader } from '../../items/created-on.ts';
+import { createdOnReader } from '../../json/created-on.ts';
 import {
   compareInstants,
   type Instant,
@@ -6,7 +6,7 @@ import {
   knownInstant,
   laterOf,
   milliseconds,
-} from '../../items/instant.ts';
+} from '../../time/instant.ts';
 import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';

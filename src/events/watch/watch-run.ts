@@ -1,10 +1,10 @@
 import type { Clock } from '../../context.ts';
 import { ServiceError, UnreachableError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
-import { compareInstants, knownInstant } from '../../items/instant.ts';
-import { Items, type ItemWriter } from '../../items/items.ts';
+import { Items, type ItemWriter } from '../../json/items.ts';
 import { durationText } from '../../settings/flag-values.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { compareInstants, knownInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { pageFetcher } from '../fetch-page.ts';

@@ -2,7 +2,7 @@ import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../errors.ts';
 import { replaceFile } from '../../files/replace-file.ts';
-import { type Instant, parseInstant } from '../../items/instant.ts';
+import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import type { FollowerState, WatchedItem } from './watch-follower.ts';
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../src/errors.ts';
 import type { FetchPage } from '../../../src/events/fetch-page.ts';
 import { readPage } from '../../../src/events/page.ts';
 import { Follower, type FollowerState } from '../../../src/events/watch/watch-follower.ts';
-import { type Instant, instantAt } from '../../../src/items/instant.ts';
+import { type Instant, instantAt } from '../../../src/time/instant.ts';
 
 const signal = new AbortController().signal;
 const START = Date.parse('2026-11-01T00:00:00Z');

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Instant, parseInstant } from '../../src/items/instant.ts';
-import { parseTime, resolveTime } from '../../src/items/time-text.ts';
-import { TimeZone } from '../../src/items/time-zone.ts';
+import { type Instant, parseInstant } from '../../src/time/instant.ts';
+import { parseTime, resolveTime } from '../../src/time/time-text.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 
 const sentIn = (name: string, now: string) => {
   const zone = new TimeZone(name);

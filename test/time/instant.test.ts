@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/items/instant.ts';
+import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 
 describe('an instant', () => {
   test('instants compare by time, to the last digit of the fraction', () => {

@@ -1,12 +1,12 @@
 import { UsageError } from '../errors.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import { parseTime, resolveTime } from '../time/time-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { type FieldPath, parseFieldPath } from './field-path.ts';
-import { compareInstants, type Instant, parseInstant } from './instant.ts';
 import type { Items } from './items.ts';
 import { scalarEnd, stringEnd, stringText } from './json-bytes.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
 import { compareNumbers, isNumber } from './json-number.ts';
-import { parseTime, resolveTime } from './time-text.ts';
-import { type TimeZone, UTC } from './time-zone.ts';
 
 const OPERATORS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
 type Operator = (typeof OPERATORS)[number];

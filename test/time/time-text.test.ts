@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseTime, resolveTime } from '../../src/items/time-text.ts';
+import { parseTime, resolveTime } from '../../src/time/time-text.ts';
 
 const NOW = Date.parse('2026-11-21T10:11:12.345Z');
 const sent = (text: string) => {

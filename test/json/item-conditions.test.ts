@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { itemFilter, parseCondition } from '../../src/items/item-conditions.ts';
-import { Items } from '../../src/items/items.ts';
-import { compareNumbers } from '../../src/items/json-number.ts';
+import { itemFilter, parseCondition } from '../../src/json/item-conditions.ts';
+import { Items } from '../../src/json/items.ts';
+import { compareNumbers } from '../../src/json/json-number.ts';
 
 const keeps = (item: string, conditions: readonly string[], texts: readonly string[] = []) => {
   const keep = itemFilter(

@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 
 const [MINUTE, DAY] = [60_000, 86_400_000];
 /** The number of cached offsets: computing one takes microseconds, and there may be millions of events. */
@@ -108,15 +107,6 @@ export function offsetText(offset: number): string {
   const minutes = Math.abs(offset) / MINUTE;
   const digits = (number: number) => String(Math.floor(number)).padStart(2, '0');
   return `${offset < 0 ? '-' : '+'}${digits(minutes / 60)}:${digits(minutes % 60)}`;
-}
-
-/** The zone that the settings ask for. Throws `UsageError`. */
-export async function loadTimeZone(
-  flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
-): Promise<TimeZone> {
-  const { loadSetting } = await import('../settings/settings.ts');
-  return zoneOf(await loadSetting('timezone', flags, context), context);
 }
 
 /** The zone of that name; `local` is the machine's. Throws `UsageError` if the machine's zone is unknown. */

@@ -1,5 +1,5 @@
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { memberPath } from './field-path.ts';
-import { compareInstants, type Instant, parseInstant } from './instant.ts';
 import type { Items } from './items.ts';
 import { stringText } from './json-bytes.ts';
 import { createCursor, MISSING } from './json-cursor.ts';
