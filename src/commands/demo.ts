@@ -21,7 +21,7 @@ Examples:
 async function run(call: Call): Promise<ExitCode> {
   const { context, reporter } = call;
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { createSandboxUser } = await import('../sign-in/sandbox-user.ts');
+  const { createSandboxUser } = await import('../sandbox-user.ts');
   const redirectUri = 'http://127.0.0.1:0/callback';
   const sandbox = await startSandbox({ autoApprove: true, redirectUri, now: () => context.clock.now() });
   const user = await createSandboxUser(context, sandbox.settings);

@@ -108,7 +108,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   try {
     if (args.length > 0) return await runCommand(args, sandbox, options.deliveries?.apiToken, call);
     const { settings } = sandbox;
-    const { exportLines } = await import('../sign-in/sandbox-user.ts');
+    const { exportLines } = await import('../sandbox-user.ts');
     const lines = exportLines(settings, context.machine.platform);
     await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : lines);
     reporter.notice(`the sandbox runs at ${settings.baseUrl}; stop it with Ctrl-C`);
@@ -125,7 +125,7 @@ async function runCommand(
   apiToken: string | undefined,
   { context, invoke }: Call<Flags>,
 ): Promise<ExitCode> {
-  const { createSandboxUser } = await import('../sign-in/sandbox-user.ts');
+  const { createSandboxUser } = await import('../sandbox-user.ts');
   const user = await createSandboxUser(context, settings);
   try {
     const { autoApprove } = control.behaviour;

@@ -12,6 +12,7 @@ const layers: readonly string[] = [
   'program',
   'command-tree',
   'commands',
+  'sandbox-user',
   'mcp',
   'browse',
   'doctor',
@@ -144,7 +145,7 @@ function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
   if (own === 'commands' && other === 'commands') return ['a command must not import another'];
   if (own === other) return [];
   // The sandbox is an independent implementation: it shares nothing with the client, and only commands start it.
-  const startsSandbox = own === 'commands' || file === 'src/sign-in/sandbox-user.ts';
+  const startsSandbox = own === 'commands' || file === 'src/sandbox-user.ts';
   if (own === 'sandbox' || (other === 'sandbox' && !startsSandbox))
     return [`${own} must not import ${other}`];
   return layerOf(own) < layerOf(other) ? [] : [`${own} must not import ${other}`];

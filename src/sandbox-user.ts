@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Context, Environment, Input } from '../context.ts';
-import { UnreachableError } from '../errors.ts';
-import { temporaryFolder } from '../files/folders.ts';
-import { createTransport } from '../http/undici-transport.ts';
-import type { SandboxSettings } from '../sandbox/sandbox-options.ts';
-import { quotedWord } from '../settings/command-words.ts';
+import type { Context, Environment, Input } from './context.ts';
+import { UnreachableError } from './errors.ts';
+import { temporaryFolder } from './files/folders.ts';
+import { createTransport } from './http/undici-transport.ts';
+import type { SandboxSettings } from './sandbox/sandbox-options.ts';
+import { quotedWord } from './settings/command-words.ts';
 
 /** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
