@@ -10,8 +10,6 @@ interface Flags extends SignInFlags {
   readonly timeout: number;
   readonly paste?: true;
   readonly device?: true;
-  readonly start?: true;
-  readonly complete?: string;
 }
 
 export function declare(command: Command, action: Action): void {
@@ -28,20 +26,9 @@ export function declare(command: Command, action: Action): void {
       new Option(
         '--device',
         'sign in with a code in a browser on any device, if the provider offers it',
-      ).conflicts(['paste', 'start', 'complete']),
+      ).conflicts(['paste']),
     )
     .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking')
-    .addOption(
-      new Option('--start', 'print the URL to sign in at as JSON and exit').conflicts(['paste', 'complete']),
-    )
-    .addOption(
-      new Option(
-        '--complete <input>',
-        'finish the sign-in that --start began: - reads the redirected URL from standard input',
-      )
-        .choices(['-'])
-        .conflicts(['paste', 'start', 'clientSecretStdin']),
-    )
     .addHelpText('after', notes)
     .action(action(run));
 }
@@ -70,7 +57,6 @@ Examples:
 function optionsOf({ flags }: Call<Flags>) {
   const { browser, paste = false, device = false, timeout } = flags;
   return {
-    step: flags.start ? 'start' : flags.complete ? 'complete' : 'all',
     browser,
     paste,
     device,
@@ -80,7 +66,7 @@ function optionsOf({ flags }: Call<Flags>) {
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { step, isPlain, ...options } = optionsOf(call);
+  const { isPlain, ...options } = optionsOf(call);
   const { flags, reporter } = call;
   // Prompts know only the environment.
   const plain: Environment = { ...call.context.environment, NO_COLOR: '1', FORCE_COLOR: '' };
@@ -89,8 +75,6 @@ async function run(call: Call<Flags>): Promise<void> {
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
   }
-  const { signIn, startSignIn, finishSignIn } = await import('../sign-in/sign-in.ts');
-  if (step === 'start') await startSignIn(flags, context, reporter);
-  else if (step === 'complete') await finishSignIn(flags, options.timeoutSeconds, context, reporter);
-  else await signIn(flags, options, context, reporter);
+  const { signIn } = await import('../sign-in/sign-in.ts');
+  await signIn(flags, options, context, reporter);
 }

@@ -32,7 +32,7 @@ Examples:
 async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { readConfig } = await import('../settings/config-file.ts');
   const { chooseProfile } = await import('../settings/settings.ts');
-  const { forgetPending } = await import('../sign-in/pending-sign-in.ts');
+  const { forgetEverything } = await import('../secrets/stored-sign-ins.ts');
   const { signOut } = await import('../sign-in/sign-out.ts');
   const { isSecretGiven } = await import('../secrets/given-secret.ts');
   const { canPrompt, promptText } = await import('../terminal/prompt.ts');
@@ -54,7 +54,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     if (ended.removed > 0) tell(name, ended, reporter);
   }
   // Includes secrets that belong to no saved profile.
-  if (flags.all) removed += await forgetPending(undefined, context);
+  if (flags.all) removed += await forgetEverything(context);
   if (removed === 0)
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {

@@ -12,8 +12,8 @@ BEFORE YOU START
 Signing in takes a person and a browser. Ask the person to run \`hooktrail
 login\`, or to set HOOKTRAIL_ACCESS_TOKEN, HOOKTRAIL_BASE_URL and
 HOOKTRAIL_VENDOR. Do not run login yourself unless you were asked to: \`login
---start\` prints the URL to open as JSON, \`login --complete -\` reads the URL that
-the browser ended up at.
+--paste --no-browser\` prints the URL to open on standard error, and reads from
+standard input the URL that the browser ended up at.
 
 COUNT BEFORE YOU READ
 

@@ -5,12 +5,11 @@ import { TOKEN_LIMITS } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import { withLock } from '../lock/lock.ts';
-import { openVault } from '../secrets/open-vault.ts';
 import { storeSurely } from '../secrets/vault.ts';
-import { changeConfig, readConfig, type SavedProfile } from '../settings/config-file.ts';
+import { changeConfig, type SavedProfile } from '../settings/config-file.ts';
 import { type SettingName, settingNames, settingOrder } from '../settings/setting-names.ts';
 import { type RedirectUri, urlText } from '../settings/setting-values.ts';
-import { chooseProfile, type SettingFlags, type Settings } from '../settings/settings.ts';
+import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { canPrompt, type Lines, withLines } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
@@ -21,9 +20,8 @@ import {
   expectedOf,
   issuerText,
 } from './authorization.ts';
-import { type BoundSettings, bindingOf, signInLockName } from './bound-settings.ts';
+import { type BoundSettings, signInLockName } from './bound-settings.ts';
 import { pastedBeside, receivePasted } from './pasted-redirect.ts';
-import { readPending, savePending } from './pending-sign-in.ts';
 import { listenForRedirect, type PageName } from './redirect-listener.ts';
 import { prepareSignIn, type SignInFlags, type SignInSetup } from './sign-in-setup.ts';
 import { exchangeCode, type TokenGrant } from './token-endpoint.ts';
@@ -100,44 +98,6 @@ async function signInByRedirect(
   } finally {
     port?.close();
   }
-}
-
-/** Prints the sign-in URL and the command that continues, as JSON, and saves what that command needs. */
-export async function startSignIn(flags: SignInFlags, context: Context, reporter: Reporter): Promise<void> {
-  const { settings, clientSecret } = await withLines(context, (lines) =>
-    prepareSignIn(flags, context, lines, reporter),
-  );
-  const { url, state, codeVerifier } = await createAuthorizationRequest(settings);
-  await savePending(settingTexts(settings), { settings, state, codeVerifier, clientSecret }, context);
-  const profile = settings.profile === 'default' ? '' : ` --profile ${settings.profile}`;
-  const next = `hooktrail login --complete -${profile}`;
-  await context.stdout.write(`${JSON.stringify({ authorizeUrl: url.href, next })}\n`);
-  reporter.notice(
-    'Sign in there, then give the next command the URL that the browser ends up at, within 10 minutes.',
-  );
-}
-
-/** Finishes a started sign-in with the redirected URL on standard input. */
-export async function finishSignIn(
-  flags: SignInFlags,
-  timeoutSeconds: number,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
-  const { profile } = chooseProfile(flags, context.environment, await readConfig(context));
-  const pending = await readPending(profile, context);
-  const { settings, state } = pending;
-  const vault = await openVault(settings.store, bindingOf(settings), context);
-  await vault.probe(true);
-  const expected = { state, ...expectedOf(settings) };
-  const answer = await withLines(context, (lines) =>
-    withinTime(timeoutSeconds, context, (signal) =>
-      receivePasted(settings.redirectUri.url, expected, { ...context, signal }, lines, reporter),
-    ),
-  );
-  await pending.consume();
-  const request = { redirectUri: settings.redirectUri, codeVerifier: pending.codeVerifier };
-  await finish(answer, request, { ...pending, vault }, context, reporter);
 }
 
 /** Exchanges the code of an answer and stores the tokens. Throws `NotSignedInError` for an answer without a code. */

@@ -8,11 +8,10 @@ import { forgetProfile } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
-import { forgetPending } from './pending-sign-in.ts';
 import { METADATA_LIMITS, RefusedGrantError, readMetadata, revoke } from './token-endpoint.ts';
 
 export interface SignOut {
-  /** The number of sign-ins removed from this machine, including started ones. */
+  /** The number of sign-ins removed from this machine. */
   readonly removed: number;
   /** The outcome at the provider; `failure` says why the tokens could not be revoked. */
   readonly revocation:
@@ -24,18 +23,15 @@ export interface SignOut {
 }
 
 /**
- * Deletes every secret of a profile, including those of started sign-ins, and then revokes the tokens if the provider
- * offers that (RFC 7009). Waits for a refresh in progress, so that its tokens are deleted too. Throws if a store cannot
+ * Deletes every secret of a profile, and then revokes the tokens if the provider offers that (RFC 7009). Waits for a refresh in progress, so that its tokens are deleted too. Throws if a store cannot
  * be emptied, or stays locked; a failed revocation does not throw.
  */
 export async function signOut(profile: string, context: Context, reporter: Reporter): Promise<SignOut> {
   const saved = await savedSettings(profile, context);
-  const forget = async () =>
-    (await forgetProfile(profile, context)) + (await forgetPending(profile, context));
-  if (!saved) return { removed: await forget(), revocation: 'nothing to revoke' };
+  if (!saved) return { removed: await forgetProfile(profile, context), revocation: 'nothing to revoke' };
   return await withLock(signInLockName(saved), context, async () => {
     const secrets = await readable(saved, context);
-    const removed = await forget();
+    const removed = await forgetProfile(profile, context);
     if (removed === 0) return { removed, revocation: 'nothing to revoke' };
     return { removed, revocation: await revokeAt(saved, secrets, context, reporter) };
   });

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { resolveSettings } from '../../src/settings/settings.ts';
+import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
@@ -14,15 +16,14 @@ test.each([
   ['https://id.example:443', 'https://id.example:443'],
   ['https://id.example/tenant/', 'https://id.example/tenant/'],
 ])('with the auth URL %s the issuer may be %s', async (authUrl, iss) => {
-  const { stdout } = await at.run(['login', '--start', '--auth-url', authUrl]);
-  const { searchParams } = new URL(JSON.parse(stdout).authorizeUrl);
-  const redirect = changed(new URL(at.redirectUri), {
-    state: searchParams.get('state') as string,
-    iss,
+  const config = { version: 1, profiles: {} } as const;
+  const settings = resolveSettings({ authUrl, clientId: 'me' }, {}, config, ['authUrl', 'clientId']);
+  const parameters = new URLSearchParams({ state: 'the-state', iss, error: 'access_denied' });
+  const expected = { state: 'the-state', ...expectedOf(settings) };
+  expect(await checkResponse(parameters, expected)).toMatchObject({
+    kind: 'refused',
     error: 'access_denied',
   });
-  const { stderr } = await at.run(['login', '--complete', '-'], { stdin: `${redirect}\n` });
-  expect(stderr).toContain('error: the sign-in was refused: access_denied\n');
 });
 
 test('everything that is missing is named at once', async () => {

@@ -29,7 +29,6 @@ describe.skipIf(!existsSync('/proc/self'))('a configuration folder in which noth
   test.each([
     ['config set', ['config', 'set', 'vendor', 'acme'], 2],
     ['login', ['login', '--no-browser'], 2],
-    ['login --start', ['login', '--start'], 2],
     ['status', ['status'], 4],
     ['--help', ['--help'], 0],
     ['webhooks listen', ['webhooks', 'listen', '--port', '0'], 2],

@@ -89,10 +89,8 @@ test.each([
   'https://app.example.com',
 ])('the redirect URI %s is sent as it was typed', async (redirectUri) => {
   await using at = await startSigningIn();
-  const { stdout, code } = await at.run(['login', '--start', '--redirect-uri', redirectUri]);
-  expect(code).toBe(0);
-  const { authorizeUrl } = JSON.parse(stdout) as { authorizeUrl: string };
-  expect(new URL(authorizeUrl).searchParams.get('redirect_uri')).toBe(redirectUri);
+  const { searchParams } = await at.authorizeUrl(['--paste', '--redirect-uri', redirectUri]);
+  expect(searchParams.get('redirect_uri')).toBe(redirectUri);
 });
 
 test('a redirect URI that does not lead back here needs --paste', async () => {

@@ -163,6 +163,6 @@ test('files in the working directory have no effect', async () => {
 
   await at.signIn();
   expect((await at.run(['status', '--check'], { env: at.home.env, cwd: folder })).code).toBe(0);
-  expect((await at.run(['login', '--start'], { cwd: folder })).stdout).toContain(at.sandbox.settings.authUrl);
+  expect((await at.authorizeUrl([], { cwd: folder })).href).toContain(at.sandbox.settings.authUrl);
   expect(await readdir(folder)).not.toContain('ran');
 });

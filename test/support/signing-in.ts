@@ -13,6 +13,8 @@ export interface SigningIn extends AsyncDisposable {
   run(args: readonly string[], options?: Partial<Options>): Promise<Result>;
   /** Starts `login --no-browser` and waits until it has shown where to sign in. */
   login(args?: readonly string[], options?: Partial<Options> & { firstInput?: string }): Promise<Login>;
+  /** The URL to sign in at, of a `login` that then ends. */
+  authorizeUrl(args?: readonly string[], options?: Partial<Options>): Promise<URL>;
   /** Signs in from start to end. */
   signIn(): Promise<void>;
   /** The number of codes that were exchanged. */
@@ -30,17 +32,24 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
   const home = await createHome();
   // The options may give the sandbox another redirect URI than the program uses.
   const env = { ...home.env, ...sandboxEnv(sandbox.settings), HOOKTRAIL_REDIRECT_URI: redirectUri };
+  const login: SigningIn['login'] = async (args = [], { firstInput, ...given } = {}) => {
+    const program = start(['login', '--no-browser', ...args], { env, ...given });
+    if (firstInput !== undefined) program.stdin.write(firstInput);
+    const [line] = await program.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
+    return { program, authorizeUrl: new URL(line) };
+  };
   return {
     sandbox,
     home,
     env,
     redirectUri,
     run: (args, given) => run(args, { env, ...given }),
-    login: async (args = [], { firstInput, ...given } = {}) => {
-      const program = start(['login', '--no-browser', ...args], { env, ...given });
-      if (firstInput !== undefined) program.stdin.write(firstInput);
-      const [line] = await program.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
-      return { program, authorizeUrl: new URL(line) };
+    login,
+    authorizeUrl: async (args, given) => {
+      const { program, authorizeUrl } = await login(args, { stdin: null, ...given });
+      program.kill('SIGTERM');
+      await program.finished;
+      return authorizeUrl;
     },
     signIn: async () => {
       const result = await run(['login'], { env });
