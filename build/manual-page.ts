@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
 import { declareAll } from '../src/command.ts';
 import type { Context } from '../src/context.ts';
-import { leavesOf, notesOf } from '../src/help/command-description.ts';
+import { leavesOf } from '../src/help/command-description.ts';
+import { explanationOf } from '../src/help/help-text.ts';
 import { environmentText, exitCodesText, filtersText } from '../src/help/topic-texts.ts';
 import { buildProgram, type Program } from '../src/program.ts';
 
 /** A command of the tree, with the parts that only its help has. */
 export interface Described {
   readonly command: Command;
-  /** The part of `--help` after the options: explanations and examples. */
   readonly notes: string;
+  readonly examples: readonly string[];
 }
 
 /** The manual page (man(7) macros) of the whole program, without a date: the same tree gives the same page. */
@@ -47,7 +48,7 @@ export function manualPage(
   ].join('\n');
 }
 
-function commandText({ command, notes }: Described): string[] {
+function commandText({ command, notes, examples }: Described): string[] {
   const words: string[] = [];
   for (let at: Command | null = command; at; at = at.parent) words.unshift(at.name());
   const usage = command.usage().replace(/^\[options\] ?/, '');
@@ -55,7 +56,8 @@ function commandText({ command, notes }: Described): string[] {
     `.SS ${escaped(`${words.join(' ')} ${usage}`.trim())}`,
     line(upperFirst(`${command.description()}.`)),
     ...optionsText(command),
-    ...(notes.trim() === '' ? [] : ['.PP', literal(notes.replace(/^\n+/, ''))]),
+    ...(notes === '' ? [] : ['.PP', literal(notes)]),
+    ...(examples.length === 0 ? [] : ['.PP', literal(examples.map((one) => `  ${one}`).join('\n'))]),
   ];
 }
 
@@ -112,6 +114,6 @@ export async function describeAll(): Promise<{ program: Program; commands: reado
   await declareAll(program);
   return {
     program,
-    commands: leavesOf(program.root).map((command) => ({ command, notes: notesOf(command) })),
+    commands: leavesOf(program.root).map((command) => ({ command, ...explanationOf(command) })),
   };
 }

@@ -1,7 +1,6 @@
-import type { CommanderError } from 'commander';
 import type { GlobalFlags } from './command.ts';
 import type { Context } from './context.ts';
-import { ExitCode, HooktrailError, InterruptedError, UsageError } from './errors.ts';
+import { ExitCode, HooktrailError, InterruptedError } from './errors.ts';
 import type { Program } from './program.ts';
 import { version } from './version.ts';
 
@@ -15,13 +14,12 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     }
     const { buildProgram } = await import('./program.ts');
     program = buildProgram(context, main);
-    await program.root.parseAsync(argv, { from: 'user' });
-    // If the command ran another command line, as `help` does, that one has explained its failure already.
-    if (program.exitCode === ExitCode.done) context.signal.throwIfAborted();
-    return program.exitCode;
+    const exitCode = await program.run(argv);
+    // If the command ran another command line, as `demo` does, that one has explained its failure already.
+    if (exitCode === ExitCode.done) context.signal.throwIfAborted();
+    return exitCode;
   } catch (thrown) {
-    const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : usageOf(thrown);
-    if (error === undefined) return ExitCode.done;
+    const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : thrown;
     return await explain(error, program?.root.opts() ?? {}, context);
   }
 }
@@ -52,23 +50,4 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
   }
   await stderr.write(text).catch(() => undefined);
   return exitCode;
-}
-
-/** Rewords an error of commander. Returns undefined if commander only printed help or the version. */
-function usageOf(error: unknown): unknown {
-  if (!isOfCommander(error)) return error;
-  if (error.exitCode === 0) return undefined;
-  if (error.code === 'commander.help')
-    return new UsageError('a command is missing', { next: 'choose one of those above' });
-  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const meant = suggestion?.match(/^\(Did you mean (.*)\?\)$/)?.[1];
-  const [, flag, value] = /^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(message) ?? [];
-  return new UsageError(flag ? `${flag} needs a value: ${value}` : message, {
-    next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
-  });
-}
-
-/** Checks the code instead of the class, whose import would load the library when it is not needed. */
-function isOfCommander(error: unknown): error is CommanderError {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }

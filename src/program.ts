@@ -1,16 +1,16 @@
-import { Command, type Help } from 'commander';
+import { Command, type CommanderError, type HelpContext } from 'commander';
 import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
 import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
 import type { OutputFileFlags } from './output/format-flags.ts';
 import { suggestion } from './settings/nearest.ts';
-import { CONNECTION } from './settings/setting-flags.ts';
 import { version } from './version.ts';
 
-/** The command line of one run, and how it ended. */
+/** The command tree of one run. */
 export interface Program extends CommandTree {
-  readonly exitCode: ExitCode;
+  /** Runs a command line. Prints its output or its help; throws every failure. */
+  run(argv: readonly string[]): Promise<ExitCode>;
 }
 
 /** Longer lines than this are hard to read. */
@@ -21,22 +21,18 @@ const WIDEST_HELP = 120;
  * declaration is loaded when commander reaches it.
  */
 export function buildProgram(context: Context, invoke: Invoke): Program {
-  const root = new Command('hooktrail')
+  const root = new DeclaredCommand('hooktrail')
     .description(
       'Search an event notification service, and find, understand and recover deliveries that failed.',
     )
     .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'explain the command')
+    .helpOption('-h, --help', 'explain the command; -h in short')
     .option('--profile <name>', 'the profile to use [HOOKTRAIL_PROFILE]')
     .option('--verbose', 'one line per request on standard error, without secrets')
     .option('--debug', 'headers too, without secrets')
     .option('--no-color', 'no colour [NO_COLOR]')
     .option('--quiet', 'no progress and no notices; warnings and errors stay')
-    .configureHelp({
-      showGlobalOptions: true,
-      subcommandTerm: (command) => command.name(),
-      formatItemList: itemList,
-    })
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .addHelpText(
       'after',
       `
@@ -45,18 +41,39 @@ Examples:
   $ hooktrail login
   $ hooktrail events search --failed --since 24h`,
     )
-    .configureOutput({
-      writeOut: (text) => void context.stdout.write(text).catch(() => undefined),
-      writeErr: (text) => void context.stderr.write(text).catch(() => undefined),
-      // `main` prints errors, in one form whatever their source.
-      outputError: () => undefined,
-      getOutHelpWidth: () => helpWidth(context),
-      getOutHasColors: () => context.stdout.colorDepth > 1,
-    })
+    // `main` prints the version and errors, in one form whatever their source.
+    .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
     .exitOverride();
   const program = new LazyProgram(root, context, invoke);
   program.add(root, tree);
   return program;
+}
+
+/** A command of the tree, with what its declaration says beyond commander's own. */
+class DeclaredCommand extends Command {
+  commonFlags: readonly string[] | undefined;
+
+  override createCommand(name?: string): DeclaredCommand {
+    return new DeclaredCommand(name);
+  }
+
+  /** Commander calls it where help was asked for, or a group's command is missing. */
+  override outputHelp(options?: HelpContext | ((text: string) => string)): void {
+    throw new HelpRequest(this, typeof options === 'object' && options.error);
+  }
+}
+
+/** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
+class HelpRequest extends Error {
+  readonly command: DeclaredCommand;
+  /** True where a command is missing. */
+  readonly isError: boolean;
+
+  constructor(command: DeclaredCommand, isError: boolean) {
+    super('help');
+    this.command = command;
+    this.isError = isError;
+  }
 }
 
 /** Help that is read through a pager goes to a pipe; the terminal is still where standard error goes. */
@@ -65,20 +82,9 @@ function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): numb
   return Math.min(terminal?.columns ?? 80, WIDEST_HELP);
 }
 
-/** Options that many commands share are shown in one line, which names the help page that explains them. */
-function itemList(heading: string, items: string[], helper: Help): string[] {
-  const shared: Readonly<Record<string, string>> = {
-    [CONNECTION]: 'Connection: --auth-url --base-url --client-id --vendor (help environment)',
-    'Global Options:': 'Global: --profile --verbose --debug --no-color --quiet (hooktrail --help)',
-  };
-  if (items.length === 0) return [];
-  const line = shared[heading];
-  return line === undefined ? [helper.styleTitle(heading), ...items, ''] : [line, ''];
-}
-
 class LazyProgram implements Program {
   readonly root: Command;
-  exitCode: ExitCode = ExitCode.done;
+  #exitCode: ExitCode = ExitCode.done;
   readonly #nodes = new Map<Command, Branch | Leaf>();
   readonly #declared = new Set<Command>();
   readonly #context: Context;
@@ -119,8 +125,36 @@ class LazyProgram implements Program {
     if (!node || this.#declared.has(command)) return;
     this.#declared.add(command);
     if ('children' in node) this.add(command, node.children);
-    else (await node.load()).declare(command, this.#action);
+    else {
+      const { declare, commonFlags } = await node.load();
+      (command as DeclaredCommand).commonFlags = commonFlags;
+      declare(command, this.#action);
+    }
   };
+
+  async run(argv: readonly string[]): Promise<ExitCode> {
+    try {
+      await this.root.parseAsync(argv, { from: 'user' });
+    } catch (thrown) {
+      if (thrown instanceof HelpRequest) await this.#printHelp(thrown, argv);
+      else if (!isOfCommander(thrown)) throw thrown;
+      else if (thrown.code === 'commander.version') await this.#context.stdout.write(`${version}\n`);
+      else throw usageErrorOf(thrown);
+    }
+    return this.#exitCode;
+  }
+
+  async #printHelp({ command, isError }: HelpRequest, argv: readonly string[]): Promise<void> {
+    const { fullHelp, shortHelp } = await import('./help/help-text.ts');
+    const width = helpWidth(this.#context);
+    const isShort = argv.includes('-h') && !argv.includes('--help');
+    const text = isShort ? shortHelp(command, width, command.commonFlags) : fullHelp(command, width);
+    if (isError) {
+      await this.#context.stderr.write(text);
+      throw new UsageError('a command is missing', { next: 'choose one of those above' });
+    }
+    await this.#context.stdout.write(text);
+  }
 
   readonly #action: Action =
     <Flags>(run: Run<Flags>) =>
@@ -134,12 +168,26 @@ class LazyProgram implements Program {
         return (await run(call)) ?? ExitCode.done;
       };
       const { outputFile } = flags;
-      if (outputFile === undefined) this.exitCode = await work(this.#context);
+      if (outputFile === undefined) this.#exitCode = await work(this.#context);
       else {
         const { writingTo } = await import('./output/output-file.ts');
-        this.exitCode = await writingTo(outputFile, this.#context, work);
+        this.#exitCode = await writingTo(outputFile, this.#context, work);
       }
     };
+}
+
+function isOfCommander(error: unknown): error is CommanderError {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
+}
+
+/** Rewords an error of commander. */
+function usageErrorOf(error: CommanderError): UsageError {
+  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const meant = suggestion?.match(/^\(Did you mean (.*)\?\)$/)?.[1];
+  const [, flag, value] = /^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(message) ?? [];
+  return new UsageError(flag ? `${flag} needs a value: ${value}` : message, {
+    next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
+  });
 }
 
 function unknownCommand(word: string, group: Command, siblings: readonly (Branch | Leaf)[]): UsageError {

@@ -1,9 +1,9 @@
-import type { EventEmitter } from 'node:events';
 import type { Command, Option } from 'commander';
 import { ExitCode } from '../errors.ts';
 import type { FlagType } from '../settings/flag-values.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
+import { explanationOf } from './help-text.ts';
 import { exitCodeMeanings } from './topic-texts.ts';
 import { kindOfArgument, kindOfOption } from './value-kinds.ts';
 
@@ -31,7 +31,7 @@ export function describeProgram(root: Command) {
         };
       }),
       options: command.options.map(described),
-      ...notesAndExamples(command),
+      ...explainedIn(command),
     })),
     exitCodes: codes.map(([name, code]) => ({ code, meaning: exitCodeMeanings[name] })),
   };
@@ -47,27 +47,10 @@ export function leavesOf(command: Command): Command[] {
     .flatMap(leavesOf);
 }
 
-/** The part of a command's help after the options: explanations and examples. */
-export function notesOf(command: Command): string {
-  let notes = '';
-  const write = (text: string) => {
-    notes += text;
-  };
-  // Commander emits help's parts; its types leave out that a command is an emitter.
-  (command as unknown as EventEmitter).emit('afterHelp', { command, error: false, write });
-  return notes;
-}
-
-function notesAndExamples(command: Command) {
-  const [notes = '', examples = ''] = notesOf(command).split(/^Examples?:\n/m);
-  return {
-    notes: notes.trim(),
-    examples: examples
-      .replaceAll(/ \\\n\s*/g, ' ')
-      .split(/^ {2}(?:\$|PS>) /m)
-      .slice(1)
-      .map((example) => example.trim()),
-  };
+function explainedIn(command: Command) {
+  const { notes, examples } = explanationOf(command);
+  const shown = examples.map((example) => example.replace(/^(\$|PS>) /, '').replaceAll(/ \\\n\s*/g, ' '));
+  return { notes, examples: shown };
 }
 
 function described(option: Option) {

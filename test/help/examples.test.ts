@@ -1,29 +1,28 @@
+import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Described, describeAll } from '../../build/manual-page.ts';
+import { fullHelp } from '../../src/help/help-text.ts';
 import { topics } from '../../src/help/topics.ts';
+import { run } from '../support/command.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
+import { createHome } from '../support/home.ts';
 
 let commands: readonly Described[];
 beforeAll(async () => {
   ({ commands } = await describeAll());
 });
 
-/** Returns the command lines of a help text. */
-function examplesOf(notes: string): string {
-  return notes.slice(Math.max(0, notes.search(/^Examples?:$/m)));
-}
-
 describe('the help of every command', () => {
   test('shows at least two examples', () => {
     const counts = commands.map(
-      ({ command, notes }) => [command.name(), callsIn(examplesOf(notes)).length] as const,
+      ({ command, examples }) => [command.name(), callsIn(examples.join('\n')).length] as const,
     );
     expect(counts.filter(([, count]) => count < 2)).toEqual([]);
   });
 
   test('shows examples that the command tree takes, of that command', async () => {
-    for (const { command, notes } of commands) {
-      for (const words of callsIn(examplesOf(notes)))
+    for (const { command, examples } of commands) {
+      for (const words of callsIn(examples.join('\n')))
         expect([words, await commandFor(words)]).toEqual([
           words,
           expect.stringContaining(` ${command.name()}`),
@@ -39,15 +38,40 @@ describe('the help of every command', () => {
   });
 
   test('fits a terminal of 80 columns', async () => {
-    const texts = commands.map(({ command, notes }) => {
-      const help = command.createHelp();
-      help.prepareContext({ helpWidth: 80 });
-      return `${help.formatHelp(command, help)}\n${notes}`;
-    });
+    const texts = commands.map(({ command }) => fullHelp(command, 80));
     for (const topic of topics) texts.push(await topic.text());
     expect(texts.flatMap((text) => text.split('\n').filter((line) => line.length > 80))).toEqual([]);
   });
+
+  test('ends with the blocks that commands share, and the flags that are rarely needed', () => {
+    for (const { command } of commands) {
+      const headings = ['Filters:', 'Format:', 'Rarely needed:', 'Connection:', 'Global:'];
+      const text = fullHelp(command, 80);
+      const found = [...text.matchAll(/^[A-Z][a-z ]+:/gm)].map(([heading]) => heading);
+      const expected = headings.filter((heading) => found.includes(heading));
+      expect([command.name(), found.slice(-expected.length)]).toEqual([command.name(), expected]);
+    }
+  });
 });
+
+test('-h of every command fits a screen of 24 lines by 80 columns', async () => {
+  await using home = await createHome();
+  const paths = commands.map(({ command }) => pathOf(command));
+  for (const path of [...paths, ['events'], ['webhooks'], ['profiles'], ['config']]) {
+    const { code, stdout, stderr } = await run([...path, '-h'], { env: home.env });
+    expect([path, code, stderr]).toEqual([path, 0, '']);
+    const lines = stdout.split('\n');
+    expect([stdout, lines.length <= 24, lines.every((line) => line.length <= 80)]).toEqual([
+      stdout,
+      true,
+      true,
+    ]);
+  }
+});
+
+function pathOf(command: Command): string[] {
+  return command.parent ? [...pathOf(command.parent), command.name()] : [];
+}
 
 describe('a topic', () => {
   test('shows examples that the command tree takes', async () => {

@@ -53,7 +53,7 @@ describe('hooktrail help', () => {
     await using home = await createHome();
     const { stdout } = await run(['profiles', '--help'], { env: home.env });
     expect(stdout).toMatch(
-      /\nCommands:\n {2}list {2,}\w.*\n {2}use {2,}\w.*\n {2}delete {2,}\w.*\n {2}help {2,}\w.*\n$/,
+      /\nCommands:\n {2}list {2,}\w.*\n {2}use {2,}\w.*\n {2}delete {2,}\w.*\n {2}help {2,}\w.*\n\nGlobal: --profile /,
     );
   });
 

@@ -1,0 +1,154 @@
+import type { EventEmitter } from 'node:events';
+import type { Command, Option } from 'commander';
+import { CONNECTION } from '../settings/setting-flags.ts';
+
+/** Flags that few people need, in whichever command they are. */
+const RARE_FLAGS = new Set(['--page-size', '--concurrency', '--csv-raw', '--csv-bom', '--buckets']);
+const RARELY_NEEDED = 'Rarely needed:';
+
+/** The blocks that many commands share, in the order in which `--help` ends with them. */
+const SHARED_BLOCKS = ['Filters:', 'Format:', RARELY_NEEDED];
+
+/** The flags of `-h` where a declaration does not name its common ones. */
+const MOST_FLAGS = 12;
+
+/** The text of `--help`: everything about a command, examples first and what other commands share last. */
+export function fullHelp(command: Command, width: number): string {
+  const { notes, examples } = explanationOf(command);
+  const { helper, usage, item, argumentItems } = layoutOf(command, width);
+  const visible = helper.visibleOptions(command).filter(({ long }) => !command.parent || long !== '--help');
+  const options = helper.groupItems([...command.options], visible, blockOf);
+  const block = (heading: string) =>
+    listed(
+      heading,
+      (options.get(heading) ?? []).map((option) => item(helper.optionTerm(option), option.description)),
+    );
+  const commands = helper.groupItems(
+    [...command.commands],
+    helper.visibleCommands(command),
+    (child) => child.helpGroup() || 'Commands:',
+  );
+  const own = [...options.keys()].filter(
+    (heading) => !SHARED_BLOCKS.includes(heading) && heading !== CONNECTION,
+  );
+  const lines = [
+    usage,
+    '',
+    helper.boxWrap(command.description(), width),
+    '',
+    ...listed(
+      'Examples:',
+      examples.map((example) => `  ${example}`),
+    ),
+    ...listed('Arguments:', argumentItems),
+    ...[...commands].flatMap(([heading, children]) =>
+      listed(
+        heading,
+        children.map((child) => item(helper.subcommandTerm(child), child.description())),
+      ),
+    ),
+    ...own.flatMap(block),
+    ...(notes === '' ? [] : [notes, '']),
+    ...SHARED_BLOCKS.flatMap(block),
+    ...(options.has(CONNECTION)
+      ? [`Connection: ${namesOf(options.get(CONNECTION))} (help environment)`]
+      : []),
+    ...(command.parent ? [`Global: ${globalNames(command)} (hooktrail --help)`] : []),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** The text of `-h`: what is used most, on one small screen. */
+export function shortHelp(command: Command, width: number, commonFlags?: readonly string[]): string {
+  const { helper, usage, argumentItems } = layoutOf(command, width);
+  const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
+  const isOwn = (option: Option) => !option.helpGroupHeading && !RARE_FLAGS.has(option.long ?? '');
+  const flags = commonFlags
+    ? commonFlags.map((name) => visible.find(({ long }) => long === name) as Option)
+    : visible.filter(isOwn).slice(0, MOST_FLAGS);
+  const rows = [
+    ...helper.visibleCommands(command).map((child) => [child.name(), child.description()] as const),
+    ...flags.map((option) => [helper.optionTerm(option), option.description] as const),
+  ];
+  const termWidth = Math.max(0, ...rows.map(([term]) => term.length));
+  const isShort = (example: string) => !example.includes('\n') && example.length + 2 <= width;
+  const examples = explanationOf(command).examples.filter(isShort).slice(0, 2);
+  const lines = [
+    usage,
+    '',
+    firstClauses(command.description(), width),
+    '',
+    ...(argumentItems.length > 0 ? [...argumentItems, ''] : []),
+    ...rows.map(
+      ([term, text]) => `  ${term.padEnd(termWidth)}  ${firstClauses(text, width - termWidth - 4)}`,
+    ),
+    ...(rows.length > 0 ? [''] : []),
+    ...examples.map((example) => `  ${example}`),
+    ...(examples.length > 0 ? [''] : []),
+    `${usage.replace(/^Usage: /, '').replace(/ [[<].*$/, '')} --help shows all flags`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function layoutOf(command: Command, width: number) {
+  const helper = command.createHelp();
+  helper.prepareContext({ helpWidth: width });
+  const termWidth = helper.padWidth(command, helper);
+  const item = (term: string, text: string) => helper.formatItem(term, termWidth, text, helper);
+  return {
+    helper,
+    usage: `Usage: ${helper.commandUsage(command)}`,
+    item,
+    argumentItems: helper
+      .visibleArguments(command)
+      .map((argument) => item(helper.argumentTerm(argument), argument.description)),
+  };
+}
+
+function listed(heading: string, items: readonly string[]): string[] {
+  return items.length === 0 ? [] : [heading, ...items, ''];
+}
+
+function blockOf({ long, helpGroupHeading }: Option): string {
+  return RARE_FLAGS.has(long ?? '') ? RARELY_NEEDED : (helpGroupHeading ?? 'Options:');
+}
+
+function namesOf(options: readonly Option[] = []): string {
+  return options.map(({ long, short }) => long ?? short).join(' ');
+}
+
+function globalNames(command: Command): string {
+  let root = command;
+  while (root.parent) root = root.parent;
+  return `${namesOf(root.options.filter(({ long }) => long !== '--version'))} --help`;
+}
+
+/** The beginning of a description that fits the room: as many of its clauses as there is room for. */
+function firstClauses(text: string, room: number): string {
+  let kept = text.replace(/ \[[A-Z_, ]+\]$/, '');
+  if (kept.length > room) kept = kept.replace(/ \([^()]*\)$/, '');
+  while (kept.length > room) {
+    const end = Math.max(...['; ', ': ', ', ', ' ('].map((mark) => kept.lastIndexOf(mark)));
+    if (end <= 0) return `${kept.slice(0, room - 1).trimEnd()}…`;
+    kept = kept.slice(0, end);
+  }
+  return kept;
+}
+
+/** The part of a declaration's help after its flags: explanations, and examples as lines of a shell. */
+export function explanationOf(command: Command): { notes: string; examples: string[] } {
+  let text = '';
+  const write = (part: string) => {
+    text += part;
+  };
+  // Commander emits the parts of help; its types leave out that a command is an emitter.
+  (command as unknown as EventEmitter).emit('afterHelp', { command, error: false, write });
+  const [notes = '', examples = ''] = text.split(/^Examples?:\n/m);
+  return {
+    notes: notes.trim(),
+    examples: examples
+      .trim()
+      .split(/\n {2}(?=\$|PS>)/)
+      .filter(Boolean),
+  };
+}
