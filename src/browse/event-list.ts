@@ -1,8 +1,7 @@
-import type { KeepItems } from '../events/event-filters.ts';
 import { type EventGroup, EventGroups } from '../events/group-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import type { FieldPath } from '../json/field-path.ts';
-import { itemFilter, parseCondition } from '../json/item-conditions.ts';
+import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
 import type { Items } from '../json/items.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 

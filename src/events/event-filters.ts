@@ -1,12 +1,10 @@
 import { UsageError } from '../errors.ts';
-import { type Condition, itemFilter } from '../json/item-conditions.ts';
+import { type Condition, itemFilter, type KeepItems } from '../json/item-conditions.ts';
 import { shellWord } from '../settings/command-words.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { ACCEPTED_TIMES, resolveTime, type Time } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { Queries, Query } from './event-query.ts';
-
-export type KeepItems = ReturnType<typeof itemFilter>;
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 

@@ -50,7 +50,7 @@ export function addFilterFlags(command: Command): Command {
     .addOption(
       one(
         '--where <condition>',
-        "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > and ~ (contains)",
+        "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > ~ (contains), FIELD (present) and '!FIELD'",
       ).argParser(collected),
     )
     .addOption(

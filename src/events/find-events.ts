@@ -60,8 +60,9 @@ export async function* findEvents(
     const due = keep ? keep(items).first(limit - found) : items;
     found += due.count;
     yield { items: due, total: keep ? undefined : total };
-    if (found >= limit) return;
+    if (found >= limit) break;
   }
+  for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
 /** The same with progress on a terminal and warnings. */

@@ -54,8 +54,9 @@ export async function* storedEvents(
     const due = (keep?.(matching) ?? matching).first(limit - found);
     found += due.count;
     yield { items: due, total: undefined };
-    if (found >= limit) return;
+    if (found >= limit) break;
   }
+  for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
 /** One list of pages for each search that the place holds the events of. */

@@ -1,4 +1,6 @@
 import { UsageError } from '../errors.ts';
+import { nearest } from '../settings/nearest.ts';
+import type { Items } from './items.ts';
 
 /** The place of a value inside an item. */
 export interface FieldPath {
@@ -31,6 +33,54 @@ export function parseFieldPaths(text: string, flag = '--fields'): readonly Field
 /** The path of a member of the item, whatever characters its name has. */
 export function memberPath(name: string): FieldPath {
   return { text: name, steps: [name] };
+}
+
+/** The path with these steps; its text is read as them again, also before an operator of a condition. */
+export function fieldPath(steps: readonly string[]): FieldPath {
+  const text = steps.map((step) => step.replace(/[\\.,!=<>~&|\s]/gu, '\\$&')).join('.');
+  return { text, steps };
+}
+
+/** The field of some items that was probably meant by a path that none of them has; undefined if none is near. */
+export function nearestField(path: FieldPath, items: Items): string | undefined {
+  const fields = fieldsOf(items);
+  const lower = path.text.toLowerCase();
+  const last = (text: string) => text.slice(text.lastIndexOf('.') + 1);
+  const spelledAlike =
+    fields.find((field) => field.toLowerCase() === lower) ??
+    fields.find((field) => last(field).toLowerCase() === last(lower));
+  if (spelledAlike !== undefined) return spelledAlike;
+  const near = nearest(path.text, fields);
+  if (near !== undefined) return near;
+  // `statuss` is near the last word of `publishStatus`.
+  const words = fields.flatMap((field) =>
+    [last(field), ...last(field).split(/(?=[A-Z])|[_-]/)].map((word) => ({ word, field })),
+  );
+  const word = nearest(
+    last(path.text),
+    words.filter(({ word }) => word.length > 3).map(({ word }) => word),
+  );
+  return words.find((one) => one.word === word)?.field;
+}
+
+/** Items whose fields are looked through for a suggestion, and how deep. */
+const [SAMPLE_ITEMS, SAMPLE_DEPTH] = [500, 8];
+
+/** The paths of the fields that some items have, each once. */
+function fieldsOf(items: Items): string[] {
+  const found = new Set<string>();
+  const walk = (value: unknown, steps: readonly string[]): void => {
+    if (value === null || typeof value !== 'object' || steps.length === SAMPLE_DEPTH) return;
+    for (const [name, member] of Object.entries(value)) {
+      const path = [...steps, name];
+      found.add(fieldPath(path).text);
+      walk(member, path);
+      if (Array.isArray(value)) return;
+    }
+  };
+  for (let item = 0; item < Math.min(items.count, SAMPLE_ITEMS); item++)
+    walk(JSON.parse(items.text(item).toString()), []);
+  return [...found];
 }
 
 /** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */

@@ -1,15 +1,16 @@
 import { UsageError } from '../errors.ts';
+import { quotedWord } from '../settings/command-words.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { type FieldPath, parseFieldPath } from './field-path.ts';
+import { type FieldPath, fieldPath, nearestField, parseFieldPath } from './field-path.ts';
 import type { Items } from './items.ts';
 import { scalarEnd, stringEnd, stringText } from './json-bytes.ts';
-import { createCursor, MISSING } from './json-cursor.ts';
+import { type Cursor, createCursor, MISSING } from './json-cursor.ts';
 import { compareNumbers, isNumber } from './json-number.ts';
 
-const OPERATORS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
-type Operator = (typeof OPERATORS)[number];
+const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
+export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing';
 
 /** A condition on a field of an item. */
 export interface Condition {
@@ -17,6 +18,7 @@ export interface Condition {
   readonly text: string;
   readonly field: FieldPath;
   readonly operator: Operator;
+  /** Empty for `exists` and `missing`. */
   readonly value: string;
   /** True if the value was in quotes: it is a text, whatever it looks like. */
   readonly quoted: boolean;
@@ -24,57 +26,155 @@ export interface Condition {
   readonly instant: Instant | undefined;
 }
 
+const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
+const COMPARISON = new RegExp(`^(${NAME})(!=|<=|>=|=|<|>|~)([\\s\\S]*)$`, 'u');
+const PRESENCE = new RegExp(`^(!?)(${NAME})$`, 'u');
+/** `and`, `or`, `&&` or `||` between two conditions; a backslash makes the white space part of a name. */
+const JOINT = /(?<!\\)\s(and|or)\s|(&&|\|\|)/i;
+
 /**
- * Reads `FIELD OP VALUE`. Times have the same forms as for `--since`, and are read in `zone` if they have no zone;
- * spans ago count from `now` (milliseconds since the epoch). Throws `UsageError` that names the flag.
+ * Reads `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the same forms as for `--since`, and are
+ * read in `zone` if they have no zone; spans ago count from `now` (milliseconds since the epoch). Throws `UsageError`
+ * that names the flag, for conditions joined in one text and for values that nothing can be compared with too.
  */
 export function parseCondition(text: string, flag: string, now: number, zone: TimeZone = UTC): Condition {
-  const match = /^((?:[^\\!=<>~]|\\.)*)(!=|<=|>=|=|<|>|~)([\s\S]*)$/u.exec(text);
-  const wrong = (why: string) =>
+  const wrong = (why: string, next = formOf(flag)) =>
     new UsageError(`${flag}: invalid value '${text}': ${why}`, {
-      details: [`a condition is FIELD OP VALUE, where OP is one of ${OPERATORS.join(' ')}`],
-      next: `write it as in ${flag} 'delivery.attempts >= 3' or ${flag} 'resource.name ~ contract'`,
+      details: [
+        `a condition is FIELD OP VALUE, where OP is one of ${COMPARISONS.join(' ')}; or FIELD; or !FIELD`,
+      ],
+      next,
     });
-  if (!match) throw wrong('it has no operator');
-  const [, name = '', operator, rest = ''] = match;
-  if (name.trim() === '') throw wrong('it names no field');
-  const field = parseFieldPath(name, flag);
-  const value = rest.trim();
-  // `a == b` and `a =~ b` are other languages' operators; a value that begins so is written in quotes.
-  if (/^[=!<>~]/.test(value))
+  const comparison = COMPARISON.exec(text);
+  const presence = comparison ? undefined : PRESENCE.exec(text.trimStart());
+  const name = comparison?.[1] ?? presence?.[2] ?? '';
+  const rest = comparison?.[3]?.trim() ?? '';
+  const quotation = quotedText(rest);
+  if (JOINT.test(name) || (quotation === undefined && joinsConditions(rest))) {
+    const [parts, word] = splitJoint(text);
     throw wrong(
-      `'${operator}${value[0]}' is no operator; put a value that begins with ${value[0]} in quotes`,
+      `${word} cannot join conditions in one ${flag}`,
+      /^(or|\|\|)$/i.test(word)
+        ? `several ${flag} must all hold; for either of them run the command once for each`
+        : `give each a flag of its own: ${parts.map((part) => `${flag} ${quotedWord(part)}`).join(' ')}`,
     );
-  const quoted = /^"(?:[^"\\]|\\.)*"$/s.test(value);
+  }
+  if (!comparison && !presence) throw wrong("'!' stands before a field alone, or before '=' in a comparison");
+  if (name.trim() === '') throw wrong(text.trim() === '' ? 'it is empty' : 'it names no field');
+  const field = parseFieldPath(name, flag);
+  if (!comparison) {
+    const operator = presence?.[1] ? 'missing' : 'exists';
+    return { text, field, operator, value: '', quoted: false, instant: undefined };
+  }
+  const operator = comparison[2] as Operator;
+  // `a == b` and `a =~ b` are other languages' operators; a value that begins so is written in quotes.
+  if (/^[=!<>~]/.test(rest))
+    throw wrong(`'${operator}${rest[0]}' is no operator; put a value that begins with ${rest[0]} in quotes`);
+  if (quotation === null) throw wrong('the text in quotes is not a JSON string');
+  const quoted = quotation !== undefined;
+  const value = quotation ?? rest;
   const time = quoted ? undefined : parseTime(value, zone);
+  const instant = time && resolveTime(time, now);
+  const isOrder = /^[<>]/.test(operator);
+  if (isOrder && !quoted && !instant && !isNumber(value))
+    throw wrong(
+      `${value === '' ? 'nothing' : `'${value}'`} is neither a number nor a time, so that nothing is ${operator.startsWith('<') ? 'less' : 'greater'}`,
+      `compare with a number or a time, as in ${flag} 'delivery.attempts >= 3' or ${flag} 'createdOn < 2h'; a value in quotes compares as text`,
+    );
+  if (
+    field.steps.length === 1 &&
+    field.steps[0] === 'createdOn' &&
+    operator !== '~' &&
+    !instant &&
+    value !== 'null'
+  )
+    throw wrong(
+      `'${value}' is not a time`,
+      `write a time as for --since, as in ${flag} 'createdOn < 2026-11-20 08:30'`,
+    );
+  return { text, field, operator, value, quoted, instant };
+}
+
+function formOf(flag: string): string {
+  return `write it as in ${flag} 'delivery.attempts >= 3', ${flag} 'resource.name ~ contract' or ${flag} '!delivery.lastError'`;
+}
+
+/** The text in quotes: JSON's double ones, or single ones as in SQL; undefined without quotes, null if JSON refuses it. */
+function quotedText(value: string): string | null | undefined {
+  if (/^'[^']*'$/.test(value)) return value.slice(1, -1);
+  if (!/^"(?:[^"\\]|\\.)*"$/s.test(value)) return undefined;
   try {
-    return {
-      text,
-      field,
-      operator: operator as Operator,
-      value: quoted ? (JSON.parse(value) as string) : value,
-      quoted,
-      instant: time && resolveTime(time, now),
-    };
+    return JSON.parse(value) as string;
   } catch {
-    throw wrong('the text in quotes is not a JSON string');
+    return null;
   }
 }
 
+/** True if a value goes on with another condition. Text such as `Smith and Sons` does not. */
+function joinsConditions(value: string): boolean {
+  const joint = JOINT.exec(value);
+  if (!joint) return false;
+  return joint[2] !== undefined || /[=<>~]|^!/.test(value.slice(joint.index + joint[0].length).trim());
+}
+
+/** The conditions that a text joins, and the word between the first two. */
+function splitJoint(text: string): [parts: string[], word: string] {
+  const parts: string[] = [];
+  let rest = text;
+  let word = '';
+  for (let joint = JOINT.exec(rest); joint; joint = JOINT.exec(rest)) {
+    parts.push(rest.slice(0, joint.index).trim());
+    word ||= (joint[1] ?? joint[2]) as string;
+    rest = rest.slice(joint.index + joint[0].length);
+  }
+  return [[...parts, rest.trim()].filter((part) => part !== ''), word];
+}
+
+/**
+ * The text of a condition, which `parseCondition` reads as the same one again. `value` is the text of a string in an item,
+ * or, with `isText` false, the JSON text of a number or a literal.
+ */
+export function conditionText(field: FieldPath, operator: Operator, value = '', isText = true): string {
+  const name = fieldPath(field.steps).text;
+  if (operator === 'exists') return name;
+  if (operator === 'missing') return `!${name}`;
+  // A text that could be taken for anything else is quoted.
+  const isPlain =
+    !isText ||
+    (/^[\p{L}\p{N}][\p{L}\p{N}\p{M} ./_:@-]*$/u.test(value) &&
+      value.trim() === value &&
+      !/\s(and|or)\s/i.test(value) &&
+      !isNumber(value) &&
+      !/^(null|true|false)$/.test(value) &&
+      !parseTime(value));
+  return `${name} ${operator} ${isPlain ? value : JSON.stringify(value)}`;
+}
+
 /** Keeps the items for which all conditions hold and that have each text in a value or a name. */
+export interface KeepItems {
+  <Some extends Items>(items: Some): Some;
+  /** What is odd about the conditions, after the items that were seen: a field or a value that none of them has. */
+  doubts(): string[];
+}
+
 export function itemFilter(
   conditions: readonly Condition[],
   texts: readonly string[],
-): <Some extends Items>(items: Some) => Some {
+  flag = '--where',
+): KeepItems {
   const cursor = createCursor(conditions.map(({ field }) => field));
   const tests = conditions.map(testOf);
+  let unsure = conditions.map((condition, path) => new ConditionWatch(condition, path));
+  let sample: Items | undefined;
   const finders = texts.map(finderOf);
-  return (items) => {
+  const keep = <Some extends Items>(items: Some): Some => {
     const { bytes, count } = items;
+    if (count > 0) sample ??= items;
     const kept: number[] = [];
     for (let item = 0; item < count; item++) {
       const start = items.start(item);
       if (tests.length > 0) cursor.read(bytes, start);
+      if (unsure.length > 0) unsure = unsure.filter((watch) => !watch.see(cursor, bytes));
       const holds =
         tests.every((test, path) =>
           test(bytes, cursor.starts[path] as number, cursor.ends[path] as number),
@@ -83,6 +183,71 @@ export function itemFilter(
     }
     return kept.length === count ? items : (items.pick(kept) as typeof items);
   };
+  return Object.assign(keep, {
+    doubts: () => (sample ? unsure.flatMap((watch) => watch.doubt(flag, sample as Items) ?? []) : []),
+  });
+}
+
+/** Watches the values that a condition is tried on, until one shows that its field and its value are well chosen. */
+class ConditionWatch {
+  readonly #condition: Condition;
+  readonly #equals: Test | undefined;
+  readonly #path: number;
+  #isPresent = false;
+  #isComparable = false;
+  /** A text that is the condition's value in another case. */
+  #similar: string | undefined;
+
+  constructor(condition: Condition, path: number) {
+    this.#condition = condition;
+    this.#path = path;
+    if (/^!?=$/.test(condition.operator)) this.#equals = testOf({ ...condition, operator: '=' });
+  }
+
+  /** Returns true once nothing is left to doubt. */
+  see({ starts, ends }: Cursor, bytes: Buffer): boolean {
+    const [start, end] = [starts[this.#path] as number, ends[this.#path] as number];
+    if (start === MISSING) return false;
+    const { operator, value } = this.#condition;
+    this.#isPresent = true;
+    if (operator === '~' || operator === 'exists' || operator === 'missing') return true;
+    if (this.#equals?.(bytes, start, end)) return true;
+    this.#isComparable ||= canCompare(this.#condition, bytes, start, end);
+    if (!this.#equals) return this.#isComparable;
+    if (bytes[start] === 0x22) {
+      const text = stringText(bytes, start, end);
+      if (text.toLowerCase() === value.toLowerCase()) this.#similar ??= text;
+    }
+    return false;
+  }
+
+  doubt(flag: string, sample: Items): string | undefined {
+    const { field, value, quoted } = this.#condition;
+    if (!this.#isPresent) {
+      const near = nearestField(field, sample);
+      return `${flag}: no event has the field '${field.text}'${near ? `; did you mean ${near}?` : ''}`;
+    }
+    if (this.#similar !== undefined)
+      return `${flag}: no event has '${value}' in ${field.text}; did you mean ${this.#similar}?`;
+    if (this.#isComparable) return undefined;
+    return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
+  }
+}
+
+/** True if the value of an item and that of the condition are both numbers, times or texts, or the item's is null. */
+function canCompare(
+  { operator, value, quoted, instant }: Condition,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): boolean {
+  if (bytes[start] === 0x6e) return /^!?=$/.test(operator);
+  const isText = bytes[start] === 0x22;
+  if (quoted) return isText;
+  const text = isText ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
+  if (isNumber(value) && isNumber(text)) return true;
+  if (/^[<>]/.test(operator)) return isText && instant !== undefined && parseInstant(text) !== undefined;
+  return isText || (/^(true|false|null)$/.test(value) && /^(true|false)$/.test(text));
 }
 
 type Test = (bytes: Buffer, start: number, end: number) => boolean;
@@ -99,10 +264,15 @@ function testOf({ operator, value, quoted, instant }: Condition): Test {
     if (!isText) return undefined;
     const at: Instant | undefined = instant && parseInstant(text);
     if (instant && at) return compareInstants(at, instant);
+    if (!quoted) return undefined;
     return text < value ? -1 : 1;
   };
   const isNull = (bytes: Buffer, start: number) => start === MISSING || bytes[start] === 0x6e;
   switch (operator) {
+    case 'exists':
+      return (bytes, start) => !isNull(bytes, start);
+    case 'missing':
+      return isNull;
     case '~':
       return (bytes, start, end) =>
         !isNull(bytes, start) && textOf(bytes, start, end).toLowerCase().includes(wanted);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { itemFilter, parseCondition } from '../../src/json/item-conditions.ts';
+import { conditionText, itemFilter, type Operator, parseCondition } from '../../src/json/item-conditions.ts';
 import { Items } from '../../src/json/items.ts';
 import { compareNumbers } from '../../src/json/json-number.ts';
 
@@ -49,7 +49,12 @@ describe('--where', () => {
     'createdOn > 3h',
     'createdOn > today',
     'createdOn < 10:30',
-    'eventId > a-0',
+    'eventId > "a-0"',
+    'attempts',
+    '!missing',
+    '! error',
+    "publishStatus = 'FAILED'",
+    'note = "5"',
     'eventId ~ A-1',
   ])('%s holds', (condition) => expect(keeps(EVENT, [condition])).toBe(true));
 
@@ -58,7 +63,11 @@ describe('--where', () => {
     'publishStatus = SUCCESS',
     'attempts > 3',
     'attempts = "3"',
-    'attempts < abc',
+    '!attempts',
+    'missing',
+    'error',
+    'note > "6"',
+    'publishStatus > 3',
     'big = 9007199254740992',
     'error > 0',
     'error ~ null',
@@ -79,8 +88,20 @@ describe('--where', () => {
   });
 
   test.each([
-    ['attempts', 'it has no operator'],
+    ['', 'it is empty'],
     ['= 3', 'it names no field'],
+    ['!', 'it names no field'],
+    ['!a = 3', "'!' stands before a field alone, or before '=' in a comparison"],
+    ['a > 3 && b = c', '&& cannot join conditions in one --where'],
+    ['a>3&&b=c', '&& cannot join conditions in one --where'],
+    ['a || b', '|| cannot join conditions in one --where'],
+    ['a > 3 and b = c', 'and cannot join conditions in one --where'],
+    ['a = x AND !b', 'AND cannot join conditions in one --where'],
+    ['a or b = c', 'or cannot join conditions in one --where'],
+    ['attempts > three', "'three' is neither a number nor a time, so that nothing is greater"],
+    ['attempts <=', 'nothing is neither a number nor a time, so that nothing is less'],
+    ['createdOn < banana', "'banana' is neither a number nor a time, so that nothing is less"],
+    ['createdOn = banana', "'banana' is not a time"],
     ['a == 3', "'==' is no operator; put a value that begins with = in quotes"],
     ['a =~ b', "'=~' is no operator; put a value that begins with ~ in quotes"],
     ['a..b = 3', "a part of 'a..b' is empty"],
@@ -89,6 +110,38 @@ describe('--where', () => {
     expect(() => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))).toThrow(why);
     expect(() => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))).toThrow(
       /^--where: invalid value '/,
+    );
+  });
+
+  test('texts with `and` or `or` that join no conditions are texts', () => {
+    const item = '{"name":"Smith and Sons","note":"this or that","rule":"a && b"}';
+    expect(keeps(item, ['name = Smith and Sons', 'note ~ this or that', 'rule = "a && b"'])).toBe(true);
+  });
+
+  test('a text that was made of a condition is read as the same condition', () => {
+    const name = fc.string({ minLength: 1, unit: 'grapheme' });
+    const value = fc.string({ unit: 'grapheme' });
+    const operator = fc.constantFrom(
+      '=',
+      '!=',
+      '~',
+      'exists',
+      'missing',
+      '<',
+      '>=',
+    ) as fc.Arbitrary<Operator>;
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 3 }), operator, value, (steps, op, text) => {
+        fc.pre(!(steps.length === 1 && steps[0] === 'createdOn'));
+        const isOrder = /^[<>]/.test(op);
+        const said = isOrder
+          ? conditionText({ text: '', steps }, op, '-1.5e3', false)
+          : conditionText({ text: '', steps }, op, text);
+        const { field, operator: read, value: wanted } = parseCondition(said, '--where', 0);
+        expect([field.steps, read]).toEqual([steps, op]);
+        expect(wanted).toBe(op === 'exists' || op === 'missing' ? '' : isOrder ? '-1.5e3' : text);
+      }),
+      { numRuns: 2000 },
     );
   });
 

@@ -168,7 +168,7 @@ async function follow(options: Options, call: Call<Flags>): Promise<void> {
     const deadline = startDeadline(timeout, context);
     const { signal } = deadline;
     const sampled = format.format === 'table' && context.stdout.isTerminal;
-    const following = { overlap, concurrency, sampled, state: saving?.state, clock, signal };
+    const following = { overlap, concurrency, sampled, state: saving?.state, clock, signal, reporter };
     let printed = 0;
     try {
       const { follower, sample } = await startFollowing(service, filters, following);

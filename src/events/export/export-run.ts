@@ -2,6 +2,7 @@ import type { Clock, Context } from '../../context.ts';
 import { ServiceError } from '../../errors.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
+import type { KeepItems } from '../../json/item-conditions.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import {
@@ -89,6 +90,7 @@ class ExportRun {
   #events = 0;
   readonly #startedWith: number;
   readonly #total: number | undefined;
+  readonly #keep: KeepItems | undefined;
 
   static async start(task: Export, progress: Progress): Promise<ExportRun> {
     const { service, context, pageSize, earlier } = task;
@@ -124,6 +126,7 @@ class ExportRun {
     this.#events = eventsIn(manifest);
     this.#startedWith = this.#events;
     this.#total = expectedOf(manifest);
+    this.#keep = task.filters.keep;
   }
 
   async finish(): Promise<Manifest> {
@@ -134,6 +137,7 @@ class ExportRun {
       [...this.#manifest.parts.keys()].filter((index) => !this.#manifest.parts[index]?.sha256),
     );
     await this.#readChanged();
+    for (const doubt of this.#keep?.doubts() ?? []) this.#task.reporter.warning(doubt);
     await this.#trim();
     await this.#save({
       finishedAt: new Date(clock.now()).toISOString(),
@@ -179,7 +183,7 @@ class ExportRun {
       () => this.#manifest.parts,
       (index, part) => this.#savePart(index, part),
       (change) => this.#onEvents(change),
-      this.#task.filters.keep,
+      this.#keep,
     );
     try {
       await readSlices(this.#fetchPage, slices, this.#options, sink);

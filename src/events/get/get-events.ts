@@ -44,6 +44,7 @@ export async function getAll(ids: Ids, parts: GetParts, concurrency: number): Pr
   const found = async function* () {
     for await (const { result } of readAhead(ids, ask, width, context.signal))
       yield { id: result.id, items: keep?.(result.items) ?? result.items };
+    for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
   };
   return printAll(found(), parts);
 }

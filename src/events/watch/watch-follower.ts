@@ -1,4 +1,5 @@
 import { createdOnReader } from '../../json/created-on.ts';
+import type { KeepItems } from '../../json/item-conditions.ts';
 import {
   compareInstants,
   type Instant,
@@ -7,7 +8,6 @@ import {
   laterOf,
   milliseconds,
 } from '../../time/instant.ts';
-import type { KeepItems } from '../event-filters.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
 import type { FetchPage } from '../fetch-page.ts';
 import { readPages } from '../read-pages.ts';

@@ -119,6 +119,7 @@ interface Following {
   readonly state: FollowerState | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly reporter: Pick<Reporter, 'warning'>;
 }
 
 /**
@@ -128,18 +129,21 @@ interface Following {
 export async function startFollowing(
   service: Service,
   filters: EventFilters,
-  { overlap, concurrency, sampled, state, clock, signal }: Following,
+  { overlap, concurrency, sampled, state, clock, signal, reporter }: Following,
 ): Promise<{ follower: Follower; sample: Items }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const fetchPage = pageFetcher(service, clock, onRetry);
   const { baseUrl } = service;
   const [first] = filters.queries(clock.now());
-  const count = sampled ? SAMPLE : 1;
+  const { keep } = filters;
+  const count = sampled || keep ? SAMPLE : 1;
   const { page, serviceTime } = await fetchPage(
     searchUrl(baseUrl, first as Query, { start: 1, count }),
     signal,
   );
   const now = serviceTime ?? clock.now();
+  keep?.(page.items);
+  for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
   const queries = filters.queries(now);
   const { after, before } = queries[0];
   const start = state?.start ?? after ?? knownInstant(now);

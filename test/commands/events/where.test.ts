@@ -104,7 +104,7 @@ describe('--where and --grep', () => {
   });
 
   test.each([
-    [['--where', 'eventType'], "error: --where: invalid value 'eventType': it has no operator\n"],
+    [['--where', 'a == b'], "error: --where: invalid value 'a == b': '==' is no operator; "],
     [['--grep', ''], 'error: --grep: the text to look for is missing\n'],
   ])('%j is a usage error', async (args, message) => {
     const { code, stderr } = await at.search(...args);
@@ -222,5 +222,88 @@ describe('events stats --by', () => {
     const { code, stderr } = await events('stats', ...args);
     expect(code).toBe(2);
     expect(stderr.startsWith(message)).toBe(true);
+  });
+});
+
+describe('a condition that no event can meet', () => {
+  const warned = async (command: string, ...args: string[]) => {
+    const { code, stderr } = await events(command, ...args);
+    const lines = stderr.split('\n').filter((line) => line.startsWith('warning: '));
+    return { code, warnings: lines.map((line) => line.slice('warning: '.length)) };
+  };
+
+  test.each([
+    ['statuss = FAILED', "--where: no event has the field 'statuss'; did you mean publishStatus?"],
+    [
+      'PublishStatus = FAILED',
+      "--where: no event has the field 'PublishStatus'; did you mean publishStatus?",
+    ],
+    ['publishStatus = failed', "--where: no event has 'failed' in publishStatus; did you mean FAILED?"],
+    ['publishStatus != failed', "--where: no event has 'failed' in publishStatus; did you mean FAILED?"],
+    [
+      'delivery.lasterror.httpstatus = 503',
+      "--where: no event has the field 'delivery.lasterror.httpstatus'; did you mean delivery.lastError.httpStatus?",
+    ],
+    ['attempts > 2', "--where: no event has the field 'attempts'; did you mean delivery.attempts?"],
+    ['!Delivery', "--where: no event has the field 'Delivery'; did you mean delivery?"],
+    [
+      'delivery.attempts = three',
+      '--where: no event has a value in delivery.attempts that compares with three',
+    ],
+    ['publishStatus > 3', '--where: no event has a value in publishStatus that compares with 3'],
+    ['nowhere.near', "--where: no event has the field 'nowhere.near'"],
+  ])('%s warns with the near name or value', async (condition, warning) => {
+    expect(await warned('search', '--where', condition)).toEqual({ code: 0, warnings: [warning] });
+  });
+
+  test('is said by every command that takes conditions', async () => {
+    const home = at.env['HOME'] as string;
+    const file = path.join(home, 'stored.ndjson');
+    await at.search('--ndjson', '--output-file', file);
+    const wrong = ['--where', 'statuss = FAILED'];
+    const said = {
+      code: 0,
+      warnings: ["--where: no event has the field 'statuss'; did you mean publishStatus?"],
+    };
+    expect(await warned('count', ...wrong)).toEqual(said);
+    expect(await warned('count', ...wrong, '--from', file)).toEqual(said);
+    expect(await warned('stats', '--since', '40d', ...wrong)).toEqual(said);
+    expect(await warned('stats', '--since', '40d', '--by', 'eventType', ...wrong)).toEqual(said);
+    expect(await warned('report', path.join(home, 'r.html'), '--since', '40d', ...wrong)).toEqual(said);
+    expect(await warned('export', path.join(home, 'none'), '--since', '40d', ...wrong)).toEqual(said);
+    expect(await warned('get', (all[0] as Event).eventId, ...wrong)).toEqual({
+      ...said,
+      code: 3,
+      warnings: [...said.warnings, `the event ${(all[0] as Event).eventId} was not found`].toReversed(),
+    });
+    const watch = start(['events', 'watch', ...wrong], { env: at.env });
+    await watch.printed(
+      'stderr',
+      /warning: --where: no event has the field 'statuss'; did you mean publishStatus\? \(of the latest 100\)\n/,
+    );
+    watch.kill('SIGINT');
+    await watch.finished;
+  });
+
+  test('presence is a value other than null', async () => {
+    const present = await at.search('--ndjson', '--where', 'delivery.lastError');
+    const failed = all.filter(
+      ({ delivery }) => delivery.lastError !== null && delivery.lastError !== undefined,
+    );
+    expect(idsOf(present.stdout)).toEqual(failed.map(({ eventId }) => eventId));
+    const absent = await at.search('--ndjson', '--where', '!delivery.lastError');
+    expect(idsOf(absent.stdout)).toHaveLength(all.length - failed.length);
+  });
+
+  test('conditions joined in one text are a usage error that shows the right form', async () => {
+    const joined = 'delivery.attempts > 3 && eventType = document.signed';
+    expect(await at.search('--where', joined)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: --where: invalid value '${joined}': && cannot join conditions in one --where
+  a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; or FIELD; or !FIELD
+next: give each a flag of its own: --where 'delivery.attempts > 3' --where 'eventType = document.signed'
+`,
+    });
   });
 });
