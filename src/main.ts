@@ -20,7 +20,7 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     return exitCode;
   } catch (thrown) {
     const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : thrown;
-    return await explain(error, program?.root.opts() ?? {}, context);
+    return await explain(error, program?.flags ?? {}, context);
   }
 }
 
@@ -38,13 +38,13 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
   const { stderr, environment } = context;
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
   if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
-  const [{ errorText }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
+  const [{ errorText, runFlags }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
     import('./terminal/reporter.ts'),
     import('./terminal/palette.ts'),
     import('./terminal/terminal-safe.ts'),
   ]);
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
-  let text = errorText(error, palette);
+  let text = errorText(error, palette, runFlags(flags, environment));
   if (flags.debug && error instanceof Error && !(error instanceof HooktrailError)) {
     text += `${terminalSafe(error.stack ?? '')}\n`;
   }

@@ -11,6 +11,8 @@ import { version } from './version.ts';
 export interface Program extends CommandTree {
   /** Runs a command line. Prints its output or its help; throws every failure. */
   run(argv: readonly string[]): Promise<ExitCode>;
+  /** Those of the command that ran; the global ones until then. */
+  readonly flags: GlobalFlags;
 }
 
 /** Longer lines than this are hard to read. */
@@ -85,6 +87,7 @@ function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): numb
 class LazyProgram implements Program {
   readonly root: Command;
   #exitCode: ExitCode = ExitCode.done;
+  #flags: GlobalFlags | undefined;
   readonly #nodes = new Map<Command, Branch | Leaf>();
   readonly #declared = new Set<Command>();
   readonly #context: Context;
@@ -94,6 +97,10 @@ class LazyProgram implements Program {
     this.root = root;
     this.#context = context;
     this.#invoke = invoke;
+  }
+
+  get flags(): GlobalFlags {
+    return this.#flags ?? this.root.opts();
   }
 
   /** Adds the commands of a group, by name and summary. */
@@ -161,6 +168,7 @@ class LazyProgram implements Program {
     async (...parsed: unknown[]) => {
       const command = parsed.at(-1) as Command;
       const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags;
+      this.#flags = flags;
       const work = async (context: Context) => {
         const { createReporter } = await import('./terminal/reporter.ts');
         const reporter = await createReporter(context, flags);

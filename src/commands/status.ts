@@ -61,8 +61,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (flags.profile !== undefined) await tellOverrides(settings, call);
   if (failure) throw failure.error;
   if (state.signedIn) return ExitCode.done;
-  const named = flags.profile === undefined ? '' : ` --profile ${flags.profile}`;
-  reporter.notice(`next: run \`hooktrail login${named}\``);
+  reporter.notice('next: run `hooktrail login`');
   return ExitCode.notSignedIn;
 }
 

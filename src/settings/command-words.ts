@@ -12,6 +12,27 @@ export function flagWords(flags: object, names: readonly string[]): string[] {
   });
 }
 
+/** Commands that no profile changes. */
+const WITHOUT_PROFILE = /^hooktrail (keygen|sandbox|demo|completion|help|profiles|version)\b/;
+
+/**
+ * Completes the commands that a text names in backquotes, so that they mean the profile and the store that this run was
+ * told to use: with `--profile night`, `hooktrail login` becomes `hooktrail login --profile night`.
+ */
+export function completeCommands(
+  text: string,
+  { profile, store }: { readonly profile?: string | undefined; readonly store?: string | undefined },
+): string {
+  return text.replace(/`(hooktrail [^`]+)`/g, (whole, command: string) => {
+    if (WITHOUT_PROFILE.test(command)) return whole;
+    const flags = {
+      profile: command.includes(' --profile ') ? undefined : profile,
+      store: /^hooktrail login\b(?!.* --store )/.test(command) ? store : undefined,
+    };
+    return `\`${[command, ...flagWords(flags, ['profile', 'store']).map(shellWord)].join(' ')}\``;
+  });
+}
+
 /** One word for a POSIX shell, in quotes. */
 export function quotedWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

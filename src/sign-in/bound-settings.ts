@@ -27,8 +27,3 @@ export async function savedSettings(profile: string, context: Context): Promise<
 export function signInLockName({ authUrl, clientId, profile }: BoundSettings): string {
   return JSON.stringify([authUrl.href, clientId, profile]);
 }
-
-/** The command that signs in to a profile, for the next step of an error. */
-export function loginCommand(profile: string): string {
-  return profile === 'default' ? 'hooktrail login' : `hooktrail login --profile ${profile}`;
-}

@@ -14,7 +14,7 @@ import { type HeldLock, withLock } from '../lock/lock.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
 import { type AccessToken, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type BoundSettings, loginCommand, signInLockName } from './bound-settings.ts';
+import { type BoundSettings, signInLockName } from './bound-settings.ts';
 import {
   InvalidGrantError,
   RefusedGrantError,
@@ -34,6 +34,8 @@ export interface RefreshParts {
   /** True if it has not expired, which is enough if there is no way to get another. */
   readonly lasts: (access: AccessToken) => boolean;
 }
+
+const LOGIN = 'run `hooktrail login`';
 
 /** Milliseconds to wait for another process's refresh: a little more than two token requests may take. */
 const PATIENCE = 150_000;
@@ -111,7 +113,7 @@ export async function refreshUnderLock(
       if (again.access && again.access.token !== stored.access?.token && serves(again.access))
         return again.access;
       const superseded = again.refreshToken !== undefined && again.refreshToken !== spent.refreshToken;
-      if (attempt === TRIES || (!superseded && (lost || !ambiguous))) throw ended(error, lost, parts);
+      if (attempt === TRIES || (!superseded && (lost || !ambiguous))) throw ended(error, lost);
       lost = ambiguous && !superseded;
       stored = superseded ? again : stored;
       reporter.trace(
@@ -159,7 +161,7 @@ async function keep(
  * Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` if it cannot be stored anywhere.
  */
 async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
-  const { vault, context, reporter, settings } = parts;
+  const { vault, context, reporter } = parts;
   let elsewhere: string | undefined;
   try {
     elsewhere = await storeSurely(vault, secrets, context.clock);
@@ -171,10 +173,9 @@ async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
       reporter.warning(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
       return;
     }
-    const login = `run \`${loginCommand(settings.profile)}\``;
     throw new NotSignedInError(
       'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
-      { details: [message], next: next ? `${next}; then ${login}` : login, cause: error },
+      { details: [message], next: next ? `${next}; then ${LOGIN}` : LOGIN, cause: error },
     );
   }
   if (elsewhere !== undefined)
@@ -183,18 +184,17 @@ async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
     );
 }
 
-async function spendable(stored: Secrets, { context, settings }: RefreshParts) {
-  const next = `run \`${loginCommand(settings.profile)}\``;
+async function spendable(stored: Secrets, { context }: RefreshParts) {
   if (stored.refreshToken === undefined) {
     throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
       details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
-      next,
+      next: LOGIN,
     });
   }
   const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored.clientSecret;
   if (!clientSecret) {
     throw new UsageError('the client secret is not stored', {
-      next: `set HOOKTRAIL_CLIENT_SECRET, or ${next}`,
+      next: `set HOOKTRAIL_CLIENT_SECRET, or ${LOGIN}`,
     });
   }
   return { refreshToken: stored.refreshToken, clientSecret };
@@ -205,13 +205,13 @@ function isAmbiguous(error: unknown): boolean {
   return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.ambiguous;
 }
 
-function ended(error: unknown, lost: boolean, { settings }: RefreshParts): unknown {
+function ended(error: unknown, lost: boolean): unknown {
   if (!(error instanceof InvalidGrantError)) return error;
   const details = lost
     ? [...error.details, 'the answer to the previous request was lost, and with it the new refresh token']
     : error.details;
   return new NotSignedInError(
     'the sign-in has ended: the identity provider does not accept the refresh token',
-    { details, next: `run \`${loginCommand(settings.profile)}\`` },
+    { details, next: LOGIN },
   );
 }

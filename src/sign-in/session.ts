@@ -13,7 +13,7 @@ import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { urlText } from '../settings/setting-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { BOUND, type BoundSettings, bindingOf, loginCommand } from './bound-settings.ts';
+import { BOUND, type BoundSettings, bindingOf } from './bound-settings.ts';
 
 /** A token is refreshed this long before its end, in milliseconds. */
 const MARGIN = 60_000;
@@ -209,12 +209,11 @@ class StoredSession implements Session {
  * Turns a failure to read the store into "not signed in" if nobody has signed in yet: a missing keychain holds no
  * sign-in. Returns any other failure unchanged.
  */
-export function withoutSignIn(error: unknown, { profile, profileExists }: Settings): unknown {
+export function withoutSignIn(error: unknown, { profileExists }: Settings): unknown {
   if (profileExists || !(error instanceof KeychainError) || !error.holdsNothing) return error;
-  const login = loginCommand(profile);
   return new NotSignedInError('not signed in', {
     details: [error.message],
-    next: `run \`${login}\`, or \`${login} --store file\` where there is no keychain`,
+    next: 'run `hooktrail login`, or `hooktrail login --store file` where there is no keychain',
   });
 }
 
@@ -226,7 +225,7 @@ async function notSignedIn(
 ): Promise<NotSignedInError> {
   const { profile } = settings;
   const named = profile === 'default' ? '' : ` with the profile '${profile}'`;
-  const next = `run \`${loginCommand(profile)}\``;
+  const next = 'run `hooktrail login`';
   const { hasOtherSignIn } = await import('../secrets/stored-sign-ins.ts');
   if (!(await hasOtherSignIn(vault.kind, bindingOf(settings), context).catch(() => false))) {
     return new NotSignedInError(`not signed in${named}`, { next });

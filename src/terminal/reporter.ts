@@ -1,10 +1,18 @@
 import type { Context } from '../context.ts';
 import { HooktrailError } from '../errors.ts';
+import { completeCommands } from '../settings/command-words.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
 import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
 
-/** The global options that decide how much is printed, and in what colour. */
-export interface ReporterFlags {
+/** What a run was told that the commands it advises have to be told too. */
+export interface RunFlags {
+  readonly profile?: string;
+  /** Of `login`. */
+  readonly store?: string;
+}
+
+/** The options that decide how much is printed, and in what colour. */
+export interface ReporterFlags extends RunFlags {
   readonly verbose?: boolean;
   readonly debug?: boolean;
   readonly color?: boolean;
@@ -36,6 +44,7 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
   const { stdout, stderr, environment } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const line = (text: string) => void stderr.write(`${text}\n`).catch(() => undefined);
+  const complete = (text: string) => completeCommands(text, runFlags(flags, environment));
   const verbose = flags.verbose === true || flags.debug === true;
   return {
     quiet: flags.quiet === true,
@@ -45,7 +54,7 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
     palette,
     say: (text) => line(terminalSafe(text)),
     notice: (text) => {
-      if (!flags.quiet) line(terminalSafe(text));
+      if (!flags.quiet) line(terminalSafe(complete(text)));
     },
     command: (words) => {
       if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`);
@@ -60,8 +69,17 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
   };
 }
 
-/** Returns the text of a failure: `error: …`, indented details, `next: …`. */
-export function errorText(error: unknown, palette: Palette): string {
+/** Returns what this run was told by flags, or by the variable that a later command may lack. */
+export function runFlags({ profile, store }: RunFlags, environment: Context['environment']): RunFlags {
+  const named = profile ?? environment['HOOKTRAIL_PROFILE'];
+  return { ...(named ? { profile: named } : {}), ...(store ? { store } : {}) };
+}
+
+/**
+ * Returns the text of a failure: `error: …`, indented details, `next: …`. The commands in the next step are completed with
+ * the flags of the run.
+ */
+export function errorText(error: unknown, palette: Palette, flags: RunFlags = {}): string {
   const known = error instanceof HooktrailError;
   const message = known
     ? error.message
@@ -73,6 +91,6 @@ export function errorText(error: unknown, palette: Palette): string {
   for (const detail of known ? error.details : []) {
     for (const line of detail.split('\n')) lines.push(`  ${terminalSafe(line)}`);
   }
-  if (next) lines.push(`${palette.accent('next:')} ${terminalSafeBlock(next)}`);
+  if (next) lines.push(`${palette.accent('next:')} ${terminalSafeBlock(completeCommands(next, flags))}`);
   return `${lines.join('\n')}\n`;
 }
