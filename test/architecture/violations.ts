@@ -99,11 +99,18 @@ function brokenRules({ path: file, text }: Source): string[] {
   if (isSource && file !== system && /\bDate\.now\(\)|new Date\(\)/.test(code))
     broken.push('only the system knows the clock');
   if (file.endsWith('.test.ts') && !file.startsWith('test/architecture/')) broken.push(...brokenByTest(code));
+  if (
+    /^[^.]*\.test\.ts$/.test(path.posix.basename(file)) &&
+    importsOf(code).some(
+      ({ from, isType }) => !isType && /support\/(process|requirement|listening-process)\.ts$/.test(from),
+    )
+  )
+    broken.push('a test that starts processes or needs a tool says so in its name');
   if (isSource) for (const imported of importsOf(code)) broken.push(...brokenBy(file, imported));
   return broken;
 }
 
-/** A test takes nothing from the machine: its clock, its folders and its seed are given (test/support/command.ts). */
+/** A test takes nothing from the machine: its clock, its folders and its seed are given (test/support/program.ts). */
 function brokenByTest(code: string): string[] {
   const broken: string[] = [];
   if (/\bDate\.now\b|new Date\(\)/.test(code)) broken.push("a test's time is clock.now()");

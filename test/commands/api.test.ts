@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run } from '../support/command.ts';
+import { hooktrail } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
 
 describe('a request to any path', () => {
@@ -10,7 +10,7 @@ describe('a request to any path', () => {
     await using searching = await startSearching({ events: 3 });
     const body = '{"a": 9007199254740993,\r\n"a":"\u001b[31m"} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body });
-    const result = await run(['api', '/event-types'], { env: searching.env });
+    const result = await hooktrail(['api', '/event-types'], { env: searching.env });
     expect(result).toEqual({ code: 0, stdout: body, stderr: '' });
   });
 
@@ -19,7 +19,7 @@ describe('a request to any path', () => {
     const body = '{"a": 9007199254740993,\r\n"b":["\\u001b]0;\u009b\u202e",{}]} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body });
     const env = { ...searching.env, NO_COLOR: '1' };
-    expect(await run(['api', '/event-types'], { env, terminal: 80 })).toEqual({
+    expect(await hooktrail(['api', '/event-types'], { env, terminal: 80 })).toEqual({
       code: 0,
       stdout: '{\n  "a": 9007199254740993,\n  "b": [\n    "\\u001b]0;\\u009b\\u202e",\n    {}\n  ]\n}\n',
       stderr: '',
@@ -29,21 +29,21 @@ describe('a request to any path', () => {
   test('on a terminal other bodies are printed as text with a line end', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":\u001b[31m' });
-    const { stdout } = await run(['api', '/event-types'], { env: searching.env, terminal: 80 });
+    const { stdout } = await hooktrail(['api', '/event-types'], { env: searching.env, terminal: 80 });
     expect(stdout).toBe('{"a":\\u001b[31m\n');
   });
 
   test('colours JSON if the terminal has colours', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":1}' });
-    const { stdout } = await run(['api', '/event-types'], { env: searching.env, terminal: 80 });
+    const { stdout } = await hooktrail(['api', '/event-types'], { env: searching.env, terminal: 80 });
     expect(stdout).toMatch(/^\{\n {2}\u001b\[\d+m"a"\u001b\[39m: \u001b\[\d+m1\u001b\[39m\n\}\n$/);
   });
 
   test('--include prints the status line and the headers first', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body: '{}' });
-    const { code, stdout } = await run(['api', '/event-types', '--include'], { env: searching.env });
+    const { code, stdout } = await hooktrail(['api', '/event-types', '--include'], { env: searching.env });
     const [head = '', ...body] = stdout.split('\r\n\r\n');
     expect([code, body]).toEqual([0, ['{}']]);
     expect(head.split('\r\n')).toEqual(
@@ -53,7 +53,7 @@ describe('a request to any path', () => {
 
   test('--jq runs a program only over the JSON of a successful answer', async () => {
     await using searching = await startSearching({ events: 3 });
-    const api = (...args: string[]) => run(['api', '/event-types', ...args], { env: searching.env });
+    const api = (...args: string[]) => hooktrail(['api', '/event-types', ...args], { env: searching.env });
     const { control } = searching.sandbox;
     control.fault('service', { kind: 'status', status: 200, body: '{"a": ["x", "y"]}' });
     expect(await api('--jq', '.a[]')).toEqual({ code: 0, stdout: 'x\ny\n', stderr: '' });
@@ -80,7 +80,7 @@ describe('a request to any path', () => {
     searching.sandbox.control.fault('service', see, { kind: 'status', status: 204 });
     const file = path.join(searching.env['HOME'] as string, 'body.json');
     await writeFile(file, '{"a":1}');
-    const result = await run(['api', 'event-types?x=1', '-X', 'put', '--input', file, '-H', 'X-A: b'], {
+    const result = await hooktrail(['api', 'event-types?x=1', '-X', 'put', '--input', file, '-H', 'X-A: b'], {
       env: searching.env,
     });
     expect(seen).toMatchObject([
@@ -103,7 +103,7 @@ describe('a request to any path', () => {
     ],
   ])('suggests the method that %j meant', async (flags, message, meant) => {
     await using searching = await startSearching({ events: 1 });
-    const result = await run(['api', '/event-types', ...flags], { env: searching.env });
+    const result = await hooktrail(['api', '/event-types', ...flags], { env: searching.env });
     expect(result).toEqual({
       code: 2,
       stdout: '',

@@ -1,12 +1,12 @@
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run } from '../support/command.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 const completion = (home: Home, ...args: string[]) =>
-  run(['completion', ...args], { env: { ...home.env, SHELL: '/usr/bin/bash' } });
+  hooktrail(['completion', ...args], { env: { ...home.env, SHELL: '/usr/bin/bash' } });
 const scriptOf = (name: string) =>
   readFile(path.join(import.meta.dirname, '../../completions', name), 'utf8');
 
@@ -71,7 +71,7 @@ test('the shell is that of $SHELL, and a linked startup file stays a link with i
 
 test('without a shell it lists the supported ones', async () => {
   await using home = await createHome();
-  expect(await run(['completion'], { env: home.env })).toEqual({
+  expect(await hooktrail(['completion'], { env: home.env })).toEqual({
     code: 2,
     stdout: '',
     stderr: 'error: the shell is missing\nnext: name one: bash, zsh, fish, powershell\n',
@@ -81,7 +81,10 @@ test('without a shell it lists the supported ones', async () => {
 test('bash on macOS reads ~/.bash_profile', async () => {
   await using home = await createHome();
   const machine = { ...thisMachine(), platform: 'darwin' as const };
-  const { stderr } = await run(['completion', 'bash', '--install'], { env: home.env, context: { machine } });
+  const { stderr } = await hooktrail(['completion', 'bash', '--install'], {
+    env: home.env,
+    context: { machine },
+  });
   expect(stderr).toContain(`added lines to ${path.join(home.folder, '.bash_profile')}\n`);
 });
 
@@ -91,7 +94,7 @@ describe('on Windows', () => {
     'C:\\Program Files\\WindowsPowerShell\\Modules;C:\\WINDOWS\\system32\\WindowsPowerShell\\v1.0\\Modules';
 
   const onWindows = (home: Home, modules: string, ...args: string[]) =>
-    run(['completion', 'powershell', ...args], {
+    hooktrail(['completion', 'powershell', ...args], {
       env: { ...home.env, PSModulePath: modules },
       context: { machine: { ...thisMachine(), platform: 'win32', userHome: home.folder } },
     });

@@ -4,10 +4,10 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
-import { run } from '../support/command.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
+import { hooktrail } from '../support/program.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 interface Finding {
@@ -18,7 +18,7 @@ interface Finding {
 }
 
 async function findings(env: Readonly<Record<string, string | undefined>>): Promise<[number, Finding[]]> {
-  const { code, stdout } = await run(['doctor', '--json'], { env });
+  const { code, stdout } = await hooktrail(['doctor', '--json'], { env });
   return [code as number, JSON.parse(stdout)];
 }
 const found = (all: readonly Finding[], name: string) => all.find(({ check }) => check === name);
@@ -27,7 +27,7 @@ test('if all is well, every check says so and no secret is printed', async () =>
   await using signing = await startSigningIn();
   await signing.signIn();
   const { authUrl, baseUrl } = signing.sandbox.settings;
-  const { code, stdout, stderr } = await run(['doctor'], { env: signing.env });
+  const { code, stdout, stderr } = await hooktrail(['doctor'], { env: signing.env });
   expect([code, stderr]).toEqual([0, '']);
   const text = stdout.replaceAll(/ in \d+ ms/g, '').replace(/Node\.js \S+/, 'Node.js');
   const folder = signing.env['HOOKTRAIL_CONFIG_DIR'];
@@ -50,7 +50,7 @@ test('if all is well, every check says so and no secret is printed', async () =>
     "ok        sign-in           the service accepts the token (profile 'default')",
     '',
   ]);
-  const { stdout: token } = await run(['token'], { env: signing.env });
+  const { stdout: token } = await hooktrail(['token'], { env: signing.env });
   for (const secret of [
     token.trim(),
     signing.env['HOOKTRAIL_CLIENT_SECRET'],
@@ -175,7 +175,7 @@ test('an unusable keychain is reported with the alternative', async () => {
     throw Object.assign(new Error('no keytar'), { code: 'MODULE_NOT_FOUND' });
   };
   const machine = { ...createContext().machine, platform: 'darwin' as const, userHome: home.folder };
-  const { stdout } = await run(['doctor', '--json'], {
+  const { stdout } = await hooktrail(['doctor', '--json'], {
     env: { ...home.env, HOOKTRAIL_STORE: 'keychain' },
     context: { loadKeychain, machine },
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { run } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -20,7 +20,7 @@ test.each([
 ])('%s: a wrong --jq program is reported before any request is sent', async (_, command) => {
   await using searching = await startSearching({ events: 1 });
   const before = searching.sandbox.log.length;
-  const { code, stdout, stderr } = await run([...command, '--jq', '.['], { env: searching.env });
+  const { code, stdout, stderr } = await hooktrail([...command, '--jq', '.['], { env: searching.env });
   expect(stderr.slice(0, WRONG.length)).toBe(WRONG);
   expect(stdout).toBe('');
   expect(code).toBe(2);
@@ -29,7 +29,7 @@ test.each([
 
 test('a wrong --jq program is reported whether or not anybody is signed in', async () => {
   await using home = await createHome();
-  const { code, stderr } = await run(['events', 'search', '--jq', '.['], { env: home.env });
+  const { code, stderr } = await hooktrail(['events', 'search', '--jq', '.['], { env: home.env });
   expect(stderr.slice(0, WRONG.length)).toBe(WRONG);
   expect(code).toBe(2);
 });

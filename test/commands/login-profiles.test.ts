@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
-import { start } from '../support/command.ts';
+import { startHooktrail } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -38,7 +38,7 @@ test('on a terminal, login asks before it changes them', async () => {
     ['no', 2],
     ['yes', 0],
   ] as const) {
-    const program = start(['login', '--base-url', elsewhere], { env, stdin: null, terminal: 200 });
+    const program = startHooktrail(['login', '--base-url', elsewhere], { env, stdin: null, terminal: 200 });
     await program.printed('stderr', /Replace its sign-in\? \(yes or no\)/);
     program.stdin.write(`${answer}\r`);
     expect(await program.finished).toMatchObject({ code });
@@ -64,7 +64,7 @@ test('settings typed into a failed sign-in are saved, except the secret', async 
   const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
   at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_client"}' });
   const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };
-  const program = start(['login', '--no-browser'], { env, stdin: null, terminal: 200 });
+  const program = startHooktrail(['login', '--no-browser'], { env, stdin: null, terminal: 200 });
   for (const [question, answer] of [
     [/Identity provider/, authUrl],
     [/Event service/, baseUrl],
@@ -90,12 +90,14 @@ test('settings typed into a failed sign-in are saved, except the secret', async 
 
 test('logout --all asks on a terminal, and --yes does not', async () => {
   await at.signIn();
-  const asked = start(['logout', '--all'], { env: at.env, stdin: null, terminal: 100 });
+  const asked = startHooktrail(['logout', '--all'], { env: at.env, stdin: null, terminal: 100 });
   await asked.printed('stderr', /Sign out of every profile \(default\)\? \(yes or no\)/);
   asked.stdin.write('no\r');
   expect(await asked.finished).toMatchObject({ code: 2 });
   expect((await at.run(['token'])).code).toBe(0);
-  expect(await start(['logout', '--all', '--yes'], { env: at.env, terminal: 100 }).finished).toMatchObject({
+  expect(
+    await startHooktrail(['logout', '--all', '--yes'], { env: at.env, terminal: 100 }).finished,
+  ).toMatchObject({
     code: 0,
   });
   expect((await at.run(['token'])).code).toBe(4);

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
-import { run } from '../support/command.ts';
 import { memoryKeychain, thisMachine } from '../support/context.ts';
-import type { Result } from '../support/program.ts';
+import type { Result } from '../support/process.ts';
+import { hooktrail } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
@@ -206,7 +206,7 @@ test('a keychain whose user denies access to an item is not mistaken for an empt
     machine: { ...thisMachine(), platform: 'darwin' as const },
     loadKeychain: async () => ({ ...keychain, get, accounts }),
   };
-  expect(await run(['logout'], { env: at.home.env, context })).toEqual({
+  expect(await hooktrail(['logout'], { env: at.home.env, context })).toEqual({
     code: 2,
     stdout: '',
     stderr:

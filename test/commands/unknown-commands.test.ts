@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { run } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 test.each([
   ['profiles', 'lst', 'list'],
@@ -9,7 +9,7 @@ test.each([
   ['config', 'pth', 'path'],
 ])('%s %s suggests %s', async (group, word, meant) => {
   await using home = await createHome();
-  expect(await run([group, word], { env: home.env })).toEqual({
+  expect(await hooktrail([group, word], { env: home.env })).toEqual({
     code: 2,
     stdout: '',
     stderr: `error: unknown command '${word}'\nnext: did you mean ${meant}?\n`,
@@ -22,7 +22,7 @@ test.each([
   ['help', 'config ste', "there is no command 'config ste'", 'set'],
 ])('%s %s is an error: there is no such command', async (help, words, message, meant) => {
   await using home = await createHome();
-  expect(await run([help, ...words.split(' ')], { env: home.env })).toEqual({
+  expect(await hooktrail([help, ...words.split(' ')], { env: home.env })).toEqual({
     code: 2,
     stdout: '',
     stderr: `error: ${message}\nnext: did you mean ${meant}?\n`,
@@ -31,7 +31,7 @@ test.each([
 
 test('an extra word after a command is reported as such', async () => {
   await using home = await createHome();
-  const { code, stderr } = await run(['profiles', 'list', 'delet'], { env: home.env });
+  const { code, stderr } = await hooktrail(['profiles', 'list', 'delet'], { env: home.env });
   expect(stderr).toMatch(/^error: too many arguments for 'list'/);
   expect(code).toBe(2);
 });
@@ -41,7 +41,7 @@ test.each(['events search', 'config set', 'webhooks listen', 'profiles use'])(
   async (command) => {
     await using home = await createHome();
     const [group, name] = command.split(' ') as [string, string];
-    const help = (...args: string[]) => run(args, { env: home.env });
+    const help = (...args: string[]) => hooktrail(args, { env: home.env });
     const own = await help(group, name, '--help');
     expect(own.stdout).toMatch(/^Examples?:$/m);
     expect(await help(group, 'help', name)).toEqual(own);
@@ -58,7 +58,7 @@ test.each([
   [['evnts'], 'evnts', 'events'],
 ])('%j says what to type', async (words, unknown, meant) => {
   await using home = await createHome();
-  expect(await run(words, { env: home.env })).toEqual({
+  expect(await hooktrail(words, { env: home.env })).toEqual({
     code: 2,
     stdout: '',
     stderr: `error: unknown command '${unknown}'\nnext: did you mean ${meant}?\n`,
@@ -67,15 +67,15 @@ test.each([
 
 test('without a command the program shows its help', async () => {
   await using home = await createHome();
-  const bare = await run([], { env: home.env });
-  expect(bare).toEqual(await run(['--help'], { env: home.env }));
+  const bare = await hooktrail([], { env: home.env });
+  expect(bare).toEqual(await hooktrail(['--help'], { env: home.env }));
   expect(bare).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: hooktrail /) });
 });
 
 test('the version is printed in every usual way', async () => {
   await using home = await createHome();
-  const told = await run(['--version'], { env: home.env });
+  const told = await hooktrail(['--version'], { env: home.env });
   expect(told).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
-  expect(await run(['-V'], { env: home.env })).toEqual(told);
-  expect(await run(['version'], { env: home.env })).toEqual(told);
+  expect(await hooktrail(['-V'], { env: home.env })).toEqual(told);
+  expect(await hooktrail(['version'], { env: home.env })).toEqual(told);
 });

@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type Described, describeAll } from '../../build/manual-page.ts';
 import { fullHelp } from '../../src/help/help-text.ts';
 import { topics } from '../../src/help/topics.ts';
-import { run } from '../support/command.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 let commands: readonly Described[];
 beforeAll(async () => {
@@ -58,7 +58,7 @@ test('-h of every command fits a screen of 24 lines by 80 columns', async () => 
   await using home = await createHome();
   const paths = commands.map(({ command }) => pathOf(command));
   for (const path of [...paths, ['events'], ['webhooks'], ['profiles'], ['config']]) {
-    const { code, stdout, stderr } = await run([...path, '-h'], { env: home.env });
+    const { code, stdout, stderr } = await hooktrail([...path, '-h'], { env: home.env });
     expect([path, code, stderr]).toEqual([path, 0, '']);
     const lines = stdout.split('\n');
     expect([stdout, lines.length <= 24, lines.every((line) => line.length <= 80)]).toEqual([

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeAll } from '../../build/manual-page.ts';
 import { ExitCode } from '../../src/errors.ts';
-import { run } from '../support/command.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 interface Told {
   readonly globalOptions: readonly { flag: string }[];
@@ -21,7 +21,7 @@ interface Told {
 let told: Told;
 beforeAll(async () => {
   await using home = await createHome();
-  const { code, stdout, stderr } = await run(['help', '--json'], { env: home.env });
+  const { code, stdout, stderr } = await hooktrail(['help', '--json'], { env: home.env });
   expect([code, stderr]).toEqual([0, '']);
   told = JSON.parse(stdout);
 });

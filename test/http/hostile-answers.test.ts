@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequestLimits } from '../../src/context.ts';
 import { interimForEver, switchingProtocols } from '../../src/sandbox/faults.ts';
 import type { Fault } from '../../src/sandbox/sandbox.ts';
-import { run } from '../support/command.ts';
+import { hooktrail } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
 import { startSearching } from '../support/searching.ts';
 
@@ -27,7 +27,10 @@ describe('an answer of the event service', () => {
     await using at = await startSearching({ events: 10 });
     const [HOST, before] = [new URL(at.sandbox.settings.baseUrl).host, at.sandbox.log.length];
     at.sandbox.control.fault('events', fault);
-    const result = await run(['events', 'search', '--json'], { env: at.env, context: { requestLimits } });
+    const result = await hooktrail(['events', 'search', '--json'], {
+      env: at.env,
+      context: { requestLimits },
+    });
     expect({ ...result, stderr: result.stderr.replaceAll(HOST, 'HOST') }).toEqual({
       code,
       stdout: expect.any(String),
@@ -71,7 +74,7 @@ describe('an answer of the token endpoint', () => {
 test('a host that does not exist is looked up once', async () => {
   await using at = await startSearching({ events: 1 });
   const env = { ...at.env, HOOKTRAIL_BASE_URL: 'https://events.invalid' };
-  expect(await run(['events', 'search', '--verbose'], { env })).toEqual({
+  expect(await hooktrail(['events', 'search', '--verbose'], { env })).toEqual({
     code: 5,
     stdout: '',
     stderr: expect.stringMatching(

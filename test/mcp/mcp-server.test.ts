@@ -4,8 +4,8 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Output } from '../../src/context.ts';
 import { clock } from '../support/clock.ts';
-import { run, start } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail, startHooktrail } from '../support/program.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 
 interface Peer extends AsyncDisposable {
@@ -31,7 +31,7 @@ async function connect(env: Readonly<Record<string, string>>): Promise<Peer> {
     stream: () => process.stdout,
     write: (chunk) => write(chunk),
   };
-  const program = start(['mcp'], { env, stdin: null, context: { stdout } });
+  const program = startHooktrail(['mcp'], { env, stdin: null, context: { stdout } });
   const transport: Transport = {
     start: async () => {},
     send: async (message) => void program.stdin.write(serializeMessage(message)),
@@ -197,7 +197,7 @@ test('answers everything that was sent before the end of the pipe', async () => 
     { id: 3, method: 'tools/list' },
   ];
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  const { code, stdout, stderr } = await run(['mcp'], { env: searching.env, stdin });
+  const { code, stdout, stderr } = await hooktrail(['mcp'], { env: searching.env, stdin });
   expect([code, stderr]).toEqual([0, '']);
   const answers = stdout
     .trim()
@@ -210,7 +210,7 @@ test('answers everything that was sent before the end of the pipe', async () => 
 test('ends with its peer, even during a call, and survives invalid messages', async () => {
   await using searching = await startSearching({ events: 5 });
   searching.sandbox.control.fault('events', { kind: 'stall' });
-  const program = start(['mcp'], { env: searching.env, stdin: null });
+  const program = startHooktrail(['mcp'], { env: searching.env, stdin: null });
   const send = (message: object) =>
     program.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   program.stdin.write('not a message\n');

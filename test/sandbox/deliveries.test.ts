@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { payloadOf } from '../../src/sandbox/deliveries.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { itemText } from '../../src/sandbox/store/event-item.ts';
-import { run, start } from '../support/command.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail, startHooktrail } from '../support/program.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
 
 const quick = { apiToken: 'tok-en', spreadMs: 20, retryDelaysMs: [10, 20] };
@@ -118,7 +118,7 @@ describe('hooktrail sandbox --deliver-to', () => {
   it('adds events at the given rate and delivers them', async () => {
     await using handler = await startHandler();
     await using home = await createHome();
-    const program = start(
+    const program = startHooktrail(
       [
         ...['sandbox', '--events', '10', '--json', '--auto-approve'],
         ...[
@@ -178,7 +178,7 @@ describe('hooktrail sandbox --deliver-to', () => {
   ];
   it.each(usage)('names %s', async (_name, flags, message) => {
     await using home = await createHome();
-    const { code, stderr } = await run(['sandbox', ...flags], { env: home.env });
+    const { code, stderr } = await hooktrail(['sandbox', ...flags], { env: home.env });
     expect([stderr.split('\n')[0], code]).toEqual([`error: ${message}`, 2]);
   });
 });

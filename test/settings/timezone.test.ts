@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parseSetting } from '../../src/settings/setting-values.ts';
 import { zoneOf } from '../../src/time/time-zone.ts';
-import { run } from '../support/command.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 describe('the setting timezone', () => {
   test.each([
@@ -48,15 +48,17 @@ describe('filters are read in the zone', () => {
     await using home = await createHome();
     const { env } = home;
     const words = [...dryRun, '--since', '2026-11-01'];
-    const found = await run([...words, '--timezone', 'Europe/Berlin'], { env });
+    const found = await hooktrail([...words, '--timezone', 'Europe/Berlin'], { env });
     expect(found.stdout).toContain('gt(createdOn,2026-10-31T23:00:00Z)');
-    expect((await run(words, { env: { ...env, HOOKTRAIL_TIMEZONE: 'Europe/Berlin' } })).stdout).toBe(
+    expect((await hooktrail(words, { env: { ...env, HOOKTRAIL_TIMEZONE: 'Europe/Berlin' } })).stdout).toBe(
       found.stdout,
     );
-    expect((await run(words, { env })).stdout).toContain('gt(createdOn,2026-11-01)');
-    expect(await run(['config', 'set', 'timezone', 'Europe/Berlin'], { env })).toMatchObject({ code: 0 });
-    expect((await run(words, { env })).stdout).toBe(found.stdout);
-    expect((await run([...words, '--timezone', 'UTC'], { env })).stdout).toContain(
+    expect((await hooktrail(words, { env })).stdout).toContain('gt(createdOn,2026-11-01)');
+    expect(await hooktrail(['config', 'set', 'timezone', 'Europe/Berlin'], { env })).toMatchObject({
+      code: 0,
+    });
+    expect((await hooktrail(words, { env })).stdout).toBe(found.stdout);
+    expect((await hooktrail([...words, '--timezone', 'UTC'], { env })).stdout).toContain(
       'gt(createdOn,2026-11-01)',
     );
   });
@@ -64,7 +66,7 @@ describe('filters are read in the zone', () => {
   test('and local is that of the machine', async () => {
     await using home = await createHome();
     const machine = { ...thisMachine(), timezone: 'America/St_Johns' };
-    const { stdout } = await run([...dryRun, '--since', '2026-11-01', '--timezone', 'local'], {
+    const { stdout } = await hooktrail([...dryRun, '--since', '2026-11-01', '--timezone', 'local'], {
       env: home.env,
       context: { machine },
     });
@@ -73,7 +75,7 @@ describe('filters are read in the zone', () => {
 
   test('a zone that does not exist is a usage error', async () => {
     await using home = await createHome();
-    expect(await run([...dryRun, '--timezone', 'Europe/Berln'], { env: home.env })).toEqual({
+    expect(await hooktrail([...dryRun, '--timezone', 'Europe/Berln'], { env: home.env })).toEqual({
       code: 2,
       stdout: '',
       stderr: `error: --timezone: invalid value 'Europe/Berln': must be UTC, local or a name of the IANA database such as Europe/Berlin

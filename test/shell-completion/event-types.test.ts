@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { run } from '../support/command.ts';
 import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
 import { startSearching } from '../support/searching.ts';
 
@@ -12,14 +12,14 @@ test.each([[['event-types', '--match', 'nothing has this']], [['events', 'stats'
   async (command) => {
     await using searching = await startSearching();
     const { env } = searching;
-    expect(await run(asked, { env })).toEqual(nothing);
-    expect((await run(command, { env })).code).toBe(0);
+    expect(await hooktrail(asked, { env })).toEqual(nothing);
+    expect((await hooktrail(command, { env })).code).toBe(0);
     const requests = searching.sandbox.log.length;
-    const { code, stdout, stderr } = await run(asked, { env });
+    const { code, stdout, stderr } = await hooktrail(asked, { env });
     expect(searching.sandbox.log).toHaveLength(requests);
     const [directive, ...names] = stdout.trimEnd().split('\n');
     expect([code, directive, stderr]).toEqual([0, 'words', '']);
-    const { stdout: listed } = await run(['event-types', '--json'], { env });
+    const { stdout: listed } = await hooktrail(['event-types', '--json'], { env });
     const types = JSON.parse(listed).map((type: Record<string, string>) => Object.values(type)[0]);
     expect(names.map((name) => name.trim())).toEqual(types);
   },
@@ -28,17 +28,17 @@ test.each([[['event-types', '--match', 'nothing has this']], [['events', 'stats'
 test('the Tab key does not refresh the token', async () => {
   await using at = await startRefreshing();
   const before = at.sandbox.log.length;
-  expect(await run(asked, { env: at.env })).toEqual(nothing);
+  expect(await hooktrail(asked, { env: at.env })).toEqual(nothing);
   expect(at.sandbox.log.slice(before)).toEqual([]);
 });
 
 test('without a service, or with one that never listed its types, nothing is offered and nothing fails', async () => {
   await using searching = await startSearching();
   const { HOOKTRAIL_BASE_URL: _, ...without } = searching.env;
-  expect(await run(asked, { env: without })).toEqual(nothing);
+  expect(await hooktrail(asked, { env: without })).toEqual(nothing);
   const unreachable = { ...searching.env, HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' };
-  expect(await run(asked, { env: unreachable })).toEqual(nothing);
-  expect(await run(asked, { env: { ...searching.env, HOOKTRAIL_BASE_URL: 'no URL' } })).toEqual({
+  expect(await hooktrail(asked, { env: unreachable })).toEqual(nothing);
+  expect(await hooktrail(asked, { env: { ...searching.env, HOOKTRAIL_BASE_URL: 'no URL' } })).toEqual({
     code: 0,
     stdout: '',
     stderr: '',
@@ -48,7 +48,7 @@ test('without a service, or with one that never listed its types, nothing is off
 test('--timezone offers the names of zones, ignoring case', async () => {
   await using home = await createHome();
   const complete = async (typed: string) =>
-    (await run(['__complete', 'events', 'search', '--timezone', typed], { env: home.env })).stdout;
+    (await hooktrail(['__complete', 'events', 'search', '--timezone', typed], { env: home.env })).stdout;
   expect(await complete('europe/ber')).toBe('words\nEurope/Berlin\t\n');
   expect(await complete('lo')).toBe('words\nlocal\t\n');
   expect(await complete('Asia/Kol')).toBe('words\nAsia/Kolkata\t\n');

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
+import { startHooktrail } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -12,8 +13,7 @@ beforeEach(async () => {
 afterEach(() => at[Symbol.asyncDispose]());
 
 async function startDevice() {
-  const { start } = await import('../support/command.ts');
-  const program = start(['login', '--device'], { env: at.env });
+  const program = startHooktrail(['login', '--device'], { env: at.env });
   const [, url, code] = await program.printed(
     'stderr',
     /^Sign in with a browser on any device\. The page is\n(\S+)\nand the code that it asks for or shows is\n(\S+)\n/,

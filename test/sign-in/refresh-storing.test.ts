@@ -2,8 +2,8 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { keychainOf } from '../support/command.ts';
 import { thisMachine } from '../support/context.ts';
+import { keychainOf } from '../support/program.ts';
 import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
 
 const secretsOf = (at: Refreshing) => path.join(at.home.folder, 'config', 'secrets');

@@ -3,15 +3,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
-import { type Result, run } from './command.ts';
-import { type Running, start } from './program.ts';
+import { hooktrail, type Result } from './program.ts';
 import { idsOf, type Searching, startSearching } from './searching.ts';
 
 /** A sandbox and a directory to export into. */
 export interface Exporting extends Searching {
   readonly directory: string;
   export(...args: string[]): Promise<Result>;
-  begin(...args: string[]): Running;
   /** Returns the lines of all parts, in the order of their names. */
   lines(): Promise<string>;
   ids(): Promise<string[]>;
@@ -36,8 +34,7 @@ export async function startExporting(options: SandboxOptions = {}): Promise<Expo
   return {
     ...searching,
     directory,
-    export: (...args) => run(['events', 'export', directory, ...args], { env }),
-    begin: (...args) => start(['events', 'export', directory, ...args], { env }),
+    export: (...args) => hooktrail(['events', 'export', directory, ...args], { env }),
     lines,
     ids: async () => idsOf(await lines()),
     parts,

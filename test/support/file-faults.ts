@@ -1,7 +1,7 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type Result, type Running, start } from './program.ts';
+import { type Result, type Running, startProcess } from './process.ts';
 import { faultRounds, isFaultRun, randomOf, seed } from './seed.ts';
 
 const preload = path.resolve(import.meta.dirname, 'file-fault.cjs');
@@ -25,7 +25,7 @@ export async function startFailing(
   code: string,
 ): Promise<Faulty> {
   const counted = path.join(await mkdtemp(path.join(os.tmpdir(), 'fault-')), 'count');
-  const program = start(args, {
+  const program = startProcess(args, {
     env: {
       ...env,
       NODE_OPTIONS: `${env['NODE_OPTIONS']} --require="${preload}"`,

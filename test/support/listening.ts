@@ -1,9 +1,9 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { clock } from './clock.ts';
-import { start as startCommand } from './command.ts';
 import { createHome, type Home } from './home.ts';
-import { type Running, start as startProcess } from './program.ts';
+import type { Options, Running } from './process.ts';
+import { startHooktrail } from './program.ts';
 
 export const API_TOKEN = 'the-right-token';
 
@@ -36,16 +36,12 @@ export interface Listening extends AsyncDisposable {
 
 /** Runs the command in this process; `restart` accepts SIGINT and SIGTERM. */
 export async function startListening(...flags: string[]): Promise<Listening> {
-  return await listening(startCommand, flags);
+  return await listening(startHooktrail, flags);
 }
 
-/** Runs the command as a separate process, which can be killed. */
-export async function startListeningProcess(...flags: string[]): Promise<Listening & { program: Running }> {
-  return (await listening(startProcess, flags)) as Listening & { program: Running };
-}
-
-async function listening(
-  start: typeof startCommand | typeof startProcess,
+/** Starts a listener by `start`: in this process, or as one of its own. */
+export async function listening(
+  start: typeof startHooktrail | ((args: readonly string[], options: Options) => Running),
   flags: readonly string[],
 ): Promise<Listening> {
   const home = await createHome();

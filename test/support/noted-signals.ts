@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { type Options, type Running, start } from './program.ts';
+import { type Options, type Running, startProcess } from './process.ts';
 
 /** A signal that a process has handled: milliseconds of the process's own clock before and after its listeners ran. */
 export interface NotedSignal {
@@ -19,7 +19,7 @@ export interface NotingSignals extends Running {
 export function startNotingSignals(args: readonly string[], options: Options): NotingSignals {
   const file = path.join(options.env['TMPDIR'] as string, 'signals');
   const preload = path.join(import.meta.dirname, 'note-signals.cjs');
-  const program = start(args, {
+  const program = startProcess(args, {
     ...options,
     env: {
       ...options.env,

@@ -1,77 +1,155 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { inject } from 'vitest';
+import readline from 'node:readline';
+import { PassThrough, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import type { Context } from '../../src/context.ts';
+import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
+import { main } from '../../src/main.ts';
+import { isForCompletion } from '../../src/shell-completion/completion-line.ts';
+import { inputOf, outputOf } from '../../src/streams.ts';
+import { visit } from './browser.ts';
 import { clock } from './clock.ts';
+import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
 import { noteRunning } from './left-running.ts';
 import { PrintedText } from './printed-text.ts';
+import type { Options, Result, Running } from './process.ts';
 
-export interface Options {
-  /** The whole environment, as `createHome` makes it, with the test's additions. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The whole of standard input; absent: empty. `start` leaves it open if this is null. */
-  readonly stdin?: string | null;
-  readonly cwd?: string;
-  /** A program to run instead of hooktrail. */
-  readonly executable?: string;
-  /** Standard output is not read until `resume`. */
-  readonly paused?: boolean;
+export type { Result } from './process.ts';
+
+/*
+ * How to write a test
+ *
+ *   await using at = await startSearching({ events: 20 });        // a sandbox, a home, an access token
+ *   at.sandbox.control.addEvent({ publishStatus: 'FAILED' });     // created at clock.now()
+ *   expect(await at.search('--failed', '--since', '1h')).toEqual({ code: 0, stdout: …, stderr: '' });
+ *
+ * - Commands run through `main` in the test's process: `hooktrail(args, { env })` of this file, and whatever
+ *   `startSearching`, `startSigningIn` and the others run. `startHooktrail(args, { env })` leaves one running: `printed()`,
+ *   `kill()`, `closeStdout()`. `terminal: 80` makes its streams a terminal; `tty: { stdout: false }` takes one out.
+ * - `spawnHooktrail(args)` and `startProcess(args)` of `process.ts` run the built program as a process. That is for
+ *   signals, pipes, crashes, the bundle and `bin/`; `terminal.ts` is for terminals with a person at the keys.
+ * - The file's name says what a test may touch. `*.test.ts`: the source in this process, with no build and no tool.
+ *   `*.process.test.ts`: the built program as a process. `*.machine.test.ts`: a tool, root, the registry, a keychain, a
+ *   browser; what the machine lacks is in requirement.ts, which names it when the tests are left out.
+ * - The time is `clock.now()` (clock.ts): noon of 20 November 2026 UTC, standing still. `Date`, the sandbox and the program tell
+ *   the same time. Move it with `clock.set('2028-02-29')` and `clock.advance(ms)`. Sleeps of up to 5 s end at once
+ *   (`clock.skips`); a longer one ends when the test moves the clock, which it does after `await clock.asleep(30_000)`.
+ *   A process begins at the same time, and from then on the clock runs. Timers (`setTimeout`) are real everywhere: give
+ *   the program a shorter time-out with `context: { timeouts: { … } }`.
+ * - Each home has its keychain in memory: `keychainOf(env)`; `HOOKTRAIL_STORE: 'keychain'` together with
+ *   `context: { machine: … }` of another platform leads to it, as Linux asks D-Bus first.
+ * - The browser is an HTTP GET that follows redirects. `browser` in `context` replaces it.
+ * - `Math.random`, fast-check and `randomOf(name)` (seed.ts) draw from one seed, which a failure shows.
+ * - Files go to `home.folder` or `os.tmpdir()`, which is a folder of this test run; nothing else is written.
+ */
+
+export interface CommandOptions extends Options {
+  /** The width of the terminal that the streams are; absent: pipes. */
+  readonly terminal?: number;
+  /** The streams that are a pipe although there is a terminal: `{ stdout: false }` is `hooktrail … | cat`. */
+  readonly tty?: { readonly stdin?: boolean; readonly stdout?: boolean; readonly stderr?: boolean };
+  /** Parts of the context that replace those of the test. */
+  readonly context?: Partial<Context>;
 }
 
-export interface Result {
-  /** The exit code, or the name of the signal that ended the process. */
-  readonly code: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
+export interface RunningCommand extends Omit<Running, 'pid'> {
+  /** Both outputs in the order in which they were written. */
+  readonly screen: string;
 }
 
-/** Runs the built program to its end. */
-export async function run(args: readonly string[], options: Options): Promise<Result> {
-  return await start(args, options).finished;
+/** Does with a command line what `start` of src/start.ts does. */
+async function call(args: readonly string[], context: Context): Promise<number> {
+  if (!isForCompletion(args)) return await main(args, context);
+  await (await import('../../src/shell-completion/completion-answer.ts')).answer(args, context);
+  return 0;
 }
 
-export interface Running {
-  readonly pid: number;
-  readonly stdin: NodeJS.WritableStream;
-  readonly finished: Promise<Result>;
-  /** The text printed so far. */
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Waits until the stream's text so far matches; rejects if the program ends first. */
-  printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
-  kill(signal: NodeJS.Signals): void;
-  /** Closes the reading end of standard output, as `| head` does. */
-  closeStdout(): void;
-  resume(): void;
+/** Runs a command line in this process to its end. */
+export async function hooktrail(args: readonly string[], options: CommandOptions): Promise<Result> {
+  return await startHooktrail(args, options).finished;
 }
 
-/** Starts the built program and leaves it running. */
-export function start(
+/** Starts a command line in this process and leaves it running. */
+export function startHooktrail(
   args: readonly string[],
-  { env: given, stdin = '', cwd = given['HOME'], paused = false, executable }: Options,
-): Running {
-  clock.run();
-  const env = { ...given, ...clock.environment };
-  const child = executable
-    ? spawn(executable, args, { env, cwd })
-    : spawn(process.execPath, [inject('program'), ...args], { env, cwd });
-  const printed = new PrintedText(['stdout', 'stderr']);
+  {
+    env,
+    stdin = '',
+    cwd = env['HOME'],
+    paused = false,
+    executable,
+    terminal,
+    tty = {},
+    context,
+  }: CommandOptions,
+): RunningCommand {
+  if (executable) throw new Error('another program cannot run in this process');
+  if (cwd) process.chdir(cwd);
+  const abort = new AbortController();
+  const onFailure = (failure: HooktrailError) => abort.abort(failure);
+  const printed = new PrintedText(['stdout', 'stderr', 'screen']);
   const texts = printed.of;
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => printed.add(text, name));
-  }
-  if (paused) child.stdout.pause();
-  // The program may end without reading its input.
-  child.stdin.on('error', () => undefined);
-  if (stdin !== null) child.stdin.end(stdin);
-  const finished = once(child, 'close').then(([code, signal]) => {
-    const result = { code: code ?? signal, ...texts };
+  const told = (name: 'stdout' | 'stderr') => {
+    const decoder = new StringDecoder();
+    return (bytes: Buffer) => printed.add(decoder.write(bytes), name, 'screen');
+  };
+  const isTerminal = (stream: keyof typeof tty) => terminal !== undefined && tty[stream] !== false;
+  const stdout = memoryStream(told('stdout'), isTerminal('stdout') ? terminal : undefined, paused);
+  const stderr = memoryStream(told('stderr'), isTerminal('stderr') ? terminal : undefined);
+  const input = Object.assign(new PassThrough(), {
+    isTTY: isTerminal('stdin'),
+    setRawMode: () => input,
+  });
+  if (stdin !== null) input.end(stdin);
+  const kindOf = (stream: keyof typeof tty) => (isTerminal(stream) ? 'terminal' : 'pipe');
+  const works = new Set<() => void>();
+  const whole: Context = {
+    stdin: inputOf(() => input),
+    stdout: outputOf(-1, kindOf('stdout'), () => stdout.stream, onFailure),
+    stderr: outputOf(
+      -1,
+      kindOf('stderr'),
+      () => stderr.stream,
+      () => undefined,
+    ),
+    environment: terminal === undefined ? env : { TERM: 'xterm-256color', ...env },
+    clock,
+    machine: {
+      ...thisMachine(),
+      userHome: env['HOOKTRAIL_TEST_HOME'] ?? thisMachine().userHome,
+      sharedFolder: env['HOOKTRAIL_TEST_SHARED'] ?? thisMachine().sharedFolder,
+    },
+    browser: {
+      open: async (url, command) => {
+        if (command)
+          return await (await import('../../src/child-programs.ts')).openBrowser(
+            url,
+            command,
+            process.env,
+            process,
+          );
+        visit(url).catch((error) => abort.abort(error));
+      },
+    },
+    runProgram: async ([file]) => {
+      throw new Error(`the test does not say how ${file} runs`);
+    },
+    loadKeychain: async () => keychainOf(env),
+    signal: abort.signal,
+    atExit: (work) => {
+      works.add(work);
+      return () => void works.delete(work);
+    },
+    ...context,
+  };
+  const finished = call(args, whole).then((code) => {
+    for (const work of works) work();
+    const result = { code, stdout: texts.stdout, stderr: texts.stderr };
     printed.end(result);
     return result;
   });
-  noteRunning(finished, () => child.kill('SIGKILL'));
+  noteRunning(finished, () => abort.abort(new InterruptedError('SIGTERM')));
   return {
-    pid: child.pid as number,
-    stdin: child.stdin,
+    stdin: input,
     finished,
     get stdout() {
       return texts.stdout;
@@ -79,9 +157,81 @@ export function start(
     get stderr() {
       return texts.stderr;
     },
+    get screen() {
+      return texts.screen;
+    },
     printed: (stream, pattern) => printed.matches(stream, pattern),
-    kill: (signal) => void child.kill(signal),
-    closeStdout: () => void child.stdout.destroy(),
-    resume: () => void child.stdout.resume(),
+    kill: (signal) => {
+      if (signal !== 'SIGINT' && signal !== 'SIGTERM') throw new Error(`${signal} needs a process`);
+      abort.abort(new InterruptedError(signal));
+    },
+    closeStdout: stdout.close,
+    resume: stdout.resume,
+  };
+}
+
+const keychains = new Map<string | undefined, MemoryKeychain>();
+
+/** Returns the keychain of an environment's home: the same for all commands there. */
+export function keychainOf(env: Options['env']): MemoryKeychain {
+  const home = env['HOME'];
+  const keychain = keychains.get(home) ?? memoryKeychain();
+  keychains.set(home, keychain);
+  return keychain;
+}
+
+interface MemoryStream {
+  readonly stream: Writable;
+  readonly resume: () => void;
+  readonly close: () => void;
+}
+
+/**
+ * A stream that records what is written to it: a terminal with that many columns, or a pipe that may be slow or closed.
+ */
+function memoryStream(
+  told: (bytes: Buffer) => void,
+  columns: number | undefined,
+  paused = false,
+): MemoryStream {
+  let isPaused = paused;
+  let isClosed = false;
+  let held: (() => void) | undefined;
+  const stream: Writable = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      const take = () => {
+        held = undefined;
+        if (isClosed) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+        // This copies the bytes: the writer may reuse its memory.
+        told(Buffer.from(chunk));
+        done();
+      };
+      if (isPaused) held = take;
+      else take();
+    },
+  });
+  const terminal = {
+    isTTY: true,
+    columns,
+    rows: 40,
+    getColorDepth: () => 8,
+    hasColors: () => true,
+    cursorTo: (x: number) => readline.cursorTo(stream, x),
+    moveCursor: (x: number, y: number) => readline.moveCursor(stream, x, y),
+    clearLine: (direction: -1 | 0 | 1) => readline.clearLine(stream, direction),
+    clearScreenDown: () => readline.clearScreenDown(stream),
+  };
+  if (columns !== undefined) Object.assign(stream, terminal);
+  const release = () => {
+    isPaused = false;
+    held?.();
+  };
+  return {
+    stream,
+    resume: release,
+    close: () => {
+      isClosed = true;
+      release();
+    },
   };
 }

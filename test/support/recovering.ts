@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
-import { type Result, run } from './command.ts';
 import { type HandlerServer, startHandler } from './handler.ts';
 import { API_TOKEN } from './listening.ts';
+import { hooktrail, type Result } from './program.ts';
 import { type Searching, startSearching } from './searching.ts';
 
 /** A sandbox with events, a handler, and `webhooks recover` between them. */
@@ -31,7 +31,7 @@ export async function startRecovering(options: SandboxOptions = {}): Promise<Rec
     env,
     journal,
     args,
-    recover: (...flags) => run(args(...flags), { env }),
+    recover: (...flags) => hooktrail(args(...flags), { env }),
     async [Symbol.asyncDispose]() {
       await handler[Symbol.asyncDispose]();
       await searching[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
-import { type Result, run } from './command.ts';
+import { hooktrail, type Result } from './program.ts';
 import { type Searching, startSearching } from './searching.ts';
 
 /** A sandbox, and a file for the report. */
@@ -18,7 +18,7 @@ export async function startReporting(options: SandboxOptions = {}): Promise<Repo
   return {
     ...searching,
     file,
-    report: (...args) => run(['events', 'report', file, ...args], { env }),
+    report: (...args) => hooktrail(['events', 'report', file, ...args], { env }),
     page: () => readFile(file, 'utf8'),
     [Symbol.asyncDispose]: () => searching[Symbol.asyncDispose](),
   };

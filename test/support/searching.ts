@@ -1,6 +1,6 @@
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
-import { type Result, run } from './command.ts';
+import { hooktrail, type Result } from './program.ts';
 import { accessTokenOf } from './sandbox-client.ts';
 import { startSigningIn } from './signing-in.ts';
 
@@ -25,7 +25,7 @@ export async function startSearching(options: SandboxOptions = {}): Promise<Sear
   return {
     sandbox,
     env,
-    search: (...args) => run(['events', 'search', ...args], { env }),
+    search: (...args) => hooktrail(['events', 'search', ...args], { env }),
     queries: () =>
       sandbox.log.flatMap(({ url: path }) =>
         path.includes('/integrator-events') ? [path.split('?')[1] ?? ''] : [],

@@ -1,7 +1,13 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type CommandOptions as Options, type Result, type RunningCommand, run, start } from './command.ts';
 import { createHome, type Home } from './home.ts';
 import { freePort } from './ports.ts';
+import {
+  hooktrail,
+  type CommandOptions as Options,
+  type Result,
+  type RunningCommand,
+  startHooktrail,
+} from './program.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 
 /** A sandbox, a home, and settings that make the program in that home use that sandbox. */
@@ -33,7 +39,7 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
   // The options may give the sandbox another redirect URI than the program uses.
   const env = { ...home.env, ...sandboxEnv(sandbox.settings), HOOKTRAIL_REDIRECT_URI: redirectUri };
   const login: SigningIn['login'] = async (args = [], { firstInput, ...given } = {}) => {
-    const program = start(['login', '--no-browser', ...args], { env, ...given });
+    const program = startHooktrail(['login', '--no-browser', ...args], { env, ...given });
     if (firstInput !== undefined) program.stdin.write(firstInput);
     const [line] = await program.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
     return { program, authorizeUrl: new URL(line) };
@@ -43,7 +49,7 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
     home,
     env,
     redirectUri,
-    run: (args, given) => run(args, { env, ...given }),
+    run: (args, given) => hooktrail(args, { env, ...given }),
     login,
     authorizeUrl: async (args, given) => {
       const { program, authorizeUrl } = await login(args, { stdin: null, ...given });
@@ -52,7 +58,7 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
       return authorizeUrl;
     },
     signIn: async () => {
-      const result = await run(['login'], { env });
+      const result = await hooktrail(['login'], { env });
       if (result.code !== 0) throw new Error(`login failed: ${JSON.stringify(result)}`);
     },
     exchanges: () => sandbox.log.filter(({ grantType }) => grantType === 'authorization_code').length,

@@ -22,7 +22,7 @@ import { clock } from './clock.ts';
 import { createHome } from './home.ts';
 import { noteRunning } from './left-running.ts';
 import { freePort } from './ports.ts';
-import type { Result } from './program.ts';
+import type { Result } from './process.ts';
 import { windowsCompiler, windowsNode } from './requirement.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 

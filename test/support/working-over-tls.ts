@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { visit } from './browser.ts';
 // This runs processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
-import { run, start } from './program.ts';
+import { spawnHooktrail, startProcess } from './process.ts';
 import { type SigningIn, startSigningIn } from './signing-in.ts';
 import { type Certificate, startTlsFront, startTlsServer } from './tls.ts';
 
@@ -51,7 +51,7 @@ export async function startWorkingOverTls(
 
 /** Signs in with a browser that needs neither the front nor a proxy. */
 export async function signInOverTls({ at }: WorkingOverTls, env: Readonly<Record<string, string>>) {
-  const program = start(['login', '--no-browser'], { env });
+  const program = startProcess(['login', '--no-browser'], { env });
   const [line] = await program.printed('stderr', /^https:\S+\/connect\/authorize\?\S+$/m);
   const { pathname, search } = new URL(line);
   await visit(new URL(pathname + search, at.sandbox.settings.authUrl));
@@ -70,25 +70,27 @@ export async function workOverTls(working: WorkingOverTls, env: Readonly<Record<
   behaviour.tokenLifetimeSeconds = 1800;
 
   const search = ['events', 'search', '--all', '--ndjson'];
-  const found = await run(search, { env });
+  const found = await spawnHooktrail(search, { env });
   expect(found).toMatchObject({ code: 0, stderr: '' });
   const grants = at.sandbox.log.flatMap(({ grantType }) => (grantType ? [grantType] : []));
   expect(grants).toEqual(['authorization_code', 'refresh_token']);
-  const { stdout: token } = await run(['token'], { env });
-  const plain = await run(search, { env: { ...at.env, HOOKTRAIL_ACCESS_TOKEN: token.trim() } });
+  const { stdout: token } = await spawnHooktrail(['token'], { env });
+  const plain = await spawnHooktrail(search, { env: { ...at.env, HOOKTRAIL_ACCESS_TOKEN: token.trim() } });
   expect(found.stdout.split('\n')).toHaveLength(11);
   expect(found).toEqual(plain);
 
-  expect(await run(['events', 'export', 'exported'], { env })).toMatchObject({ code: 0 });
+  expect(await spawnHooktrail(['events', 'export', 'exported'], { env })).toMatchObject({ code: 0 });
   const exported = path.join(at.home.folder, 'exported');
   const { parts } = JSON.parse(await readFile(path.join(exported, 'manifest.json'), 'utf8'));
   expect(await readFile(path.join(exported, parts[0].file), 'utf8')).toBe(found.stdout);
 
-  const replay = await run(['webhooks', 'replay', '--since', '60d', '--forward-to', handler], { env });
+  const replay = await spawnHooktrail(['webhooks', 'replay', '--since', '60d', '--forward-to', handler], {
+    env,
+  });
   expect(replay).toMatchObject({ code: 0, stderr: '10 replayed; 0 refused\n' });
   expect(new Set(received).size).toBe(10);
 
-  expect(await run(['logout'], { env })).toEqual({
+  expect(await spawnHooktrail(['logout'], { env })).toEqual({
     code: 0,
     stdout: '',
     stderr: "signed out of the profile 'default' on this machine; its refresh token is revoked\n",

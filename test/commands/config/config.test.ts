@@ -1,10 +1,10 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
 import { createHome, type Home } from '../../support/home.ts';
+import { hooktrail } from '../../support/program.ts';
 
-const config = (home: Home, ...args: string[]) => run(['config', ...args], { env: home.env });
+const config = (home: Home, ...args: string[]) => hooktrail(['config', ...args], { env: home.env });
 
 describe('config', () => {
   test('a setting can be set, listed, read and unset', async () => {
@@ -31,7 +31,7 @@ describe('config', () => {
       names.map((name) => config(home, 'set', 'vendor', name, '--profile', name)),
     );
     expect(ends.map(({ code }) => code)).toEqual(names.map(() => 0));
-    const listed = JSON.parse((await run(['profiles', '--json'], { env: home.env })).stdout);
+    const listed = JSON.parse((await hooktrail(['profiles', '--json'], { env: home.env })).stdout);
     expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(names);
   });
 
@@ -95,13 +95,18 @@ describe('profiles', () => {
   test('one is chosen by flag, then variable, then `profiles use`', async () => {
     await using home = await createHome();
     for (const name of ['one', 'two', 'three']) await config(home, 'set', 'vendor', name, '--profile', name);
-    expect(await run(['profiles', 'use', 'one'], { env: home.env })).toMatchObject({ code: 0, stdout: '' });
+    expect(await hooktrail(['profiles', 'use', 'one'], { env: home.env })).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
     const vendor = async (args: string[], env: Record<string, string> = {}) =>
-      (await run(['config', 'get', 'vendor', ...args], { env: { ...home.env, ...env } })).stdout.trimEnd();
+      (
+        await hooktrail(['config', 'get', 'vendor', ...args], { env: { ...home.env, ...env } })
+      ).stdout.trimEnd();
     expect(await vendor([])).toBe('one');
     expect(await vendor([], { HOOKTRAIL_PROFILE: 'two' })).toBe('two');
     expect(await vendor(['--profile', 'three'], { HOOKTRAIL_PROFILE: 'two' })).toBe('three');
-    const list = await run(['profiles', '--json'], { env: home.env });
+    const list = await hooktrail(['profiles', '--json'], { env: home.env });
     expect(
       JSON.parse(list.stdout).map((profile: { name: string; active: boolean }) => [
         profile.name,
@@ -116,7 +121,7 @@ describe('profiles', () => {
 
   test('an empty name is not a name', async () => {
     await using home = await createHome();
-    expect(await run(['status', '--profile', ''], { env: home.env })).toMatchObject({
+    expect(await hooktrail(['status', '--profile', ''], { env: home.env })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^error: --profile: invalid value ''/),
     });
@@ -126,7 +131,7 @@ describe('profiles', () => {
     await using home = await createHome();
     await config(home, 'set', 'vendor', 'acme', '--profile', 'production');
     for (const verb of ['use', 'delete']) {
-      const { code, stderr } = await run(['profiles', verb, 'prodution'], { env: home.env });
+      const { code, stderr } = await hooktrail(['profiles', verb, 'prodution'], { env: home.env });
       expect(stderr).toBe(
         "error: there is no profile 'prodution'\n  profiles: production\nnext: did you mean production?\n",
       );

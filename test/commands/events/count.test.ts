@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
+import { hooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const count = (searching: { env: Readonly<Record<string, string>> }, ...args: string[]) =>
-  run(['events', 'count', ...args], { env: searching.env });
+  hooktrail(['events', 'count', ...args], { env: searching.env });
 
 describe('events count', () => {
   test("requests one item and prints the service's count", async () => {

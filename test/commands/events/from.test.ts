@@ -2,9 +2,9 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { createHome } from '../../support/home.ts';
+import { hooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
 
 let at: Exporting;
@@ -12,7 +12,8 @@ let lines: string;
 let ids: string[];
 /** A home folder without settings or a sign-in. */
 let home: Awaited<ReturnType<typeof createHome>>;
-const offline = (args: readonly string[], stdin = '') => run(['events', ...args], { env: home.env, stdin });
+const offline = (args: readonly string[], stdin = '') =>
+  hooktrail(['events', ...args], { env: home.env, stdin });
 const inHome = (name: string) => path.join(home.env['HOME'] as string, name);
 const parsed = (ndjson: string) =>
   ndjson
@@ -56,7 +57,9 @@ describe('--from, without a sign-in', () => {
     for (const place of [inHome('events.ndjson'), at.directory])
       expect((await offline(['search', '--ndjson', '--from', place, ...filters])).stdout).toBe(online);
     expect((await offline(['count', '--from', inHome('events.gz'), ...filters])).stdout).toBe(
-      filters.includes('-n') ? '' : (await run(['events', 'count', ...filters], { env: at.env })).stdout,
+      filters.includes('-n')
+        ? ''
+        : (await hooktrail(['events', 'count', ...filters], { env: at.env })).stdout,
     );
   });
 
@@ -85,7 +88,7 @@ describe('--from, without a sign-in', () => {
 
   test('stats and report count the events', async () => {
     const window = ['--since', '2d', '--until', '1h', '--json'];
-    const online = JSON.parse((await run(['events', 'stats', ...window], { env: at.env })).stdout);
+    const online = JSON.parse((await hooktrail(['events', 'stats', ...window], { env: at.env })).stdout);
     const types = online.types.filter(({ total }: { total: number }) => total > 0);
     const stats = await offline(['stats', '--from', inHome('events.ndjson'), ...window]);
     expect(JSON.parse(stats.stdout)).toEqual({ ...online, types });

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
-import { run, start } from '../../support/command.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const get = (searching: Started, args: string[], stdin = '') =>
-  run(['events', 'get', ...args], { env: searching.env, stdin });
+  hooktrail(['events', 'get', ...args], { env: searching.env, stdin });
 const newest = (searching: Started, count: number) => searching.sandbox.control.store.newestIds(count);
 const NONE = '00000000-0000-4000-8000-000000000000';
 
@@ -66,7 +66,7 @@ describe('events get', () => {
   test('answers each line as it arrives, before standard input ends', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b] = newest(searching, 2) as [string, string];
-    const program = start(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: null });
+    const program = startHooktrail(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: null });
     program.stdin.write(`${a}\n`);
     await program.printed('stdout', new RegExp(`"${a}".*\n`));
     program.stdin.write(`${b}\n`);
@@ -77,7 +77,7 @@ describe('events get', () => {
 
   test('a signal ends it while it waits for lines', async () => {
     await using searching = await startSearching({ events: 5 });
-    const program = start(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
+    const program = startHooktrail(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
     program.stdin.write(`${newest(searching, 1)[0]}\n`);
     await program.printed('stdout', /\{.*\}/);
     program.kill('SIGINT');
@@ -89,7 +89,7 @@ describe('events get', () => {
   test('an error ends it while it waits for lines', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
-    const program = start(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
+    const program = startHooktrail(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
     program.stdin.write(`${NONE}\n`);
     expect((await program.finished).code).toBe(1);
   });
@@ -107,7 +107,7 @@ describe('events get', () => {
 
   test('a bad line ends it even if the input stays open', async () => {
     await using searching = await startSearching({ events: 5 });
-    const program = start(['events', 'get', '-'], { env: searching.env, stdin: null });
+    const program = startHooktrail(['events', 'get', '-'], { env: searching.env, stdin: null });
     program.stdin.write('nonsense\n');
     expect((await program.finished).code).toBe(2);
   });
@@ -116,7 +116,7 @@ describe('events get', () => {
     await using searching = await startSearching({ events: 5, latencyMs: 50 });
     const [a] = newest(searching, 1) as [string];
     const lines = `${a}\n`.repeat(2000);
-    const program = start(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: lines });
+    const program = startHooktrail(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: lines });
     await program.printed('stdout', /\n/);
     program.closeStdout();
     expect((await program.finished).code).toBe(0);

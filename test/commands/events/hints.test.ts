@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { start } from '../../support/command.ts';
+import { startHooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const plain = async (searching: Started, args: string[], columns = 120) => {
   const env = { ...searching.env, NO_COLOR: '1' };
-  const terminal = start(['events', ...args], { env, terminal: columns });
+  const terminal = startHooktrail(['events', ...args], { env, terminal: columns });
   const { code } = await terminal.finished;
   return { code, screen: terminal.screen };
 };

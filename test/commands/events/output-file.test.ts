@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CommandOptions, run, start } from '../../support/command.ts';
+import { type CommandOptions, hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 /** A sandbox, an empty folder, and a file in it that does not exist yet. */
@@ -17,7 +17,7 @@ async function startWriting(events = 20) {
     folder,
     file,
     run: (args: readonly string[], options: Partial<CommandOptions> = {}) =>
-      run(args, { env: searching.env, ...options }),
+      hooktrail(args, { env: searching.env, ...options }),
     [Symbol.asyncDispose]: () => searching[Symbol.asyncDispose](),
   };
 }
@@ -79,7 +79,7 @@ describe('--output-file', () => {
     await using at = await startWriting();
     await writeFile(at.file, 'old');
     at.sandbox.control.behaviour.latencyMs = 3_600_000;
-    const running = start(['events', 'search', '--output-file', at.file], { env: at.env });
+    const running = startHooktrail(['events', 'search', '--output-file', at.file], { env: at.env });
     await expect.poll(() => readdir(at.folder)).toHaveLength(2);
     running.kill('SIGINT');
     expect((await running.finished).code).toBe(130);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { lstat, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
+import { hooktrail } from '../../support/program.ts';
 import { startReporting } from '../../support/reporting.ts';
 
 test.skipIf(process.platform === 'win32')(
@@ -19,7 +19,7 @@ test.skipIf(process.platform === 'win32')(
     });
     const ended = once(reader, 'close');
     try {
-      expect((await run(['events', 'report', pipe], reporting)).code).toBe(0);
+      expect((await hooktrail(['events', 'report', pipe], reporting)).code).toBe(0);
       expect((await lstat(pipe)).isFIFO()).toBe(true);
       await ended;
       expect(page).toMatch(/^<!doctype html>.*<\/html>\s*$/s);
@@ -34,7 +34,7 @@ test.skipIf(process.platform === 'win32')('a link is kept, and its target is rep
   const link = path.join(reporting.env['HOME'] as string, 'link.html');
   await writeFile(reporting.file, 'old');
   await symlink(reporting.file, link);
-  expect((await run(['events', 'report', link], reporting)).code).toBe(0);
+  expect((await hooktrail(['events', 'report', link], reporting)).code).toBe(0);
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
   expect(await readFile(reporting.file, 'utf8')).toMatch(/^<!doctype html>/);
 });

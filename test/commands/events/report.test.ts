@@ -3,12 +3,12 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../../src/version.ts';
-import { run } from '../../support/command.ts';
+import { hooktrail } from '../../support/program.ts';
 import { startReporting } from '../../support/reporting.ts';
 
 const rows = (page: string) => [...page.matchAll(/<tr class="data">/g)].length;
 const stats = async (env: Readonly<Record<string, string>>, ...args: string[]) =>
-  JSON.parse((await run(['events', 'stats', '--json', ...args], { env })).stdout);
+  JSON.parse((await hooktrail(['events', 'stats', '--json', ...args], { env })).stdout);
 
 describe('a report', () => {
   test("shows the service's counts, and contains the latest failures", async () => {
@@ -42,7 +42,7 @@ describe('a report', () => {
     for (const [id, number] of numbers) {
       if (id === '(others)') continue;
       const count = ['events', 'count', '--failed', '--since', '30d', '--subscription', id as string];
-      expect((await run(count, reporting)).stdout).toBe(`${number}\n`);
+      expect((await hooktrail(count, reporting)).stdout).toBe(`${number}\n`);
     }
   });
 
@@ -96,7 +96,7 @@ describe('a report', () => {
 
   test('goes to standard output for -', async () => {
     await using reporting = await startReporting({ events: 10 });
-    const { code, stdout, stderr } = await run(['events', 'report', '-', '--since', '30d'], reporting);
+    const { code, stdout, stderr } = await hooktrail(['events', 'report', '-', '--since', '30d'], reporting);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^<!doctype html>\n[\s\S]*<\/html>\n$/);
   });
@@ -128,7 +128,7 @@ describe('--open', () => {
       },
     );
     const env = { ...reporting.env, HOOKTRAIL_BROWSER: command };
-    expect((await run(['events', 'report', reporting.file, '--open'], { env })).code).toBe(0);
+    expect((await hooktrail(['events', 'report', reporting.file, '--open'], { env })).code).toBe(0);
     await expect.poll(() => readFile(opened, 'utf8').catch(() => ''), { timeout: 10_000 }).not.toBe('');
     const url = await readFile(opened, 'utf8');
     expect(url).toBe(pathToFileURL(reporting.file).href);
@@ -138,7 +138,7 @@ describe('--open', () => {
   test('that cannot start a browser leaves the page and says where it is', async () => {
     await using reporting = await startReporting({ events: 10 });
     const env = { ...reporting.env, HOOKTRAIL_BROWSER: '/nowhere/browser' };
-    const { code, stderr } = await run(['events', 'report', reporting.file, '--open'], { env });
+    const { code, stderr } = await hooktrail(['events', 'report', reporting.file, '--open'], { env });
     expect(code).toBe(0);
     expect(stderr).toContain(`; open ${pathToFileURL(reporting.file).href} yourself\n`);
   });
@@ -165,7 +165,7 @@ describe('a usage error', () => {
       [[], "error: missing required argument 'file'"],
     ];
     for (const [args, text] of cases) {
-      const { code, stdout, stderr } = await run(['events', 'report', ...args], reporting);
+      const { code, stdout, stderr } = await hooktrail(['events', 'report', ...args], reporting);
       expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(text)]);
     }
     expect(reporting.sandbox.log.filter(({ url }) => url.includes('/events/v1'))).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { start } from '../../support/command.ts';
+import { startHooktrail } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
@@ -82,7 +82,9 @@ describe('a search of many pages', () => {
 
   test('a reader that leaves early is not a failure', async () => {
     await using searching = await startSearching({ events: 20_000 });
-    const program = start(['events', 'search', '--ndjson', '--page-size', '10'], { env: searching.env });
+    const program = startHooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
+      env: searching.env,
+    });
     await program.printed('stdout', /\n/);
     program.closeStdout();
     expect((await program.finished).code).toBe(0);
@@ -95,7 +97,9 @@ describe('a search of many pages', () => {
       ['SIGINT', 130],
       ['SIGTERM', 143],
     ] as const) {
-      const program = start(['events', 'search', '--ndjson', '--page-size', '10'], { env: searching.env });
+      const program = startHooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
+        env: searching.env,
+      });
       await program.printed('stdout', /\n/);
       program.kill(signal);
       expect((await program.finished).code).toBe(code);

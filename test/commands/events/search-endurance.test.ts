@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
-import { run, start } from '../../support/command.ts';
 import { settled } from '../../support/exporting.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 import { startSigningIn } from '../../support/signing-in.ts';
 
@@ -23,7 +23,7 @@ test('a request whose answer stalls is retried after a time without progress', a
   await using searching = await startSearching({ events: 60 });
   const { control } = searching.sandbox;
   control.fault('events', { kind: 'pass' }, { kind: 'stall' });
-  const { code, stdout } = await run(['events', 'search', '--ndjson', '--page-size', '10'], {
+  const { code, stdout } = await hooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
     env: searching.env,
     context: { requestLimits: { idle: 500 } },
   });
@@ -117,7 +117,7 @@ test.each([
 
 test('a slow reader slows the search down instead of filling the memory', { timeout: 60_000 }, async () => {
   await using searching = await startSearching({ events: 50_000 });
-  const program = start(['events', 'search', '--ndjson'], { env: searching.env, paused: true });
+  const program = startHooktrail(['events', 'search', '--ndjson'], { env: searching.env, paused: true });
   await settled(() => searching.queries().length);
   // The size of a pipe, plus the pages read ahead; without back-pressure all 100 pages would be requested.
   expect(searching.queries().length).toBeLessThan(20);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
-import { run } from '../../support/command.ts';
+import { hooktrail } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
@@ -75,7 +75,7 @@ describe('faults of the service', () => {
   test('a rejected token from the environment is exit code 4', async () => {
     await using searching = await startSearching({ events: 1 });
     const env = { ...searching.env, HOOKTRAIL_ACCESS_TOKEN: 'nonsense' };
-    const { code, stderr } = await run(['events', 'search'], { env });
+    const { code, stderr } = await hooktrail(['events', 'search'], { env });
     expect(stderr).toMatch(/^error: the search failed: the service answered 401 Unauthorized\n/);
     expect(stderr).not.toContain('nonsense');
     expect(code).toBe(4);

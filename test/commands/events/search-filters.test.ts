@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
+import { hooktrail } from '../../support/program.ts';
 import { idsOf, type Searching, startSearching } from '../../support/searching.ts';
 
 const GUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -123,7 +123,10 @@ describe('events search with several values of a filter', () => {
   ])('says which time range %j was, on a terminal', async (args, said) => {
     await using at = await startSearching({ events: 5 });
     const env = { ...at.env, NO_COLOR: '1' };
-    const { stderr } = await run(['events', 'search', ...args, '--hints', 'off'], { env, terminal: 80 });
+    const { stderr } = await hooktrail(['events', 'search', ...args, '--hints', 'off'], {
+      env,
+      terminal: 80,
+    });
     expect(stderr.replace(/^no events match\n/, '')).toBe(said);
   });
 
@@ -172,7 +175,7 @@ describe('wrong values of events search', () => {
     [['extra'], "events search takes no words, but was given 'extra'"],
   ])('%j is a usage error', async (args, message) => {
     await using home = await createHome();
-    const { code, stdout, stderr } = await run(['events', 'search', ...args], { env: home.env });
+    const { code, stdout, stderr } = await hooktrail(['events', 'search', ...args], { env: home.env });
     expect(stderr).toContain(`error: ${message}`);
     expect(code).toBe(2);
     expect(stdout).toBe('');
@@ -192,7 +195,7 @@ describe('wrong values of events search', () => {
     [['failed'], 'failed', 'events are chosen by filters: see `hooktrail help filters`'],
   ])('the error for %j says where the words belong', async (args, word, next) => {
     await using home = await createHome();
-    expect(await run(['events', 'search', ...args], { env: home.env })).toEqual({
+    expect(await hooktrail(['events', 'search', ...args], { env: home.env })).toEqual({
       code: 2,
       stdout: '',
       stderr: `error: events search takes no words, but was given '${word}'\nnext: ${next}\n`,
@@ -201,7 +204,7 @@ describe('wrong values of events search', () => {
 
   test('all missing settings are named at once, each with its flag and its variable', async () => {
     await using home = await createHome();
-    const { code, stderr } = await run(['events', 'search'], { env: home.env });
+    const { code, stderr } = await hooktrail(['events', 'search'], { env: home.env });
     expect(code).toBe(2);
     expect(stderr).toBe(
       'error: settings are missing\n' +
@@ -215,7 +218,7 @@ describe('wrong values of events search', () => {
 
   test('a profile that does not exist is named, not the settings missing in it', async () => {
     await using home = await createHome();
-    const { code, stderr } = await run(['events', 'search', '--profile', 'nope'], { env: home.env });
+    const { code, stderr } = await hooktrail(['events', 'search', '--profile', 'nope'], { env: home.env });
     expect(stderr).toBe(
       "error: there is no profile 'nope'\nnext: run `hooktrail login --profile nope` to make one\n",
     );
@@ -224,7 +227,9 @@ describe('wrong values of events search', () => {
 
   test('a wrong value is reported even if others are missing', async () => {
     await using home = await createHome();
-    const { code, stderr } = await run(['status'], { env: { ...home.env, HOOKTRAIL_STORE: 'keychian' } });
+    const { code, stderr } = await hooktrail(['status'], {
+      env: { ...home.env, HOOKTRAIL_STORE: 'keychian' },
+    });
     expect(stderr).toBe(
       "error: HOOKTRAIL_STORE: invalid value 'keychian': must be keychain or file\nnext: did you mean keychain?\n",
     );
@@ -239,7 +244,7 @@ describe('wrong values of events search', () => {
   ])('a base URL such as %s is refused', async (url) => {
     await using home = await createHome();
     const env = { ...home.env, HOOKTRAIL_ACCESS_TOKEN: 'x', HOOKTRAIL_VENDOR: 'v' };
-    const { code, stderr } = await run(['events', 'search', '--base-url', url], { env });
+    const { code, stderr } = await hooktrail(['events', 'search', '--base-url', url], { env });
     expect(stderr).toMatch(/^error: --base-url: /);
     expect(code).toBe(2);
   });
@@ -258,7 +263,7 @@ describe('printing requests instead of sending them', () => {
       'b',
       '--dry-run',
     ];
-    expect(await run(['events', 'search', ...args], { env: home.env })).toEqual({
+    expect(await hooktrail(['events', 'search', ...args], { env: home.env })).toEqual({
       code: 0,
       stdout:
         'https://events.example.com/api/integrator-events?eq(publishStatus,FAILED)&eq(eventType,a)&limit(1,500)\n' +
@@ -270,7 +275,7 @@ describe('printing requests instead of sending them', () => {
   test('--curl prints a command in which the shell gets the token', async () => {
     await using home = await createHome();
     const args = ['--base-url', 'https://events.example.com', '--vendor', 'acme', '--limit', '5', '--curl'];
-    expect((await run(['events', 'search', ...args], { env: home.env })).stdout).toBe(
+    expect((await hooktrail(['events', 'search', ...args], { env: home.env })).stdout).toBe(
       'curl --globoff --silent --show-error --fail-with-body' +
         " --header 'Accept: application/vnd.acme.v1+json'" +
         ' --header "Authorization: Bearer $(hooktrail token)"' +

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Pager } from '../../../src/context.ts';
 import { ClosedPipeError } from '../../../src/errors.ts';
-import { start } from '../../support/command.ts';
+import { startHooktrail } from '../../support/program.ts';
 import { type Searching, startSearching } from '../../support/searching.ts';
 
 /** A pager that records its input, and that the user leaves after that many writes. */
@@ -27,7 +27,7 @@ function fakePager(patience = Number.POSITIVE_INFINITY) {
 async function search(searching: Searching, args: readonly string[], more: object = {}) {
   const pager = fakePager();
   const env = { ...searching.env, NO_COLOR: '1', PAGER: 'more -x', ...more };
-  const running = start(['events', 'search', ...args], {
+  const running = startHooktrail(['events', 'search', ...args], {
     env,
     terminal: 80,
     context: { openPager: pager.openPager },
@@ -75,7 +75,7 @@ describe('a search on a terminal', () => {
     const { control } = searching.sandbox;
     const args = ['events', 'search', '--page-size', '10', '--concurrency', '1', '--hints', 'off'];
     const env = { ...searching.env, NO_COLOR: '1' };
-    const running = start(args, { env, terminal: 100 });
+    const running = startHooktrail(args, { env, terminal: 100 });
     // The second page is sent once the progress was visible.
     const seen = async () =>
       await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
@@ -94,11 +94,14 @@ describe('a search on a terminal', () => {
   test('stops reading and succeeds when the user leaves the pager', async () => {
     await using searching = await startSearching({ events: 2000 });
     const { seen, openPager } = fakePager(1);
-    const running = start(['events', 'search', '--all', '--page-size', '100', '--concurrency', '1'], {
-      env: { ...searching.env, NO_COLOR: '1', PAGER: 'less' },
-      terminal: 80,
-      context: { openPager },
-    });
+    const running = startHooktrail(
+      ['events', 'search', '--all', '--page-size', '100', '--concurrency', '1'],
+      {
+        env: { ...searching.env, NO_COLOR: '1', PAGER: 'less' },
+        terminal: 80,
+        context: { openPager },
+      },
+    );
     const { code, stderr } = await running.finished;
     expect([code, stderr.includes('error')]).toEqual([0, false]);
     expect([rows(seen.text), seen.isEnded]).toEqual([100, true]);

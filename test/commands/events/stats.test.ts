@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const stats = (searching: Started, ...args: string[]) =>
-  run(['events', 'stats', ...args], { env: searching.env });
+  hooktrail(['events', 'stats', ...args], { env: searching.env });
 const json = async (searching: Started, ...args: string[]) =>
   JSON.parse((await stats(searching, '--json', ...args)).stdout);
 interface Tally {
@@ -146,7 +146,9 @@ describe('events stats', () => {
 
   test('a locale without UTF-8 gets ASCII characters', async () => {
     await using searching = await startWithDay();
-    const { stdout } = await run(['events', 'stats', ...DAY], { env: { ...searching.env, LC_ALL: 'C' } });
+    const { stdout } = await hooktrail(['events', 'stats', ...DAY], {
+      env: { ...searching.env, LC_ALL: 'C' },
+    });
     expect(stdout).toMatch(/100 % {2}#{30}\n/);
     expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
   });
@@ -190,7 +192,7 @@ test('on a terminal names of types are inert, in every format', async () => {
   for (const format of [[], ['--json'], ['--csv'], ['--jq', '.types[].eventType']]) {
     searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body });
     const flags = ['--after', '2020-01-01', ...format];
-    const terminal = start(['events', 'stats', ...flags], { env: searching.env, terminal: 80 });
+    const terminal = startHooktrail(['events', 'stats', ...flags], { env: searching.env, terminal: 80 });
     expect((await terminal.finished).code).toBe(0);
     expect(terminal.screen).not.toMatch(/\u001b\]|[\u0007\u0080-\u009f\u202e]/);
     if (format.length > 0) expect(terminal.screen).toContain('a\\u001b]0;x\\u0007\\u009b\\u202eb');

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
 import { thisMachine } from '../../support/context.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const BERLIN = ['--timezone', 'Europe/Berlin'];
@@ -44,9 +44,9 @@ describe('--timezone', () => {
 `,
     });
     const args = ['events', 'search', '--no-pager', ...BERLIN];
-    const wide = await start(args, { env: at.env, terminal: 200 }).finished;
+    const wide = await startHooktrail(args, { env: at.env, terminal: 200 }).finished;
     expect(times(wide.stdout)?.[1]).toBe('2027-10-31 02:30:00.1234567+01:00');
-    const narrow = await start(args, { env: at.env, terminal: 40 }).finished;
+    const narrow = await startHooktrail(args, { env: at.env, terminal: 40 }).finished;
     expect(times(narrow.stdout)?.[1]).toBe('2027-10-31 02:30:00+01:00');
   });
 
@@ -67,7 +67,7 @@ describe('--timezone', () => {
 
   test('today is the day of the zone', async () => {
     await using at = await startAtNight();
-    const count = (...args: string[]) => run(['events', 'count', ...args], { env: at.env });
+    const count = (...args: string[]) => hooktrail(['events', 'count', ...args], { env: at.env });
     expect((await count('--since', 'today')).stdout).toBe('3\n');
     // The event at midnight itself is excluded, since bounds are exclusive.
     expect((await count('--since', 'today', ...BERLIN)).stdout).toBe('3\n');
@@ -78,7 +78,7 @@ describe('--timezone', () => {
   test('local is the zone of the machine', async () => {
     await using at = await startAtNight();
     const machine = { ...thisMachine(), timezone: 'Asia/Kolkata' };
-    const { stdout } = await run(
+    const { stdout } = await hooktrail(
       ['events', 'search', '--limit', '1', '--fields', 'createdOn', '--timezone', 'local'],
       { env: at.env, context: { machine } },
     );
@@ -88,14 +88,14 @@ describe('--timezone', () => {
   test('conditions read times in it', async () => {
     await using at = await startAtNight();
     const count = (condition: string) =>
-      run(['events', 'count', '--where', condition, ...BERLIN], { env: at.env });
+      hooktrail(['events', 'count', '--where', condition, ...BERLIN], { env: at.env });
     expect((await count('createdOn >= 2027-10-31')).stdout).toBe('4\n');
     expect((await count('createdOn >= 2027-10-31T00:00:00Z')).stdout).toBe('3\n');
   });
 
   test('the bars of a day with 25 hours begin at its hours', async () => {
     await using at = await startAtNight();
-    const { stdout } = await run(
+    const { stdout } = await hooktrail(
       ['events', 'stats', '--since', '2027-10-31', '--until', '2027-11-01', ...BERLIN],
       { env: at.env },
     );
@@ -118,7 +118,7 @@ describe('--timezone', () => {
 
   test('bars with the same offset name it once, above them', async () => {
     await using at = await startAtNight();
-    const { stdout } = await run(['events', 'stats', '--since', '08:00', ...BERLIN], { env: at.env });
+    const { stdout } = await hooktrail(['events', 'stats', '--since', '08:00', ...BERLIN], { env: at.env });
     expect(stdout).toContain('\nUTC+01:00  ');
     expect(stdout).toContain(
       'created after 2027-10-31T08:00:00+01:00 and before 2027-10-31T13:00:01+01:00\n',
@@ -127,9 +127,12 @@ describe('--timezone', () => {
 
   test('groups show the first and last time in it', async () => {
     await using at = await startAtNight();
-    const { stdout } = await run(['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN], {
-      env: at.env,
-    });
+    const { stdout } = await hooktrail(
+      ['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN],
+      {
+        env: at.env,
+      },
+    );
     expect(stdout).toContain(
       'FAILED              3  60.0 %  2027-10-31 02:30:00+02:00  2027-10-31 12:00:00+01:00  ',
     );
@@ -138,7 +141,7 @@ describe('--timezone', () => {
   test('a report shows times in it', async () => {
     await using at = await startAtNight();
     const file = path.join(at.env['HOME'] as string, 'report.html');
-    const { code } = await run(['events', 'report', file, '--since', '2027-10-31', ...BERLIN], {
+    const { code } = await hooktrail(['events', 'report', file, '--since', '2027-10-31', ...BERLIN], {
       env: at.env,
     });
     expect(code).toBe(0);
@@ -151,9 +154,12 @@ describe('--timezone', () => {
 
   test('a watch shows times in it, and its resume command names it', async () => {
     await using at = await startAtNight();
-    const watching = start(['events', 'watch', '--fields', 'createdOn', '--until', '2027-11-01', ...BERLIN], {
-      env: at.env,
-    });
+    const watching = startHooktrail(
+      ['events', 'watch', '--fields', 'createdOn', '--until', '2027-11-01', ...BERLIN],
+      {
+        env: at.env,
+      },
+    );
     await watching.printed('stderr', /every 15s/);
     watching.kill('SIGINT');
     const { stderr } = await watching.finished;

@@ -3,13 +3,13 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
-type Running = ReturnType<typeof start>;
+type Running = ReturnType<typeof startHooktrail>;
 const watch = (searching: Started, ...args: string[]): Running =>
-  start(['events', 'watch', '--interval', '1s', ...args], { env: searching.env });
+  startHooktrail(['events', 'watch', '--interval', '1s', ...args], { env: searching.env });
 const started = (program: Running) => program.printed('stderr', /watching events created after \S+Z, every/);
 const stopped = async (program: Running) => {
   program.kill('SIGINT');
@@ -46,7 +46,7 @@ describe('events watch', () => {
         /\nto resume: hooktrail (events watch --since \S+Z --status FAILED --interval 1s --ndjson)\nevents created since then may come again; --state FILE prints each once\n$/,
       ) ?? [];
     const d = control.addEvent({ publishStatus: 'FAILED' }).eventId;
-    const resumed = await run([...(rest as string).split(' '), '--count', '4'], { env: searching.env });
+    const resumed = await hooktrail([...(rest as string).split(' '), '--count', '4'], { env: searching.env });
     expect(idsOf(resumed.stdout)).toEqual([...inOrder(searching, a, b), c, d]);
     expect(resumed.code).toBe(0);
   });
@@ -89,7 +89,7 @@ describe('events watch', () => {
     await using searching = await startSearching({ events: 5 });
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
     const refused = async (...args: string[]) => {
-      const { code, stderr } = await run(['events', 'watch', '--state', state, ...args], {
+      const { code, stderr } = await hooktrail(['events', 'watch', '--state', state, ...args], {
         env: searching.env,
       });
       return { code, stderr };
@@ -272,7 +272,7 @@ describe('events watch', () => {
 
   test('with --before it ends by itself', async () => {
     await using searching = await startSearching({ events: 500 });
-    const result = await run(['events', 'watch', '--ndjson', '--after', '2d', '--before', '1d'], {
+    const result = await hooktrail(['events', 'watch', '--ndjson', '--after', '2d', '--before', '1d'], {
       env: searching.env,
     });
     const search = await searching.search('--ndjson', '--after', '2d', '--before', '1d');
@@ -318,7 +318,7 @@ describe('events watch', () => {
     [['--before', '2020-01-01'], '--until: 2020-01-01 has passed'],
   ])('%j is a usage error', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
-    const { code, stdout, stderr } = await run(['events', 'watch', ...args], { env: searching.env });
+    const { code, stdout, stderr } = await hooktrail(['events', 'watch', ...args], { env: searching.env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`error: ${message}`);
   });

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, type Searching, startSearching } from '../../support/searching.ts';
 
 interface Event {
@@ -16,7 +16,8 @@ interface Event {
 
 let at: Searching;
 let all: Event[];
-const events = (command: string, ...args: string[]) => run(['events', command, ...args], { env: at.env });
+const events = (command: string, ...args: string[]) =>
+  hooktrail(['events', command, ...args], { env: at.env });
 const parsed = (ndjson: string) =>
   ndjson
     .split('\n')
@@ -90,7 +91,7 @@ describe('--where and --grep', () => {
   test('filter what watch prints', async () => {
     // This needs its own service: the clock is put back afterwards, and these events would have later dates.
     await using watched = await startSearching({ events: 10 });
-    const program = start(
+    const program = startHooktrail(
       ['events', 'watch', '--ndjson', '--count', '1', '--interval', '1s', '--where', 'eventType = a.b'],
       {
         env: watched.env,

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
 import { createHome, type Home } from '../../support/home.ts';
+import { hooktrail } from '../../support/program.ts';
 
 const profiles = {
   production: {
@@ -23,7 +23,7 @@ async function save(home: Home): Promise<void> {
 test('addresses that do not fit the terminal side by side are printed whole, one below the other', async () => {
   await using home = await createHome();
   await save(home);
-  expect(await run(['profiles'], { env: home.env, terminal: 80 })).toEqual({
+  expect(await hooktrail(['profiles'], { env: home.env, terminal: 80 })).toEqual({
     code: 0,
     stdout: `* production
     event service      https://events.eu-central-1.services.example.com/production/v1
@@ -36,7 +36,7 @@ test('addresses that do not fit the terminal side by side are printed whole, one
 `,
     stderr: '',
   });
-  const wide = await run(['profiles'], { env: { ...home.env, NO_COLOR: '1' }, terminal: 200 });
+  const wide = await hooktrail(['profiles'], { env: { ...home.env, NO_COLOR: '1' }, terminal: 200 });
   expect(wide.stdout.split('\n').map((line) => line.slice(0, 21))).toEqual([
     '   profile     event ',
     '*  production  https:',
@@ -54,12 +54,12 @@ test('status names the exported variables that override a profile given by name'
     HOOKTRAIL_CLIENT_ID: 'acme',
     HOOKTRAIL_VENDOR: 'acme',
   };
-  const { stderr } = await run(['status', '--profile', 'production'], { env });
+  const { stderr } = await hooktrail(['status', '--profile', 'production'], { env });
   expect(stderr).toBe(
     "warning: HOOKTRAIL_BASE_URL overrides what the profile 'production' saves\nnext: run `hooktrail login --profile production`\n",
   );
-  expect((await run(['status'], { env })).stderr).toBe('next: run `hooktrail login`\n');
-  expect((await run(['status', '--profile', 'prodction'], { env })).stderr).toBe(
+  expect((await hooktrail(['status'], { env })).stderr).toBe('next: run `hooktrail login`\n');
+  expect((await hooktrail(['status', '--profile', 'prodction'], { env })).stderr).toBe(
     "warning: there is no profile 'prodction'\nnext: run `hooktrail login --profile prodction`\n",
   );
 });
@@ -71,24 +71,28 @@ test('control characters in saved settings are inert in text for people', async 
   const hostile = { default: { vendor: 'a\u001b[31m\nb', 'base-url': 'c\u009b' } };
   await writeFile(path.join(folder, 'config.json'), JSON.stringify({ version: 1, profiles: hostile }));
   const { env } = home;
-  expect((await run(['config'], { env })).stdout).toBe('vendor=a\\u001b[31m\\u000ab\nbase-url=c\\u009b\n');
-  expect((await run(['config', 'get', 'vendor'], { env, terminal: 80 })).stdout).toBe(
+  expect((await hooktrail(['config'], { env })).stdout).toBe(
+    'vendor=a\\u001b[31m\\u000ab\nbase-url=c\\u009b\n',
+  );
+  expect((await hooktrail(['config', 'get', 'vendor'], { env, terminal: 80 })).stdout).toBe(
     'a\\u001b[31m\\u000ab\n',
   );
-  expect((await run(['config', 'get', 'vendor'], { env })).stdout).toBe('a\u001b[31m\nb\n');
+  expect((await hooktrail(['config', 'get', 'vendor'], { env })).stdout).toBe('a\u001b[31m\nb\n');
   for (const options of [{ env }, { env: { ...env, NO_COLOR: '1' }, terminal: 20 }, { env, terminal: 200 }])
-    expect((await run(['profiles'], options)).stdout).toContain('c\\u009b');
+    expect((await hooktrail(['profiles'], options)).stdout).toContain('c\\u009b');
 });
 
 test('profiles use and profiles delete ignore the case of the name', async () => {
   await using home = await createHome();
   await save(home);
   const { env } = home;
-  expect((await run(['profiles', 'use', 'Staging'], { env })).stderr).toBe("switched to profile 'staging'\n");
-  expect((await run(['profiles', 'delete', 'PRODUCTION'], { env })).stderr).toBe(
+  expect((await hooktrail(['profiles', 'use', 'Staging'], { env })).stderr).toBe(
+    "switched to profile 'staging'\n",
+  );
+  expect((await hooktrail(['profiles', 'delete', 'PRODUCTION'], { env })).stderr).toBe(
     "deleted profile 'production' and what was stored for it on this machine\n",
   );
-  expect((await run(['profiles', 'list', '--json'], { env })).stdout).toMatch(
+  expect((await hooktrail(['profiles', 'list', '--json'], { env })).stdout).toMatch(
     /^\[\{"name":"staging","active":true,[^{]*\]\n$/,
   );
 });

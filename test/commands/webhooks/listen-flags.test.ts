@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { run, start } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startListening } from '../../support/listening.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 
 const usage: [string, string[], string][] = [
   ['--port', ['--port', '70000'], "--port: invalid value '70000': must be a whole number from 0 to 65535"],
@@ -51,7 +51,7 @@ const usage: [string, string[], string][] = [
 test.each(usage)('a bad %s is named', async (_name, flags, message) => {
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
-  const { code, stderr, stdout } = await run(['webhooks', 'listen', '--port', '0', ...flags], { env });
+  const { code, stderr, stdout } = await hooktrail(['webhooks', 'listen', '--port', '0', ...flags], { env });
   expect(stderr.split('\n')[0]).toBe(`error: ${message}`);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
 });
@@ -59,7 +59,7 @@ test.each(usage)('a bad %s is named', async (_name, flags, message) => {
 test('a port in use is named', async () => {
   await using listening = await startListening();
   const { env, home } = listening;
-  const { code, stderr } = await run(
+  const { code, stderr } = await hooktrail(
     ['webhooks', 'listen', '--port', `${listening.port}`, '--journal', `${home.folder}/other.journal`],
     { env },
   );
@@ -70,7 +70,7 @@ test('a port in use is named', async () => {
 test('without --journal there is one per profile, beside the settings', async () => {
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
-  const program = start(['webhooks', 'listen', '--port', '0', '--profile', 'staging'], { env });
+  const program = startHooktrail(['webhooks', 'listen', '--port', '0', '--profile', 'staging'], { env });
   await program.printed('stderr', /0 known ids in \S+config\/webhooks\/staging\.journal/);
   program.kill('SIGTERM');
   expect((await program.finished).code).toBe(143);

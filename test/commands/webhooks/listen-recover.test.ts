@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
 import { accepted, ended, portOf, post } from '../../support/listening.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { type Recovering, startRecovering } from '../../support/recovering.ts';
 
 const MINUTE = 60_000;
@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 /** `webhooks listen --recover` beside a sandbox; ends with `await using`. */
 async function startCatchingUp(at: Recovering, ...flags: string[]) {
   const args = ['webhooks', 'listen', '--port', '0', '--journal', at.journal, '--forward-to', at.handler.url];
-  const program = start([...args, '--recover', ...flags], { env: at.env });
+  const program = startHooktrail([...args, '--recover', ...flags], { env: at.env });
   const port = await portOf(program);
   return { program, port, [Symbol.asyncDispose]: () => ended(program) };
 }
@@ -107,7 +107,7 @@ test('without a sign-in it does not start', async () => {
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: 'x' };
   const args = ['webhooks', 'listen', '--port', '0', '--recover'];
-  const { code, stderr } = await run(args, { env });
+  const { code, stderr } = await hooktrail(args, { env });
   expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: settings are missing']);
 });
 
@@ -121,6 +121,6 @@ test.each([
   [['--health', 'x'], "--health: invalid value 'x': must be a path such as /events, without a query"],
 ])('%j is an error of usage', async (flags, message) => {
   await using home = await createHome();
-  const { code, stderr } = await run(['webhooks', 'listen', ...flags], { env: home.env });
+  const { code, stderr } = await hooktrail(['webhooks', 'listen', ...flags], { env: home.env });
   expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${message}`]);
 });

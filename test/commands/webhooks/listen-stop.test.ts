@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { start } from '../../support/command.ts';
 import { startHandler } from '../../support/handler.ts';
 import { API_TOKEN, accepted, duplicate, startListening } from '../../support/listening.ts';
+import { startHooktrail } from '../../support/program.ts';
 
 describe('stopping', () => {
   test.each([
@@ -82,11 +82,11 @@ describe('stopping', () => {
     await using listening = await startListening();
     const { env, journal } = listening;
     const args = ['webhooks', 'listen', '--port', '0', '--journal', journal];
-    const other = start(args, { env });
+    const other = startHooktrail(args, { env });
     await other.printed('stderr', /waiting for another hooktrail process \(\d+\) that has the journal \S+\n/);
     other.kill('SIGTERM');
     expect((await other.finished).code).toBe(143);
-    const next = start(args, { env });
+    const next = startHooktrail(args, { env });
     await next.printed('stderr', /waiting for/);
     listening.program.kill('SIGTERM');
     await next.printed('stderr', /listening on/);

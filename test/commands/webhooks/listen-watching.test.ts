@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { start } from '../../support/command.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, ended, portOf, post, startListening } from '../../support/listening.ts';
+import { startHooktrail } from '../../support/program.ts';
 
 test('on a terminal each delivery is a line, with a summary at the end', async () => {
   // The time stands still, even while the listener waits before its next warning.
@@ -12,7 +12,7 @@ test('on a terminal each delivery is a line, with a summary at the end', async (
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--forward-to', handler.url];
-  const program = start(args, { env, terminal: 100 });
+  const program = startHooktrail(args, { env, terminal: 100 });
   try {
     const port = await portOf(program);
     await post(port, '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","eventType":"order.created"}');
@@ -41,7 +41,7 @@ test('the lines on a terminal have the time of --timezone', async () => {
   await using home = await createHome();
   const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--timezone', 'Asia/Kolkata'];
-  const program = start(args, { env, terminal: 100 });
+  const program = startHooktrail(args, { env, terminal: 100 });
   try {
     await post(await portOf(program), '{"eventId":"a","eventType":"order.created"}');
     program.kill('SIGINT');

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN } from '../../support/listening.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -163,7 +163,7 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
     new Promise((resolve) => {
       answer = resolve;
     });
-  const program = start(recovering.args('--new-journal', '--concurrency', '1'), { env });
+  const program = startHooktrail(recovering.args('--new-journal', '--concurrency', '1'), { env });
   await expect.poll(() => handler.received.length, { timeout: 10_000 }).toBe(1);
   program.kill('SIGINT');
   answer(200);
@@ -233,7 +233,7 @@ describe('the command line', () => {
       HOOKTRAIL_VENDOR: 'x',
       HOOKTRAIL_ACCESS_TOKEN: 'x',
     };
-    const { code, stderr, stdout } = await run(['webhooks', 'recover', ...flags], { env });
+    const { code, stderr, stdout } = await hooktrail(['webhooks', 'recover', ...flags], { env });
     expect(stderr.split('\n')[0]?.replace(/^error: /, '')).toEqual(message);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });

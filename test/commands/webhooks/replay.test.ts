@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { run, start } from '../../support/command.ts';
 import { API_TOKEN } from '../../support/listening.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -13,7 +13,7 @@ async function startReplaying(events = 60) {
   return {
     ...at,
     args,
-    replay: (flags: readonly string[], stdin = '') => run(args(...flags), { env: at.env, stdin }),
+    replay: (flags: readonly string[], stdin = '') => hooktrail(args(...flags), { env: at.env, stdin }),
     received: () => at.handler.received.map(({ body }) => JSON.parse(body.toString()).eventId as string),
   };
 }
@@ -51,17 +51,17 @@ test('reads the events of a file with --from, without a sign-in, in order of cre
   await using at = await startReplaying();
   const { HOOKTRAIL_ACCESS_TOKEN: _, ...env } = at.env;
   const lines = (await at.searching.search('--ndjson')).stdout;
-  expect(await run(at.args('--from', '-'), { env, stdin: lines })).toEqual({
+  expect(await hooktrail(at.args('--from', '-'), { env, stdin: lines })).toEqual({
     code: 0,
     stdout: '',
     stderr: '60 replayed; 0 refused\n',
   });
   expect(at.received()).toEqual(idsOf(lines).reverse());
   const [id = ''] = idsOf(lines);
-  expect((await run(at.args('--from', '-', '--id', id), { env, stdin: lines })).stderr).toBe(
+  expect((await hooktrail(at.args('--from', '-', '--id', id), { env, stdin: lines })).stderr).toBe(
     '1 replayed; 0 refused\n',
   );
-  const both = await run(at.args('--from', 'x', '-'), { env });
+  const both = await hooktrail(at.args('--from', 'x', '-'), { env });
   expect([both.code, both.stderr.split('\n')[0]]).toEqual([
     2,
     'error: --from and - are two sources of events: give one',
@@ -139,7 +139,7 @@ describe('more than 100 events', () => {
     ['yes', 0, 120],
   ] as const)('are asked about on a terminal; %s is an answer', async (answer, code, count) => {
     await using at = await startReplaying(120);
-    const program = start(at.args('--since', '60d'), { env: at.env, stdin: null, terminal: 100 });
+    const program = startHooktrail(at.args('--since', '60d'), { env: at.env, stdin: null, terminal: 100 });
     await program.printed('stderr', /Replay 120 events to http:\S+\? \(yes or no\)/);
     program.stdin.write(`${answer}\r`);
     expect((await program.finished).code).toBe(code);
@@ -148,7 +148,11 @@ describe('more than 100 events', () => {
 
   test('need no answer with --yes, or without a terminal', async () => {
     await using at = await startReplaying(120);
-    const program = start(at.args('--since', '60d', '--yes'), { env: at.env, stdin: null, terminal: 100 });
+    const program = startHooktrail(at.args('--since', '60d', '--yes'), {
+      env: at.env,
+      stdin: null,
+      terminal: 100,
+    });
     expect((await program.finished).code).toBe(0);
     expect((await at.replay(['--since', '60d'])).code).toBe(0);
     expect(at.received()).toHaveLength(240);

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { run } from '../../support/command.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startListening } from '../../support/listening.ts';
+import { hooktrail } from '../../support/program.ts';
 
 async function startSending() {
   const home = await createHome();
@@ -14,7 +14,7 @@ async function startSending() {
     home,
     handler,
     send: (flags: readonly string[], stdin = '') =>
-      run(['webhooks', 'send', '--forward-to', handler.url, ...flags], { env, stdin }),
+      hooktrail(['webhooks', 'send', '--forward-to', handler.url, ...flags], { env, stdin }),
     async [Symbol.asyncDispose]() {
       await handler[Symbol.asyncDispose]();
       await home[Symbol.asyncDispose]();
@@ -86,7 +86,7 @@ test('a refusal of the handler is an error', async () => {
 test('the handler may be `webhooks listen` itself', async () => {
   await using listening = await startListening();
   const args = ['webhooks', 'send', '--type', 'a', '--duplicate', '--forward-to', `${listening.port}`];
-  const { code, stdout } = await run(args, { env: listening.env });
+  const { code, stdout } = await hooktrail(args, { env: listening.env });
   expect(code).toBe(0);
   expect(JSON.parse(listening.program.stdout)).toMatchObject({ eventId: stdout.trim(), eventType: 'a' });
 });
@@ -98,7 +98,10 @@ test.each([
   [['--forward-to', '1', '--body', '/nowhere'], /^--body: \/nowhere cannot be read: ENOENT/],
 ])('%j is an error of usage', async (flags, message) => {
   await using home = await createHome();
-  const { code, stdout, stderr } = await run(['webhooks', 'send', ...flags], { env: home.env, stdin: '[]' });
+  const { code, stdout, stderr } = await hooktrail(['webhooks', 'send', ...flags], {
+    env: home.env,
+    stdin: '[]',
+  });
   expect([code, stdout]).toEqual([2, '']);
   const text = stderr
     .split('\n')
@@ -111,7 +114,8 @@ test.each([
 test('a given token that cannot be sent is an error; a missing token is a warning', async () => {
   await using at = await startSending();
   const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
-  const given = (variables: Record<string, string>) => run(args, { env: { ...at.home.env, ...variables } });
+  const given = (variables: Record<string, string>) =>
+    hooktrail(args, { env: { ...at.home.env, ...variables } });
   const { code, stdout, stderr } = await given({ HOOKTRAIL_API_TOKEN: 'ä' });
   expect([code, stdout, stderr]).toEqual([
     2,

@@ -1,0 +1,321 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import { sha256, startExporting } from '../../support/exporting.ts';
+import { spawnHooktrail, startProcess } from '../../support/process.ts';
+
+describe('an export', () => {
+  test('writes what a search prints, in files that the manifest lists', async () => {
+    await using exporting = await startExporting({ events: 3000 });
+    const { code, stdout, stderr } = await exporting.export('--page-size', '20');
+    expect([code, stdout]).toEqual([0, '']);
+    const manifest = await exporting.manifest();
+    expect(stderr).toBe(
+      `exported: 3000 events in ${manifest.parts.length} files in ${exporting.directory}, all that match before ${manifest['pin']}\n`,
+    );
+    expect(manifest.parts.length).toBeGreaterThan(5);
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+    expect(await readdir(exporting.directory)).toEqual([
+      'manifest.json',
+      ...manifest.parts.map(({ file }) => file),
+    ]);
+    for (const { file, sha256: sum, ...part } of manifest.parts as unknown as Record<string, never>[]) {
+      const bytes = await readFile(path.join(exporting.directory, file as unknown as string));
+      expect([sha256(bytes), bytes.length, bytes.toString().split('\n').length - 1]).toEqual([
+        sum,
+        part['bytes'],
+        part['events'],
+      ]);
+    }
+    expect(manifest).toMatchObject({ events: 3000, filters: {}, gzip: false, queries: [{}] });
+    expect(Date.parse(manifest['finishedAt'] as string)).not.toBeNaN();
+  });
+
+  test("warns about events dated later than the service's clock, which it leaves out", async () => {
+    await using exporting = await startExporting({ events: 100 });
+    for (const createdOn of ['2026-11-21T00:00:00.0000001Z', '2027-01-01T00:00:00.0000000Z'])
+      exporting.sandbox.control.addEvent({ createdOn, eventType: 'document.signed' });
+    const warning =
+      "warning: 2 events are dated later than the service's clock and not in this export; --update adds them when their time has come\n";
+    const { code, stderr } = await exporting.export();
+    expect([code, stderr.startsWith(`${warning}exported: 100 events in `)]).toEqual([0, true]);
+    expect((await exporting.export('--update')).stderr).toContain(warning);
+    expect((await exporting.export()).stderr).toMatch(/^verified: 100 events/);
+  });
+
+  test('--gzip writes files that gunzip reads', async () => {
+    await using exporting = await startExporting({ events: 700 });
+    expect((await exporting.export('--page-size', '10', '--gzip')).code).toBe(0);
+    const parts = await exporting.parts();
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.every((name) => name.endsWith('.ndjson.gz'))).toBe(true);
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+    expect((await exporting.export('--gzip')).stderr).toMatch(/^verified: 700 events/);
+  });
+
+  test('--csv also writes each file as CSV, with the columns of all events, also for a finished export', async () => {
+    await using exporting = await startExporting({ events: 400 });
+    const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    exporting.sandbox.control.addEvent({ eventId, json: `{"eventId":"${eventId}","sum":"=1+1","n":1.10}` });
+    expect((await exporting.export('--page-size', '10', '--gzip')).code).toBe(0);
+    const finished = await exporting.export('--gzip', '--csv');
+    expect(finished).toMatchObject({ code: 0, stdout: '' });
+    expect(finished.stderr).toMatch(/^verified: 401 events/);
+    const csvFiles = async () =>
+      (await readdir(exporting.directory)).filter((name) => name.includes('csv')).sort();
+    const names = await csvFiles();
+    expect(names).toEqual((await exporting.parts()).map((name) => name.replace('.ndjson.gz', '.csv')));
+    expect(names.length).toBeGreaterThan(3);
+    const texts = await Promise.all(
+      names.map((name) => readFile(path.join(exporting.directory, name), 'utf8')),
+    );
+    const headers = new Set(texts.map((text) => text.split('\r\n', 1)[0]));
+    const all = await exporting.search('--csv');
+    expect([...headers]).toEqual([
+      'createdOn,publishStatus,eventType,eventId,subscriptionId,sum,n,sequence,resource,amount,actor,delivery',
+    ]);
+    expect(all.code).toBe(0);
+    expect(texts[0]).toContain(`\r\n,,,${eventId},,'=1+1,1.10,,,,,\r\n`);
+
+    const fields = ['--csv', '--fields', 'eventId,nope', '--csv-bom'];
+    const some = await exporting.export('--gzip', ...fields);
+    expect(some.stderr).toContain("warning: --fields: no event has the field 'nope'\n");
+    const rows = await Promise.all(
+      names.map((name) => readFile(path.join(exporting.directory, name), 'utf8')),
+    );
+    const ids = await exporting.ids();
+    expect(rows.join('').replaceAll('\ufeffeventId,nope\r\n', '')).toBe(
+      ids.map((id) => `${id},\r\n`).join(''),
+    );
+  });
+
+  test('--csv without events is a header; its flags need it; - is not a directory', async () => {
+    await using exporting = await startExporting({ events: 0 });
+    expect((await exporting.export('--csv')).stderr).toMatch(/^exported: 0 events in 1 file[^\n]*\n$/);
+    expect(await readFile(path.join(exporting.directory, 'part-000001.csv'), 'utf8')).toBe(
+      'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
+    );
+    expect(await exporting.export('--fields', 'eventId')).toMatchObject({
+      code: 2,
+      stderr: 'error: --fields needs --csv: other files hold whole events\n',
+    });
+    expect((await exporting.export('--csv-bom')).stderr).toBe('error: --csv-bom needs --csv\n');
+    expect(await spawnHooktrail(['events', 'export', '-'], { env: exporting.env })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: <directory>: an export needs a directory, not standard output\n' +
+        'next: `hooktrail events search --ndjson` prints all events on standard output\n',
+    });
+  });
+
+  test('accepts filters, also repeated ones, and writes each event once', async () => {
+    await using exporting = await startExporting({ events: 2000 });
+    const filters = [
+      '--type',
+      'document.signed',
+      '--type',
+      'document.created',
+      '--status',
+      'success',
+      '--since',
+      '20d',
+    ];
+    expect((await exporting.export('--page-size', '5', ...filters)).code).toBe(0);
+    const manifest = await exporting.manifest();
+    const before = manifest['pin'] as string;
+    const after = (manifest['queries'] as { after: string }[])[0]?.after as string;
+    const same = ['--status', 'success', '--after', after, '--before', before];
+    // The files of one search follow those of another.
+    const signed = await exporting.search('--ndjson', '--type', 'document.signed', ...same);
+    const created = await exporting.search('--ndjson', '--type', 'document.created', ...same);
+    expect(await exporting.lines()).toBe(signed.stdout + created.stdout);
+    expect((await exporting.ids()).length).toBeGreaterThan(100);
+  });
+
+  test('passes through every byte of every item', async () => {
+    await using exporting = await startExporting({ events: 50 });
+    const json =
+      '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","n":9007199254740993,"d":1.10,"b":1,"b":2,"s":"\\u00e9"}';
+    exporting.sandbox.control.addEvent({ eventId: '0f8fad5b-d9cb-469f-a165-70867728950e', json });
+    exporting.sandbox.control.behaviour.pretty = true;
+    expect((await exporting.export()).code).toBe(0);
+    expect((await exporting.lines()).split('\n')[0]).toBe(json);
+  });
+
+  test('without events is also finished', async () => {
+    await using exporting = await startExporting({ events: 10 });
+    expect((await exporting.export('--after', '2000-01-01', '--before', '2000-01-02')).code).toBe(0);
+    expect(await exporting.lines()).toBe('');
+    expect((await exporting.manifest())['events']).toBe(0);
+  });
+
+  test('many events of one moment stay together', async () => {
+    await using exporting = await startExporting({ events: 30 });
+    const { control } = exporting.sandbox;
+    for (let n = 0; n < 150; n++) control.addEvent({ createdOn: '2026-01-01T12:00:00.0000000Z' });
+    for (let n = 0; n < 150; n++) control.addEvent({ createdOn: '2026-01-01T12:00:01.9999999Z' });
+    expect((await exporting.export('--page-size', '3')).code).toBe(0);
+    expect((await exporting.ids()).sort()).toEqual(control.store.newestIds(330).sort());
+  });
+
+  test.each([
+    ['links alone', { omit: ['count'] as const }],
+    ['smaller pages than asked for', { maxPageSize: 7 }],
+    ['neither links nor counts', { omit: ['count', 'next', 'first', 'previous'] as const }],
+  ])('reads a service with %s', async (_, behaviour) => {
+    await using exporting = await startExporting({ events: 300 });
+    Object.assign(exporting.sandbox.control.behaviour, behaviour);
+    const { code, stderr } = await exporting.export('--page-size', '10');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('exported: 300 events')]);
+    expect(await exporting.ids()).toEqual(exporting.sandbox.control.store.newestIds(300));
+  });
+});
+
+describe('a directory', () => {
+  test('that contains anything else is refused and not changed', async () => {
+    await using exporting = await startExporting();
+    await mkdir(exporting.directory);
+    for (const name of 'gfedcba') await writeFile(path.join(exporting.directory, name), '');
+    const { code, stderr } = await exporting.export();
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${exporting.directory} is not empty and holds no export\n  a\n  b\n  c\n  d\n  e\n  and 2 more\n` +
+        'next: choose an empty directory, or one that does not exist yet\n',
+    );
+    expect(await readdir(exporting.directory)).toEqual([...'abcdefg']);
+    expect(exporting.queries()).toEqual([]);
+  });
+
+  test.each([
+    ['not JSON', '{"format": "hooktrail-exp', 'is not the manifest of an export'],
+    [
+      'of a newer version',
+      '{"format":"hooktrail-export","version":2}',
+      'was written by a newer version of hooktrail',
+    ],
+    [
+      'that leads elsewhere',
+      '{"format":"hooktrail-export","version":1,"queries":[{}],"parts":[{"file":"../x","query":0}],"filters":{},"pin":"","service":""}',
+      'is damaged',
+    ],
+  ])('with a manifest %s is refused', async (_, text, why) => {
+    await using exporting = await startExporting();
+    await mkdir(exporting.directory);
+    await writeFile(path.join(exporting.directory, 'manifest.json'), text);
+    const { code, stderr } = await exporting.export();
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`manifest.json ${why}\n`)]);
+  });
+
+  test('that cannot be created or filled is reported; existing content stays intact', async () => {
+    await using exporting = await startExporting({ events: 4000 });
+    const file = path.join(exporting.env['HOME'] as string, 'file');
+    await writeFile(file, '');
+    const { code, stderr } = await spawnHooktrail(['events', 'export', path.join(file, 'a', 'b')], exporting);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is a file, or inside one')]);
+    // A limit on the size of files replaces a full disk: the manifest fits, the parts do not.
+    const full = await promisify(execFile)(
+      'sh',
+      [
+        '-c',
+        `ulimit -f 400; exec "$@"`,
+        'sh',
+        process.execPath,
+        inject('program'),
+        'events',
+        'export',
+        exporting.directory,
+      ],
+      { env: exporting.env },
+    ).catch((error) => error);
+    expect([full.code, full.stderr]).toEqual([
+      1,
+      `error: writing to ${exporting.directory} failed: EFBIG: file too large, write\n` +
+        'next: run the same command again: it continues where this one stopped\n',
+    ]);
+    expect(await exporting.parts()).toEqual([]);
+    expect((await exporting.export()).code).toBe(0);
+    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+  });
+
+  test('that is a file is refused', async () => {
+    await using exporting = await startExporting();
+    await writeFile(exporting.directory, 'precious');
+    const { code, stderr } = await exporting.export();
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${exporting.directory} is a file, or inside one: an export needs a directory\nnext: choose another directory\n`,
+    );
+    expect(await readFile(exporting.directory, 'utf8')).toBe('precious');
+  });
+
+  test('of another export is refused, with what differs', async () => {
+    await using exporting = await startExporting({ events: 40 });
+    await exporting.export('--since', '7d', '--failed');
+    const before = await exporting.manifest();
+    const { code, stderr } = await exporting.export('--since', '8d', '--type', 'a', '--type', 'b', '--gzip');
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `error: ${exporting.directory} holds another export\n` +
+        '  --since: 7d there, 8d here\n' +
+        '  --status: FAILED there, not given here\n' +
+        '  --type: not given there, a, b here\n' +
+        '  --gzip: not given there, given here\n' +
+        'next: choose another directory, or repeat the command that began this one\n',
+    );
+    const other = await exporting.export('--since', '7d', '--failed', '--base-url', 'http://127.0.0.1:9/v1');
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^ {2}--base-url: .* there, .* here$/m),
+    ]);
+    expect(await exporting.manifest()).toEqual(before);
+  });
+
+  test('of the same export with other words for the filters is accepted', async () => {
+    await using exporting = await startExporting({ events: 40 });
+    await exporting.export('--after', '2026-01-01', '--failed', '--type', 'a', '--type', 'b');
+    const same = ['--since', '2026-01-01T01:00:00+01:00', '--status', 'failed', '--type', 'b', '--type', 'a'];
+    expect((await exporting.export(...same)).stderr).toMatch(/^verified: /);
+  });
+
+  test('accepts one export at a time, by whatever path', async () => {
+    await using exporting = await startExporting({ events: 2000, latencyMs: 40 });
+    const first = startProcess(['events', 'export', exporting.directory, '--page-size', '10'], {
+      env: exporting.env,
+    });
+    await first.printed('stderr', /^/);
+    while (!(await stat(path.join(exporting.directory, 'manifest.json')).catch(() => undefined)))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    const alias = path.join(exporting.env['HOME'] as string, 'alias');
+    await symlink(exporting.directory, alias);
+    const { code, stderr } = await spawnHooktrail(
+      ['events', 'export', alias, '--page-size', '10'],
+      exporting,
+    );
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `error: another export into ${alias} is under way\n  process ${first.pid}\nnext: wait for it, or choose another directory\n`,
+    );
+    first.kill('SIGINT');
+    expect((await first.finished).code).toBe(130);
+  });
+
+  test('that is missing, or a wrong flag, is a usage error', async () => {
+    await using exporting = await startExporting({ events: 1 });
+    expect((await spawnHooktrail(['events', 'export'], exporting)).code).toBe(2);
+    for (const [flag, value] of [
+      ['--page-size', '501'],
+      ['--concurrency', '17'],
+      ['--after', 'x'],
+    ] as const) {
+      const { code, stderr } = await exporting.export(flag, value);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`error: ${flag}: invalid value '${value}'`),
+      ]);
+    }
+    await expect(stat(exporting.directory)).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,207 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import type { Environment } from '../../src/context.ts';
+import { thisMachine } from '../support/context.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { spawnHooktrail, startProcess } from '../support/process.ts';
+import { hooktrail, startHooktrail } from '../support/program.ts';
+import { accessTokenOf, authorized, rawGet } from '../support/sandbox-client.ts';
+
+/**
+ * Returns a Node script as a command for the sandbox. In the script, `hooktrail(...)` runs the program and returns its
+ * result.
+ */
+async function script(home: Home, text: string): Promise<string[]> {
+  const file = path.join(home.folder, 'command.cjs');
+  await writeFile(
+    file,
+    `const { spawnSync } = require('node:child_process');
+const hooktrail = (...args) => spawnSync(process.execPath, [${JSON.stringify(inject('program'))}, ...args], { encoding: 'utf8' });
+${text}`,
+  );
+  return ['--', process.execPath, file];
+}
+
+describe('hooktrail sandbox -- COMMAND', () => {
+  it('runs it signed in to a new sandbox, and ends with its exit code', async () => {
+    await using home = await createHome();
+    const command = await script(
+      home,
+      `const { stdout, stderr, status } = hooktrail('events', 'count', '--failed', '--exit-code');
+process.stdout.write(stdout + stderr);
+process.exitCode = status + 30;`,
+    );
+    const { code, stdout, stderr } = await spawnHooktrail(['sandbox', '--events', '10', ...command], {
+      env: home.env,
+    });
+    expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '1\n', stderr: '' });
+  });
+
+  it("gives it its own settings and folder, and none of the user's settings", async () => {
+    await using home = await createHome();
+    const env = {
+      ...home.env,
+      HOOKTRAIL_ACCESS_TOKEN: 'real',
+      HOOKTRAIL_API_TOKEN: 'real',
+      HOOKTRAIL_PROFILE: 'real',
+      HOOKTRAIL_BROWSER: 'real',
+      HOOKTRAIL_CLIENT_SECRET: 'real',
+      HOOKTRAIL_CLIENT_SECRET_FILE: 'real',
+      HOOKTRAIL_STORE: 'keychain',
+    };
+    let seen: Environment = {};
+    const runProgram = async (words: readonly string[], environment: Environment) => {
+      expect(words).toEqual(['npm', 'test', '--fast']);
+      seen = environment;
+      return 0;
+    };
+    const result = await hooktrail(['sandbox', '--events', '1', '--', 'npm', 'test', '--fast'], {
+      env,
+      context: { runProgram },
+    });
+    expect(result).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(Object.values(seen)).not.toContain('real');
+    expect(seen).toMatchObject({
+      HOME: home.folder,
+      HOOKTRAIL_PROFILE: 'sandbox',
+      HOOKTRAIL_CLIENT_ID: 'hooktrail-sandbox',
+      HOOKTRAIL_REDIRECT_URI: 'http://127.0.0.1:0/callback',
+      HOOKTRAIL_STORE: 'file',
+      HOOKTRAIL_PASSPHRASE: expect.stringMatching(/^htk1-[\w-]{43}$/),
+    });
+    expect(seen['HOOKTRAIL_CONFIG_DIR']).not.toBe(home.env['HOOKTRAIL_CONFIG_DIR']);
+    expect(seen['HOOKTRAIL_API_TOKEN']).toBeUndefined();
+  });
+
+  it.each([
+    ['a flag', ['--api-token', 's3cret'], {}],
+    ['a variable', [], { HOOKTRAIL_API_TOKEN: 's3cret' }],
+    ['a command', [], { HOOKTRAIL_API_TOKEN_COMMAND: 'echo s3cret' }],
+  ])('gives it the Api-Token of the deliveries, from %s', async (_name, words, env) => {
+    await using home = await createHome();
+    let token: string | undefined;
+    const runProgram = async (_: readonly string[], environment: Environment) => {
+      token = environment['HOOKTRAIL_API_TOKEN'];
+      return 0;
+    };
+    const flags = ['--events', '0', '--deliver-to', 'http://127.0.0.1:1/', ...words];
+    await hooktrail(['sandbox', ...flags, '--', 'x'], {
+      env: { ...home.env, ...env },
+      context: { runProgram },
+    });
+    expect(token).toBe('s3cret');
+  });
+
+  it('leaves its sign-ins to a person without --auto-approve', async () => {
+    await using home = await createHome();
+    const approves = async (...flags: string[]) => {
+      let status = 0;
+      const runProgram = async (_: readonly string[], environment: Environment) => {
+        const query = new URLSearchParams({
+          client_id: String(environment['HOOKTRAIL_CLIENT_ID']),
+          grant_type: 'authorization_code',
+          response_type: 'code',
+          redirect_uri: 'http://127.0.0.1:1/callback',
+          scope: 'event_api',
+        });
+        const url = `${environment['HOOKTRAIL_AUTH_URL']}/connect/authorize?${query}`;
+        const answer = await fetch(url, { redirect: 'manual' });
+        const page = new URL(String(answer.headers.get('location')), url);
+        const headers = {
+          cookie: answer.headers
+            .getSetCookie()
+            .map((one) => one.split(';')[0])
+            .join('; '),
+        };
+        status = (await fetch(page, { redirect: 'manual', headers })).status;
+        return 0;
+      };
+      await hooktrail(['sandbox', '--events', '0', ...flags, '--', 'x'], {
+        env: home.env,
+        context: { runProgram },
+      });
+      return status;
+    };
+    expect([await approves(), await approves('--auto-approve')]).toEqual([200, 303]);
+  });
+
+  it.each([
+    ['SIGTERM', 'SIGTERM', 7],
+    ['SIGINT', 'SIGINT', 7],
+  ] as const)('forwards %s, and waits for the command', async (signal, name, code) => {
+    await using home = await createHome();
+    const command = await script(
+      home,
+      `process.on('${name}', () => setTimeout(() => { console.log('cleaned up'); process.exit(${code}); }, 50));
+setInterval(() => {}, 1000);
+console.log('ready');`,
+    );
+    const program = startProcess(['sandbox', '--events', '0', ...command], { env: home.env });
+    await program.printed('stdout', /^ready\n/);
+    program.kill(signal);
+    expect(await program.finished).toEqual({ code, stdout: 'ready\ncleaned up\n', stderr: '' });
+  });
+
+  it('ends with the exit code of a shell if a signal ended the command', async () => {
+    await using home = await createHome();
+    const command = await script(home, `process.kill(process.pid, 'SIGKILL');`);
+    expect((await spawnHooktrail(['sandbox', '--events', '0', ...command], { env: home.env })).code).toBe(
+      137,
+    );
+  });
+
+  it.each([
+    [['--', 'no-such-program'], "cannot run 'no-such-program': there is no such program"],
+    [['--json', '--', 'x'], '--json: not together with a command, which has the settings in its environment'],
+    [
+      ['--rate', '1', '--deliver-to', 'http://127.0.0.1:1', '--api-token', 'x', '--delivery-rate', '1'],
+      '--rate and --delivery-rate are the same: give one of them',
+    ],
+  ])('refuses %j', async (args, message) => {
+    await using home = await createHome();
+    const { code, stderr } = await spawnHooktrail(['sandbox', '--events', '0', ...args], { env: home.env });
+    expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${message}`]);
+  });
+});
+
+describe('hooktrail sandbox', () => {
+  it('prints lines for the shell, with a separate profile', async () => {
+    await using home = await createHome();
+    const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env });
+    await program.printed('stdout', /HOOKTRAIL_ISSUER/);
+    program.kill('SIGINT');
+    const { code, stdout } = await program.finished;
+    expect(code).toBe(130);
+    expect(stdout.split('\n')[0]).toBe("export HOOKTRAIL_PROFILE='sandbox'");
+    expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){9}$/);
+  });
+
+  it('prints lines for PowerShell on Windows', async () => {
+    await using home = await createHome();
+    const machine = { ...thisMachine(), platform: 'win32' as const };
+    const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env, context: { machine } });
+    await program.printed('stdout', /HOOKTRAIL_ISSUER/);
+    program.kill('SIGINT');
+    expect((await program.finished).stdout).toMatch(/^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){9}$/);
+  });
+
+  it('adds events at a rate without delivering them', async () => {
+    await using home = await createHome();
+    const program = startHooktrail(
+      ['sandbox', '--events', '0', '--rate', '200', '--json', '--auto-approve'],
+      {
+        env: home.env,
+      },
+    );
+    const [line] = await program.printed('stdout', /^.*\n/);
+    const settings = JSON.parse(line);
+    const headers = authorized({ settings }, await accessTokenOf({ settings }));
+    const count = async () =>
+      JSON.parse((await rawGet({ settings }, '/integrator-events?limit(1,1)', headers)).body.toString())
+        .count;
+    await expect.poll(count).toBeGreaterThan(2);
+    program.kill('SIGTERM');
+    expect((await program.finished).code).toBe(143);
+  });
+});

@@ -1,0 +1,78 @@
+import { readFile, stat } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { createHome } from '../../support/home.ts';
+import { API_TOKEN, post, startListening } from '../../support/listening.ts';
+import { spawnHooktrail, startProcess } from '../../support/process.ts';
+import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
+
+test('without a token it says how to give one; a token is never an argument', async () => {
+  await using home = await createHome();
+  const missing = await spawnHooktrail(['webhooks', 'listen', '--port', '0'], { env: home.env });
+  expect(missing.stderr).toBe(
+    'error: the Api-Token that deliveries must carry is not known\n' +
+      'next: set HOOKTRAIL_API_TOKEN, or run the command once on a terminal with --save-token\n',
+  );
+  expect(missing.code).toBe(2);
+  const given = await spawnHooktrail(['webhooks', 'listen', '--api-token', 'x'], { env: home.env });
+  expect(given.stderr).toMatch(/^error: unknown option '--api-token'\n/);
+});
+
+test('--save-token keeps the token, encrypted, for the next time', async () => {
+  await using listening = await startListening('--save-token');
+  const file = `${listening.home.folder}/config/webhooks/default.api-token`;
+  expect(listening.program.stderr).toContain(`the Api-Token is saved in ${file}\n`);
+  expect((await readFile(file)).includes(API_TOKEN)).toBe(false);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const { HOOKTRAIL_API_TOKEN: _, ...env } = listening.env;
+  const other = startProcess(['webhooks', 'listen', '--port', '0'], { env });
+  try {
+    const [, port] = await other.printed('stderr', /listening on http:\/\/127.0.0.1:(\d+)\//);
+    expect((await post(Number(port), '{"eventId":"a"}')).status).toBe(200);
+    expect((await post(Number(port), '{"eventId":"b"}', { 'api-token': 'x' })).status).toBe(401);
+  } finally {
+    other.kill('SIGKILL');
+    await other.finished;
+  }
+});
+
+describe.skipIf(!hasTerminal)('on a terminal', () => {
+  const args = ['webhooks', 'listen', '--port', '0'];
+
+  test('the token is asked for, and only marks are shown', async () => {
+    await using home = await createHome();
+    const terminal = startOnTerminal(args, { env: home.env, columns: 200 });
+    await terminal.shows(/Api-Token of the subscription/);
+    terminal.type(`${API_TOKEN}\r`);
+    const [, port] = await terminal.shows(/listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    expect((await post(Number(port), '{"eventId":"a"}')).status).toBe(200);
+    // A line about the delivery, in colour.
+    await terminal.shows(
+      /m12:00:\d\d\x1b\[22m {2}- {31} {2}a {7} {2}\x1b\[32maccepted\x1b\[39m {2}\x1b\[2m\d+ ms\x1b\[22m\r\n/,
+    );
+    terminal.type('\x03');
+    await terminal.shows(/1 accepted, 0 duplicates, 0 failed, 0 rejected/);
+    expect(await terminal.finished).toBe(130);
+    expect(terminal.screen).not.toContain(API_TOKEN);
+  });
+
+  test('--save-token asks for a token even if one is saved, since it may have changed', async () => {
+    await using listening = await startListening('--save-token');
+    const { HOOKTRAIL_API_TOKEN: _, ...env } = listening.env;
+    const terminal = startOnTerminal([...args, '--save-token'], { env, columns: 200 });
+    await terminal.shows(/Api-Token of the subscription/);
+    terminal.type('another-token\r');
+    const [, port] = await terminal.shows(/listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    expect((await post(Number(port), '{"eventId":"a"}', { 'api-token': 'another-token' })).status).toBe(200);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
+
+  test('Ctrl+C at the passphrase of the saved token ends the program', async () => {
+    await using listening = await startListening('--save-token');
+    const { HOOKTRAIL_API_TOKEN: _, HOOKTRAIL_PASSPHRASE: __, ...env } = listening.env;
+    const terminal = startOnTerminal(args, { env, columns: 200 });
+    await terminal.shows(/Passphrase of the encrypted file/);
+    terminal.type('\x03');
+    expect(await terminal.finished).toBe(130);
+  });
+});

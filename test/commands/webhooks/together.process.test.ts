@@ -1,0 +1,173 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
+import { ended, portOf, post } from '../../support/listening.ts';
+import { type Running, startProcess } from '../../support/process.ts';
+import { startHooktrail } from '../../support/program.ts';
+import { startRecovering } from '../../support/recovering.ts';
+
+test.each(['the listener', 'a recovery'])(
+  'two recoveries and a listener on one journal forward each event once, where %s came first',
+  { timeout: 120_000 },
+  async (order) => {
+    const events = 400;
+    await using recovering = await startRecovering({ events });
+    const { handler, env, journal } = recovering;
+    const { store } = recovering.searching.sandbox.control;
+    handler.answer = async () => {
+      await setTimeout(Math.random() * 15);
+      return Math.random() < 0.1 ? 503 : 200;
+    };
+    const recover = () => startProcess(recovering.args('--new-journal', '--concurrency', '4'), { env });
+    const listen = () =>
+      startProcess(['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url], {
+        env,
+      });
+    const first: Running[] = [];
+    if (order === 'a recovery') {
+      first.push(recover());
+      await expect.poll(() => handler.received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    }
+    const listener = listen();
+    const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+    const recoveries = [...first, recover(), recover()];
+
+    // Meanwhile the service delivers the same events, each until it is acknowledged.
+    const ids = store.newestIds(events).sort();
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (let eventId = ids.pop(); eventId !== undefined; eventId = ids.pop()) {
+          while ((await post(Number(port), JSON.stringify({ eventId }))).status !== 200) await setTimeout(20);
+        }
+      }),
+    );
+    const results = await Promise.all(recoveries.map(({ finished }) => finished));
+    expect(results.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(
+      results.map(() =>
+        expect.stringMatching(/^0 (warning: .*\n)?\d+ forwarded; \d+ in the journal already; 0 left\n$/),
+      ),
+    );
+    expect([...handler.taken.values()]).toEqual(Array(events).fill(1));
+    listener.kill('SIGTERM');
+    expect((await listener.finished).code).toBe(143);
+  },
+);
+
+test('a recovery takes over from a killed listener, and recovers its deliveries in progress', {
+  timeout: 120_000,
+}, async () => {
+  await using recovering = await startRecovering({ events: 20 });
+  const { handler, env, journal } = recovering;
+  const [eventId] = recovering.searching.sandbox.control.store.newestIds(1) as [string];
+  handler.answer = () => new Promise(() => undefined);
+  const args = ['--port', '0', '--journal', journal, '--forward-to', handler.url, '--health', '/health'];
+  const listener = startProcess(['webhooks', 'listen', ...args], { env });
+  const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
+  const sent = post(Number(port), JSON.stringify({ eventId })).catch(() => undefined);
+  await expect.poll(() => handler.received.length).toBe(1);
+  handler.answer = () => 200;
+  const recovery = startProcess(recovering.args('--new-journal'), { env });
+  // All others are forwarded; this one waits for the listener until it is killed.
+  await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBe(19);
+  // The answers to the others are sent. In progress: this test's request, the recovery's, and the health request itself.
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/health`)).json();
+  await expect.poll(health).toMatchObject({ accepted: 19, underWay: 3 });
+  expect(handler.taken.has(eventId)).toBe(false);
+  listener.kill('SIGKILL');
+  expect(await recovery.finished).toMatchObject({
+    code: 0,
+    stderr: '20 forwarded; 0 in the journal already; 0 left\n',
+  });
+  expect(handler.taken.get(eventId)).toBe(1);
+  await sent;
+});
+
+test('while a listener forwards elsewhere, a recovery is an error that names both', async () => {
+  await using recovering = await startRecovering({ events: 3 });
+  const { handler, env, journal } = recovering;
+  const other = 'http://127.0.0.1:9/other';
+  for (const [flags, words] of [
+    [['--forward-to', other], `forwards to ${other}`],
+    [[], 'forwards to no handler'],
+  ] as const) {
+    const listener = startHooktrail(['webhooks', 'listen', '--port', '0', '--journal', journal, ...flags], {
+      env,
+    });
+    await portOf(listener);
+    expect(await recovering.recover()).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        '0 forwarded; 0 in the journal already; 0 left\n' +
+        `error: --forward-to: a running \`webhooks listen\` has the journal ${journal} and ${words}, not to ${handler.url}\n` +
+        'next: name the same handler, stop the listener, or choose another journal\n',
+    });
+    await ended(listener);
+  }
+  expect(handler.received).toEqual([]);
+});
+
+test("through a listener, refused events are listed with the handler's answer", async () => {
+  await using recovering = await startRecovering({ events: 3 });
+  const { handler, env, journal } = recovering;
+  handler.answer = () => 422;
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+  const listener = startHooktrail(args, { env });
+  await portOf(listener);
+  const { code, stderr } = await recovering.recover('--quiet');
+  expect([code, stderr]).toEqual([
+    1,
+    'error: 3 events were not recovered\n' +
+      '  3: the handler answered 422\n' +
+      'next: run the same command again to retry them\n',
+  ]);
+  handler.answer = () => 200;
+  expect((await recovering.recover()).stderr).toBe('3 forwarded; 0 in the journal already; 0 left\n');
+  expect((await recovering.recover()).stderr).toBe('0 forwarded; 3 in the journal already; 0 left\n');
+  expect(listener.stdout.split('\n')).toHaveLength(4);
+  await ended(listener);
+});
+
+test('a long recovery gives the journal to a listener that wants it, and continues through it', async () => {
+  await using recovering = await startRecovering({ events: 30 });
+  const { handler, env, journal } = recovering;
+  const answers: (() => void)[] = [];
+  handler.answer = () => new Promise((resolve) => answers.push(() => resolve(200)));
+  const recovery = startHooktrail(recovering.args('--new-journal', '--concurrency', '2'), { env });
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(2);
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+  const listener = startHooktrail(args, { env });
+  await listener.printed('stderr', /waiting for another hooktrail process/);
+  await expect.poll(() => existsSync(`${journal}.wanted`)).toBe(true);
+  clock.advance(1_000);
+  handler.answer = () => 200;
+  for (const answer of answers) answer();
+  const port = await portOf(listener);
+  expect(await post(port, '{"eventId":"of the listener"}')).toMatchObject({ status: 200 });
+  expect(await recovery.finished).toMatchObject({
+    code: 0,
+    stderr: '30 forwarded; 0 in the journal already; 0 left\n',
+  });
+  expect([...handler.taken.values()]).toEqual(Array(31).fill(1));
+  expect(listener.stdout.split('\n').length).toBe(30);
+  expect(existsSync(`${journal}.wanted`)).toBe(false);
+  await ended(listener);
+});
+
+test('a recovery gives way once to a listener that was killed while it waited', async () => {
+  await using recovering = await startRecovering({ events: 30 });
+  const { handler, journal } = recovering;
+  await writeFile(`${journal}.wanted`, '');
+  // Each event takes longer than the interval at which `recover` checks for a waiting listener.
+  handler.answer = () => {
+    clock.advance(1_500);
+    return 200;
+  };
+  expect(await recovering.recover('--new-journal')).toMatchObject({
+    code: 0,
+    stderr: '30 forwarded; 0 in the journal already; 0 left\n',
+  });
+  expect([...handler.taken.values()]).toEqual(Array(30).fill(1));
+});

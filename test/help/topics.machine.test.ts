@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import type { Output } from '../../src/context.ts';
+import { ExitCode } from '../../src/errors.ts';
+import { topics } from '../../src/help/topics.ts';
+import { callsIn, commandFor } from '../support/command-lines.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
+import { available, toolEnv } from '../support/requirement.ts';
+
+describe('hooktrail help', () => {
+  test('explains each topic, and the root help names them', async () => {
+    await using home = await createHome();
+    const root = await hooktrail(['--help'], { env: home.env });
+    for (const topic of topics) {
+      const { code, stdout, stderr } = await hooktrail(['help', topic.name], { env: home.env });
+      expect([code, stdout, stderr]).toEqual([0, await topic.text(), '']);
+      expect(root.stdout).toContain(topic.name);
+    }
+  });
+
+  test('fits the terminal also through a pager, when only standard error is one', async () => {
+    await using home = await createHome();
+    const stderr: Output = {
+      isTerminal: true,
+      columns: 60,
+      rows: 24,
+      colorDepth: 1,
+      stream: () => process.stderr,
+      write: async () => {},
+    };
+    const { stdout } = await hooktrail(['--help'], { env: home.env, context: { stderr } });
+    const widths = stdout.split('\n').map((line) => line.length);
+    expect([Math.max(...widths) <= 60, Math.max(...widths) > 50]).toEqual([true, true]);
+    const piped = await hooktrail(['--help'], { env: home.env });
+    expect(Math.max(...piped.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  test('begins with the commands to type first', async () => {
+    await using home = await createHome();
+    const { stdout } = await hooktrail(['--help'], { env: home.env });
+    const commands = callsIn(stdout.slice(stdout.indexOf('Examples:'))).map(commandFor);
+    expect(await Promise.all(commands)).toEqual([
+      'hooktrail demo',
+      'hooktrail login',
+      'hooktrail events search',
+    ]);
+  });
+
+  test('lists the commands of a group by their names', async () => {
+    await using home = await createHome();
+    const { stdout } = await hooktrail(['profiles', '--help'], { env: home.env });
+    expect(stdout).toMatch(
+      /\nCommands:\n {2}list {2,}\w.*\n {2}use {2,}\w.*\n {2}delete {2,}\w.*\n {2}help {2,}\w.*\n\nGlobal: --profile /,
+    );
+  });
+
+  test('lists every exit code', async () => {
+    await using home = await createHome();
+    const { stdout } = await hooktrail(['help', 'exit-codes'], { env: home.env });
+    const listed = [...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, code]) => Number(code));
+    expect(listed).toEqual(Object.values(ExitCode));
+  });
+
+  test('explains a command as --help does', async () => {
+    await using home = await createHome();
+    expect(await hooktrail(['help', 'events', 'search'], { env: home.env })).toEqual(
+      await hooktrail(['events', 'search', '--help'], { env: home.env }),
+    );
+  });
+
+  test.each([
+    [['help', 'filtres'], "there is no command or topic 'filtres'", 'filters'],
+    [['evnts', 'search'], "unknown command 'evnts'", 'events'],
+    [['events', 'serch'], "unknown command 'serch'", 'search'],
+    [['events', 'search', '--faild'], "unknown option '--faild'", '--failed'],
+    [
+      ['events', 'search', '--status', 'FAILD'],
+      "--status: invalid value 'FAILD': must be SUCCESS or FAILED",
+      'FAILED',
+    ],
+    [
+      ['login', '--store', 'kechain'],
+      "--store: invalid value 'kechain': must be keychain or file",
+      'keychain',
+    ],
+    [['config', 'get', 'bas-url'], "there is no setting 'bas-url'", 'base-url'],
+  ])('%j suggests the nearest', async (args, message, meant) => {
+    await using home = await createHome();
+    const { code, stdout, stderr } = await hooktrail(args, { env: home.env });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(`did you mean ${meant}?`);
+  });
+});
+
+test.skipIf(!available('man') || !available('groff'))(
+  'the manual page renders without a warning and holds every command',
+  async () => {
+    const page = path.resolve(path.dirname(inject('program')), '../dist/hooktrail.1');
+    const execute = promisify(execFile);
+    const { stderr } = await execute('groff', ['-man', '-ww', '-Tutf8', '-z', page]);
+    expect(stderr).toBe('');
+    const { stdout } = await execute('man', ['-l', page], {
+      env: { ...toolEnv, MANWIDTH: '80', LC_ALL: 'C.UTF-8' },
+    });
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    for (const text of [
+      'hooktrail events search',
+      '--failed',
+      '$ hooktrail webhooks listen',
+      'EXIT STATUS',
+    ]) {
+      expect(stdout).toContain(text);
+    }
+  },
+);

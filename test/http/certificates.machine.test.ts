@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import tls from 'node:tls';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
+import { createTransport } from '../../src/http/undici-transport.ts';
+import { createHome } from '../support/home.ts';
+import { available } from '../support/requirement.ts';
+import { authorityFile, type Certificate, identity, startTlsServer } from '../support/tls.ts';
+
+/** A server with one of the certificates; `asked` counts the requests that reached it. */
+async function serveWith(certificate: Certificate) {
+  let asked = 0;
+  const server = await startTlsServer(certificate, (_, response) => {
+    asked++;
+    response.end('{}');
+  });
+  return {
+    url: new URL(`https://localhost:${server.port}/`),
+    get asked() {
+      return asked;
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+async function failure(url: URL, environment: Record<string, string> = {}): Promise<string> {
+  const transport = createTransport({ environment });
+  try {
+    return String((await transport.send({ method: 'GET', url })).status);
+  } catch (error) {
+    return (error as Error).message.replaceAll(url.host, 'HOST');
+  } finally {
+    await transport.close();
+  }
+}
+
+/** A proxy that opens a tunnel to wherever `target` listens, whatever it was asked for. */
+async function tunnelTo(target: URL, proxy: http.Server | https.Server = http.createServer()) {
+  proxy.on('connect', (_, client) => {
+    const server = net.connect(Number(target.port), '127.0.0.1', () =>
+      client.write('HTTP/1.1 200 OK\r\n\r\n'),
+    );
+    client.pipe(server).pipe(client);
+    for (const socket of [client, server]) socket.on('error', () => undefined);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
+}
+
+const UNTRUSTED =
+  "the certificate of HOST is not trusted: its authority is 'Example Private CA' (UNABLE_TO_VERIFY_LEAF_SIGNATURE)";
+
+describe('a certificate', () => {
+  test('of an unknown authority is refused, and the authority named', async () => {
+    await using server = await serveWith('localhost');
+    expect(await failure(server.url)).toBe(UNTRUSTED);
+    expect(server.asked).toBe(0);
+  });
+
+  test('that is refused behind a proxy is named too', async () => {
+    await using server = await serveWith('localhost');
+    await using proxy = await tunnelTo(server.url);
+    const url = new URL('https://events.example.com/');
+    expect(await failure(url, { HTTPS_PROXY: proxy.url })).toBe(UNTRUSTED);
+    expect(server.asked).toBe(0);
+  });
+
+  test('of the proxy itself is named with its authority', async () => {
+    await using proxy = await serveWith('localhost');
+    const message = await failure(new URL('https://events.invalid/'), { HTTPS_PROXY: proxy.url.href });
+    expect(message.replaceAll(proxy.url.host, 'HOST')).toBe(UNTRUSTED);
+    expect(proxy.asked).toBe(0);
+  });
+});
+
+/** Returns what the program prints if the authority is trusted by `variable`. */
+async function asked(url: URL, variable?: string, proxy?: string) {
+  await using home = await createHome();
+  const env = {
+    ...home.env,
+    HOOKTRAIL_BASE_URL: url.href,
+    HOOKTRAIL_VENDOR: 'example',
+    HOOKTRAIL_ACCESS_TOKEN: 'a-token',
+    ...(variable ? { [variable]: authorityFile } : {}),
+    ...(proxy ? { HTTPS_PROXY: proxy } : {}),
+  };
+  const called = promisify(execFile)(process.execPath, [inject('program'), 'api', '/event-types'], { env });
+  return await called.then(
+    ({ stdout }) => stdout,
+    ({ stderr }) => stderr.replaceAll(url.host, 'HOST'),
+  );
+}
+
+test('a certificate that is not trusted can be named', async () => {
+  await using server = await serveWith('localhost');
+  expect(await asked(server.url)).toBe(
+    `error: the service could not be reached: ${UNTRUSTED}\n` +
+      "next: check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)\n",
+  );
+});
+
+describe('with its authority trusted, a certificate', () => {
+  test('is accepted', async () => {
+    await using server = await serveWith('localhost');
+    expect(await asked(server.url, 'NODE_EXTRA_CA_CERTS')).toBe('{}');
+  });
+
+  test.each(['NODE_EXTRA_CA_CERTS', ...('getCACertificates' in tls ? ['SSL_CERT_FILE'] : [])])(
+    'is accepted behind an https: proxy, and from the proxy itself (%s)',
+    async (variable) => {
+      await using server = await serveWith('elsewhere');
+      await using proxy = await tunnelTo(server.url, https.createServer(identity('localhost')));
+      const url = `https://localhost:${new URL(proxy.url).port}`;
+      expect(await asked(new URL('https://events.invalid/'), variable, url)).toBe('{}');
+    },
+  );
+
+  test.skipIf(!available("Node 22.15, which knows the system's certificates"))(
+    'is accepted if the operating system trusts it',
+    async () => {
+      await using server = await serveWith('localhost');
+      expect(await asked(server.url, 'SSL_CERT_FILE')).toBe('{}');
+    },
+  );
+
+  test.each<[Certificate, string]>([
+    ['expired', 'expired on Jan  1 00:00:00 2021 GMT (CERT_HAS_EXPIRED)'],
+    ['other-host', 'is for other.example.com, www.example.com (ERR_TLS_CERT_ALTNAME_INVALID)'],
+  ])('is refused when it is %s', async (certificate, why) => {
+    await using server = await serveWith(certificate);
+    expect(await asked(server.url, 'NODE_EXTRA_CA_CERTS')).toBe(
+      `error: the service could not be reached: the certificate of HOST ${why}\n` +
+        "next: check the URL and this machine's date\n",
+    );
+    expect(server.asked).toBe(0);
+  });
+});

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ask, browserCommand, redirectOf, visit } from '../support/browser.ts';
+import { spawnHooktrail } from '../support/process.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+beforeEach(async () => {
+  at = await startSigningIn();
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+/** The tokens that the token endpoint granted in this test. */
+function grants(): Record<string, string>[] {
+  const seen: Record<string, string>[] = [];
+  const keep = (answer: { body: Buffer }) => {
+    seen.push(JSON.parse(answer.body.toString()));
+    return answer;
+  };
+  at.sandbox.control.fault('token', { kind: 'edit', edit: keep as never });
+  return seen;
+}
+
+/** Returns those of `secrets` that the text contains, and whether it contains the PKCE verifier of that challenge. */
+function leaked(text: string, secrets: readonly string[], challenge: string): string[] {
+  const verifiers = [...text.matchAll(/[\w-]{43,}/g)].filter(
+    ([word]) => createHash('sha256').update(word).digest('base64url') === challenge,
+  );
+  return [...secrets.filter((secret) => text.includes(secret)), ...verifiers.map(() => 'the code verifier')];
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+async function signInWith(args: readonly string[]) {
+  const granted = grants();
+  const { program, authorizeUrl } = await at.login(args);
+  const redirect = await redirectOf(authorizeUrl);
+  await visit(redirect);
+  const result = await program.finished;
+  expect(result.code).toBe(0);
+  expect(granted).toHaveLength(1);
+  const { access_token: access, refresh_token: refresh } = granted[0] as Record<string, string>;
+  const code = redirect.searchParams.get('code') as string;
+  return {
+    result,
+    challenge: authorizeUrl.searchParams.get('code_challenge') as string,
+    secrets: [at.sandbox.settings.clientSecret, access as string, refresh as string, code],
+  };
+}
+
+test('--debug shows the requests of a sign-in and no secret', async () => {
+  const { result, secrets, challenge } = await signInWith(['--debug']);
+  expect(result.stderr).toMatch(/^POST http:\S+\/connect\/token 200 \d+ ms$/m);
+  expect(leaked(result.stderr + result.stdout, secrets, challenge)).toEqual([]);
+});
+
+test('--debug shows no secret of a sign-in that is refused', async () => {
+  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
+  const { program, authorizeUrl } = await at.login(['--debug']);
+  const redirect = await redirectOf(authorizeUrl);
+  await ask(redirect);
+  const { stderr } = await program.finished;
+  const secrets = [at.sandbox.settings.clientSecret, redirect.searchParams.get('code') as string];
+  expect(leaked(stderr, secrets, authorizeUrl.searchParams.get('code_challenge') as string)).toEqual([]);
+});
+
+test('no file holds a secret in the clear, and nobody else may read them', async () => {
+  const { secrets, challenge } = await signInWith([]);
+  const files = await filesOf(path.join(at.home.folder, 'config'));
+  expect(files.length).toBeGreaterThan(1);
+  for (const file of files) {
+    expect(leaked(await readFile(file, 'latin1'), secrets, challenge)).toEqual([]);
+    if (process.platform !== 'win32') expect((await stat(file)).mode & 0o077).toBe(0);
+  }
+});
+
+test.runIf(process.platform === 'linux')('no process shows a secret in its arguments', async () => {
+  // The browser runs until the samples have seen it.
+  const [browser, marker] = ['patient-browser', 'seen'].map((name) => path.join(at.home.folder, name)) as [
+    string,
+    string,
+  ];
+  const script = `#!/bin/sh\nnode '${browserCommand}' "$1"\nuntil [ -e '${marker}' ]; do sleep 0.05; done\n`;
+  await writeFile(browser, script, { mode: 0o755 });
+  const ended = new AbortController();
+  const sample = async (): Promise<string> => {
+    let seen = '';
+    while (!ended.signal.aborted) {
+      for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+        seen += await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      }
+      if (seen.includes('patient-browser')) await writeFile(marker, '');
+      await delay(5);
+    }
+    return seen;
+  };
+  const sampling = sample();
+  const env = { ...at.env, HOOKTRAIL_BROWSER: browser };
+  const granted = grants();
+  const login = await spawnHooktrail(['login'], { env });
+  expect(login.code).toBe(0);
+  await spawnHooktrail(['status', '--check'], { env });
+  await spawnHooktrail(['token'], { env });
+  await expect.poll(() => existsSync(marker)).toBe(true);
+  ended.abort();
+  const seen = await sampling;
+  // The browser's argument is the sign-in URL, which shows that the samples saw these processes.
+  expect(seen).toContain('patient-browser');
+  const challenge = new URL(login.stderr.match(/^http\S+authorize\S+$/m)?.[0] as string).searchParams;
+  const { access_token: access, refresh_token: refresh } = granted[0] as Record<string, string>;
+  const secrets = [at.sandbox.settings.clientSecret, access as string, refresh as string];
+  expect(leaked(seen, secrets, challenge.get('code_challenge') as string)).toEqual([]);
+});
+
+test('files in the working directory have no effect', async () => {
+  const folder = path.join(at.home.folder, 'hostile');
+  const marker = path.join(folder, 'ran');
+  const script = `require('node:fs').writeFileSync(${JSON.stringify(marker)}, 'ran');`;
+  const saved = JSON.stringify({
+    version: 1,
+    profile: 'default',
+    profiles: {
+      default: { 'auth-url': 'https://evil.example', 'base-url': 'https://evil.example', vendor: 'evil' },
+    },
+  });
+  const variables = 'HOOKTRAIL_AUTH_URL=https://evil.example\nHOOKTRAIL_BASE_URL=https://evil.example\n';
+  const files: Record<string, string> = {
+    'config.json': saved,
+    'hooktrail/config.json': saved,
+    '.hooktrail/config.json': saved,
+    '.config/hooktrail/config.json': saved,
+    'hooktrail.json': saved,
+    '.hooktrailrc': saved,
+    '.env': variables,
+    '.env.local': variables,
+    '.npmrc': 'node-options=--require=./evil.cjs\n',
+    'package.json': '{"type":"commonjs","hooktrail":{"auth-url":"https://evil.example"}}',
+    'evil.cjs': script,
+    'node_modules/keytar/index.js': script,
+    'node_modules/open/index.js': script,
+    'node_modules/commander/index.js': script,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), text);
+  }
+  for (const name of ['xdg-open', 'node', 'stty']) {
+    await writeFile(path.join(folder, name), `#!/bin/sh\ntouch '${marker}'\n`);
+    await chmod(path.join(folder, name), 0o755);
+  }
+
+  const elsewhere = await at.run(['login', '--auth-url', 'https://id.example'], { env: at.home.env });
+  const here = await at.run(['login', '--auth-url', 'https://id.example'], { env: at.home.env, cwd: folder });
+  expect(here).toEqual(elsewhere);
+  expect(here.stderr).toContain('--base-url or HOOKTRAIL_BASE_URL');
+
+  await at.signIn();
+  expect((await at.run(['status', '--check'], { env: at.home.env, cwd: folder })).code).toBe(0);
+  expect((await at.authorizeUrl([], { cwd: folder })).href).toContain(at.sandbox.settings.authUrl);
+  expect(await readdir(folder)).not.toContain('ran');
+});

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { inject } from 'vitest';
+import { clock } from './clock.ts';
+import { noteRunning } from './left-running.ts';
+import { PrintedText } from './printed-text.ts';
+
+export interface Options {
+  /** The whole environment, as `createHome` makes it, with the test's additions. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The whole of standard input; absent: empty. `start` leaves it open if this is null. */
+  readonly stdin?: string | null;
+  readonly cwd?: string;
+  /** A program to run instead of hooktrail. */
+  readonly executable?: string;
+  /** Standard output is not read until `resume`. */
+  readonly paused?: boolean;
+}
+
+export interface Result {
+  /** The exit code, or the name of the signal that ended the process. */
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built program to its end. */
+export async function spawnHooktrail(args: readonly string[], options: Options): Promise<Result> {
+  return await startProcess(args, options).finished;
+}
+
+export interface Running {
+  readonly pid: number;
+  readonly stdin: NodeJS.WritableStream;
+  readonly finished: Promise<Result>;
+  /** The text printed so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Waits until the stream's text so far matches; rejects if the program ends first. */
+  printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
+  kill(signal: NodeJS.Signals): void;
+  /** Closes the reading end of standard output, as `| head` does. */
+  closeStdout(): void;
+  resume(): void;
+}
+
+/** Starts the built program and leaves it running. */
+export function startProcess(
+  args: readonly string[],
+  { env: given, stdin = '', cwd = given['HOME'], paused = false, executable }: Options,
+): Running {
+  clock.run();
+  const env = { ...given, ...clock.environment };
+  const child = executable
+    ? spawn(executable, args, { env, cwd })
+    : spawn(process.execPath, [inject('program'), ...args], { env, cwd });
+  const printed = new PrintedText(['stdout', 'stderr']);
+  const texts = printed.of;
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => printed.add(text, name));
+  }
+  if (paused) child.stdout.pause();
+  // The program may end without reading its input.
+  child.stdin.on('error', () => undefined);
+  if (stdin !== null) child.stdin.end(stdin);
+  const finished = once(child, 'close').then(([code, signal]) => {
+    const result = { code: code ?? signal, ...texts };
+    printed.end(result);
+    return result;
+  });
+  noteRunning(finished, () => child.kill('SIGKILL'));
+  return {
+    pid: child.pid as number,
+    stdin: child.stdin,
+    finished,
+    get stdout() {
+      return texts.stdout;
+    },
+    get stderr() {
+      return texts.stderr;
+    },
+    printed: (stream, pattern) => printed.matches(stream, pattern),
+    kill: (signal) => void child.kill(signal),
+    closeStdout: () => void child.stdout.destroy(),
+    resume: () => void child.stdout.resume(),
+  };
+}
