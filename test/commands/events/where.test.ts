@@ -277,7 +277,7 @@ describe('a condition that no event can meet', () => {
       code: 3,
       warnings: [...said.warnings, `the event ${(all[0] as Event).eventId} was not found`].toReversed(),
     });
-    const watch = start(['events', 'watch', ...wrong], { env: at.env });
+    const watch = startHooktrail(['events', 'watch', ...wrong], { env: at.env });
     await watch.printed(
       'stderr',
       /warning: --where: no event has the field 'statuss'; did you mean publishStatus\? \(of the latest 100\)\n/,
