@@ -9,6 +9,8 @@ import { idsOf, type Searching, startSearching } from './searching.ts';
 /** A sandbox and a directory to export into. */
 export interface Exporting extends Searching {
   readonly directory: string;
+  /** From now on the service does not have these events. */
+  forget(ids: readonly string[]): void;
   export(...args: string[]): Promise<Result>;
   /** Returns the lines of all parts, in the order of their names. */
   lines(): Promise<string>;
@@ -34,6 +36,15 @@ export async function startExporting(options: SandboxOptions = {}): Promise<Expo
   return {
     ...searching,
     directory,
+    forget: (ids) => {
+      const { store } = searching.sandbox.control;
+      const page = store.page.bind(store);
+      store.page = (filter, start, size, order) => {
+        const all = page(filter, 1, Number.POSITIVE_INFINITY, order).events;
+        const events = all.filter(({ eventId }) => !ids.includes(eventId));
+        return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
+      };
+    },
     export: (...args) => hooktrail(['events', 'export', directory, ...args], { env }),
     lines,
     ids: async () => idsOf(await lines()),

@@ -32,6 +32,14 @@ export interface Part {
    * deleted its events.
    */
   readonly settled?: boolean;
+  /** The part as it was before it was damaged, while the service no longer returns as many events. */
+  readonly lost?: Lost | undefined;
+}
+
+interface Lost {
+  readonly events: number;
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 /** A query whose times are texts, as the service is asked. */
@@ -72,9 +80,9 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
     text = await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    throw new ServiceError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
-  const manifest = parsed(text);
+  const manifest = parseObject(text);
   if (manifest?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
   if (typeof manifest.version === 'number' && manifest.version > 1)
     throw foreign(file, 'was written by a newer version of hooktrail');
@@ -84,6 +92,32 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
 
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   await replaceFile(path.join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** The events in the finished parts. */
+export function eventsIn({ parts }: Pick<Manifest, 'parts'>): number {
+  return sumOf(parts.map((part) => (part.sha256 ? part.events : 0)));
+}
+
+function sumOf(numbers: readonly (number | null)[]): number {
+  return numbers.reduce<number>((sum, number) => sum + (number ?? 0), 0);
+}
+
+/**
+ * Throws `ServiceError` if a part was damaged and its events could not be read again in full, since the service has
+ * deleted some of them meanwhile.
+ */
+export function checkNothingLost(directory: string, { parts }: Manifest): void {
+  const lacking = parts.filter((part): part is Part & { lost: Lost } => part.lost !== undefined);
+  if (lacking.length === 0) return;
+  const events = sumOf(lacking.map((part) => part.lost.events - (part.events ?? 0)));
+  throw new ServiceError(
+    `${directory} lacks ${events === 1 ? 'an event' : `${events} events`} that it held before: the service does not return them any more`,
+    {
+      details: lacking.map(({ file, events, lost }) => `${file} has ${events} of ${lost.events} events`),
+      next: 'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are beside them as damaged-part-…',
+    },
+  );
 }
 
 /** True if the files hold only some of the events that the service counts. */
@@ -104,26 +138,26 @@ export function isPartName(name: string): boolean {
 
 /** The search that reads a part. */
 export function partQuery(manifest: Manifest, part: Part): Query {
-  return restored({ ...(manifest.queries[part.query] as SavedQuery), before: part.before }, part.after);
+  return restoreQuery({ ...(manifest.queries[part.query] as SavedQuery), before: part.before }, part.after);
 }
 
 /** A whole query of the export, limited to its window. */
 export function heldQuery(manifest: Manifest, index: number): Query {
   const saved = manifest.queries[index] as SavedQuery;
-  return restored(saved, saved.after ?? null);
+  return restoreQuery(saved, saved.after ?? null);
 }
 
-export function saved(query: Query, before: string): SavedQuery {
+export function saveQuery(query: Query, before: string): SavedQuery {
   const { after, before: _, ...rest } = query;
   return { ...(after ? { after: after.text } : {}), before, ...rest };
 }
 
-function restored({ before, ...rest }: SavedQuery, after: string | null): Query {
+function restoreQuery({ before, ...rest }: SavedQuery, after: string | null): Query {
   const time = (text: string) => parseInstant(text) as Instant;
   return { ...rest, after: after === null ? undefined : time(after), before: time(before) };
 }
 
-function parsed(text: string): Partial<Manifest> | undefined {
+function parseObject(text: string): Partial<Manifest> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return value !== null && typeof value === 'object' ? value : undefined;
@@ -149,7 +183,9 @@ function isSound(manifest: Partial<Manifest>): manifest is Manifest {
     Array.isArray(queries) &&
     queries.every((query) => isRecord(query) && isSoundQuery(query as SavedQuery)) &&
     Array.isArray(parts) &&
-    parts.every((part) => isRecord(part) && isSoundPart(part as Part, queries.length))
+    parts.every((part) => isRecord(part) && isSoundPart(part as Part, queries.length)) &&
+    (finishedAt === null ||
+      (parts.every(({ sha256 }) => sha256) && events === sumOf(parts.map((part) => part.events))))
   );
 }
 
@@ -159,7 +195,7 @@ function isSoundQuery({ before, after, ...rest }: SavedQuery): boolean {
 }
 
 function isSoundPart(part: Part, queries: number): boolean {
-  const { file, query, after, before, sha256, settled } = part;
+  const { file, query, after, before, sha256, settled, lost } = part;
   return (
     // A name that led out of the directory would let a manifest have other files overwritten.
     typeof file === 'string' &&
@@ -171,6 +207,8 @@ function isSoundPart(part: Part, queries: number): boolean {
     isTime(before) &&
     (sha256 === null || typeof sha256 === 'string') &&
     (settled === undefined || typeof settled === 'boolean') &&
+    (lost === undefined ||
+      (isRecord(lost) && isNumber(lost.events) && isNumber(lost.bytes) && typeof lost.sha256 === 'string')) &&
     [part.events, part.counted, part.ofAnyStatus, part.bytes].every(isNumber)
   );
 }
@@ -278,9 +316,10 @@ export async function checkUnused(directory: string): Promise<void> {
 }
 
 /** Removes half-written files that a crash left, and parts that the manifest does not list. */
-export async function sweep(directory: string, parts: ReadonlySet<string>): Promise<void> {
+export async function removeLeftOvers(directory: string, { parts }: Manifest): Promise<void> {
+  const listed = new Set(parts.map(({ file }) => file));
   for (const name of await readdir(directory)) {
-    if (isLeftOver(name) || (isPartName(name) && !parts.has(name)))
+    if (isLeftOver(name) || (isPartName(name) && !listed.has(name)))
       await rm(path.join(directory, name), { force: true });
   }
 }

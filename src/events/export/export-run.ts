@@ -1,156 +1,222 @@
-import type { Clock, Context } from '../../context.ts';
+import type { Call } from '../../command.ts';
 import { ServiceError } from '../../errors.ts';
+import { refusePlanted } from '../../files/planted.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
 import type { KeepItems } from '../../json/item-conditions.ts';
+import { LockedError, whileHeld, withLock } from '../../lock/lock.ts';
+import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
+import { withService } from '../../sign-in/session.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
-import type { Reporter } from '../../terminal/reporter.ts';
-import {
-  compareInstants,
-  earlierOf,
-  type Instant,
-  knownInstant,
-  laterOf,
-  nextFullSecond,
-  parseInstant,
-} from '../../time/instant.ts';
-import { version } from '../../version.ts';
-import { askCount } from '../event-count.ts';
+import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
-import { type FetchPage, pageFetcher } from '../fetch-page.ts';
+import { warnOfTypes } from '../event-types.ts';
+import { pageFetcher } from '../fetch-page.ts';
+import type { IdentifiedItems } from '../page.ts';
 import { totalOf } from '../read-account.ts';
-import { adaptiveConcurrency } from '../read-ahead.ts';
+import { adaptiveConcurrency, readAhead } from '../read-ahead.ts';
+import { IncompleteError, readPages } from '../read-pages.ts';
 import {
-  heldQuery,
-  type Identity,
+  checkNothingLost,
+  checkSame,
+  checkUnused,
+  diskFault,
+  eventsIn,
   type Manifest,
+  openDirectory,
   type Part,
   partName,
   partQuery,
-  saved,
-  sweep,
+  readManifest,
+  removeLeftOvers,
   writeManifest,
 } from './export-manifest.ts';
-import { ExportSink, itemsOf, PartFile, type PartToRead } from './export-part.ts';
-import { planSlices, readSlices, type SliceOptions } from './export-slices.ts';
-import { countAnyStatus, recount } from './export-verify.ts';
+import { itemsOf, keysOf, PartFile, verifyExport } from './export-parts.ts';
+import {
+  beginExport,
+  countAnyStatus,
+  type Planning,
+  planUpdate,
+  recount,
+  warnOfLaterDated,
+} from './export-plan.ts';
 
-export interface Export {
-  readonly service: Service;
-  readonly directory: string;
-  readonly identity: Identity;
+export interface ExportOptions {
+  /** As it was typed. */
+  readonly given: string;
   readonly filters: EventFilters;
-  /** The manifest of an earlier run, its parts verified; undefined for a new export. */
-  readonly earlier: Manifest | undefined;
+  readonly gzip: boolean;
   /** True if new events are to be added to a finished export. */
   readonly update: boolean;
   readonly pageSize: number;
   readonly concurrency: number;
-  readonly context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>;
-  readonly reporter: Reporter;
+}
+
+/** Makes, continues, verifies or updates the export in a directory, which one process at a time may do. */
+export async function exportEvents(options: ExportOptions, call: Call<SettingFlags>): Promise<void> {
+  const { given } = options;
+  const { context, flags } = call;
+  const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
+  refusePlanted(given, 'the export', context.machine);
+  const directory = await openDirectory(given, context.machine);
+  let isEntered = false;
+  try {
+    await withLock(
+      `export ${directory}`,
+      context,
+      async (lock) => {
+        isEntered = true;
+        await exportInto(directory, baseUrl, options, { ...call, context: whileHeld(context, lock) });
+      },
+      { patience: 0, subject: `the export ${given}` },
+    );
+  } catch (error) {
+    if (!isEntered && error instanceof LockedError) throw busyError(given, error);
+    if (isEntered && context.signal.aborted) call.reporter.notice('to resume: run the same command again');
+    throw await diskFault(error, directory);
+  }
+}
+
+async function exportInto(
+  directory: string,
+  baseUrl: URL,
+  options: ExportOptions,
+  call: Call<SettingFlags>,
+): Promise<void> {
+  const { given, filters, gzip, update } = options;
+  const { context, reporter } = call;
+  const identity = { service: baseUrl.href, filters: filters.typed(), gzip };
+  const there = await readManifest(directory);
+  let manifest: Manifest | undefined;
+  if (there) {
+    checkSame(given, there, identity);
+    manifest = await verifyExport(directory, there, reporter, context.signal);
+    if (manifest.finishedAt && !update) {
+      checkNothingLost(given, manifest);
+      reporter.notice(`verified: ${summaryOf(given, manifest)}; nothing was downloaded`);
+      return;
+    }
+    const done = manifest.parts.filter(({ sha256 }) => sha256).length;
+    if (!manifest.finishedAt)
+      reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
+  } else await checkUnused(directory);
+  const finished = await withService(call, async (service) => {
+    const progress = startProgress(context, reporter, 'exporting');
+    let exported: Manifest;
+    try {
+      progress.update({ note: 'counting' });
+      const run = new ExportRun(service, directory, options, call, progress);
+      exported = await run.run(manifest ?? (await beginExport(filters, identity, run.planning)), !manifest);
+      for (const doubt of run.doubts()) reporter.warning(doubt);
+    } finally {
+      progress.stop();
+    }
+    if (exported.events === 0) await warnOfTypes(filters, service, context, reporter);
+    return exported;
+  });
+  reporter.notice(`exported: ${summaryOf(given, finished)}`);
+  checkNothingLost(given, finished);
+}
+
+function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
+  const files = parts.length === 1 ? '1 file' : `${parts.length} files`;
+  return `${events} events in ${files} in ${directory}, all that match before ${pin}`;
+}
+
+function busyError(directory: string, error: LockedError): ServiceError {
+  const { holder } = error;
+  return new ServiceError(`another export into ${directory} is under way`, {
+    details: holder ? [`process ${holder}`] : [],
+    next: 'wait for it, or choose another directory',
+    cause: error,
+  });
 }
 
 /** The number of times that parts are read again if they changed while the rest was read. */
 const MAX_ROUNDS = 5;
-/** Pages per part: a crash loses at most this much work. */
-const PAGES_PER_PART = 10;
-/** If there were more parts than this, the parts are made larger. */
-const PARTS = 500;
-/** An update starts this many seconds before the export's previous end: events may appear late, or change. */
-const OVERLAP = 3600;
-
-/**
- * Downloads the missing parts of an export until it holds every event that the service counts. Returns the finished
- * manifest.
- */
-export async function runExport(task: Export): Promise<Manifest> {
-  const progress = startProgress(task.context, task.reporter, 'exporting');
-  try {
-    progress.update({ note: 'counting' });
-    const run = await ExportRun.start(task, progress);
-    return await run.finish();
-  } finally {
-    progress.stop();
-  }
-}
+/** The number of times that a part is read if the service's answers do not agree with each other. */
+const TRIES = 3;
 
 /** One run of an export. Its state is the manifest: each step is in the directory before the next begins. */
 class ExportRun {
-  readonly #task: Export;
+  readonly planning: Planning;
+  readonly #directory: string;
+  readonly #options: ExportOptions;
+  readonly #call: Call;
   readonly #progress: Progress;
-  readonly #fetchPage: FetchPage;
-  readonly #options: SliceOptions;
   readonly #startedAt: number;
-  #manifest: Manifest;
-  /**
-   * Events in files, including the one being written; of these, events that were there when the run began; events
-   * expected in total.
-   */
-  #events = 0;
-  readonly #startedWith: number;
-  readonly #total: number | undefined;
   readonly #keep: KeepItems | undefined;
+  #manifest!: Manifest;
+  /** Events in files, including the one being written. */
+  #events = 0;
+  /** Of these, events that were there when this run began to read. */
+  #startedWith = 0;
 
-  static async start(task: Export, progress: Progress): Promise<ExportRun> {
-    const { service, context, pageSize, earlier } = task;
-    const { clock, signal } = context;
-    const { width: concurrency, onRetry } = adaptiveConcurrency(task.concurrency);
+  constructor(service: Service, directory: string, options: ExportOptions, call: Call, progress: Progress) {
+    const { clock, signal } = call.context;
+    const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
     const fetchPage = pageFetcher(service, clock, (attempt) => {
       onRetry(attempt);
       progress.update({ note: waitText(attempt) });
     });
-    const options = { baseUrl: service.baseUrl, pageSize, concurrency, signal };
-    const planning = { ...options, fetchPage, clock };
-    let manifest = earlier ?? (await beginExport(task, planning));
-    if (earlier?.finishedAt && task.update) manifest = await updated(task, earlier, planning);
-    if (!earlier || task.update) await warnOfLaterDated(task, manifest, planning);
-    await sweep(task.directory, new Set(manifest.parts.map(({ file }) => file)));
-    if (manifest !== earlier) await writeManifest(task.directory, manifest);
-    return new ExportRun(task, progress, fetchPage, options, manifest);
-  }
-
-  private constructor(
-    task: Export,
-    progress: Progress,
-    fetchPage: FetchPage,
-    options: SliceOptions,
-    manifest: Manifest,
-  ) {
-    this.#task = task;
-    this.#progress = progress;
-    this.#fetchPage = fetchPage;
+    const { pageSize } = options;
+    this.planning = { fetchPage, baseUrl: service.baseUrl, pageSize, concurrency, clock, signal };
+    this.#directory = directory;
     this.#options = options;
-    this.#manifest = manifest;
-    this.#startedAt = task.context.clock.now();
-    this.#events = eventsIn(manifest);
-    this.#startedWith = this.#events;
-    this.#total = expectedOf(manifest);
-    this.#keep = task.filters.keep;
+    this.#call = call;
+    this.#progress = progress;
+    this.#startedAt = clock.now();
+    this.#keep = options.filters.keep;
   }
 
-  async finish(): Promise<Manifest> {
-    // An update that found nothing new.
-    if (this.#manifest.finishedAt) return this.#manifest;
-    const { clock } = this.#task.context;
-    await this.#read(
-      [...this.#manifest.parts.keys()].filter((index) => !this.#manifest.parts[index]?.sha256),
-    );
+  /**
+   * Downloads the missing parts of an export until it holds every event that the service counts, and for an update what
+   * is new since then. Returns the finished manifest.
+   */
+  async run(manifest: Manifest, isNew: boolean): Promise<Manifest> {
+    if (isNew) await this.#begin(manifest);
+    else this.#manifest = manifest;
+    if (!manifest.finishedAt) await this.#complete();
+    if (isNew || !this.#options.update) return this.#manifest;
+    const updated = await planUpdate(this.#options.filters, this.#manifest, this.planning);
+    await this.#begin(updated);
+    if (!updated.finishedAt) await this.#complete();
+    return this.#manifest;
+  }
+
+  /** Doubts about the conditions, after they were applied. */
+  doubts(): readonly string[] {
+    return this.#keep?.doubts() ?? [];
+  }
+
+  async #begin(manifest: Manifest): Promise<void> {
+    await warnOfLaterDated(this.#options.filters, this.#call.reporter, manifest, this.planning);
+    // If no time has passed since the export, an update plans nothing.
+    if (!manifest.finishedAt) await this.#save(manifest);
+    else this.#manifest = manifest;
+  }
+
+  /** Reads the parts that are missing, until the files agree with the service. */
+  async #complete(): Promise<void> {
+    await removeLeftOvers(this.#directory, this.#manifest);
+    this.#events = eventsIn(this.#manifest);
+    this.#startedWith = this.#events;
+    const { parts } = this.#manifest;
+    await this.#read([...parts.keys()].filter((index) => !parts[index]?.sha256));
     await this.#readChanged();
-    for (const doubt of this.#keep?.doubts() ?? []) this.#task.reporter.warning(doubt);
     await this.#trim();
     await this.#save({
-      finishedAt: new Date(clock.now()).toISOString(),
+      finishedAt: new Date(this.planning.clock.now()).toISOString(),
       events: eventsIn(this.#manifest),
       overlapFrom: null,
     });
-    await sweep(this.#task.directory, new Set(this.#manifest.parts.map(({ file }) => file)));
-    return this.#manifest;
+    await removeLeftOvers(this.#directory, this.#manifest);
   }
 
   async #save(change: Partial<Manifest>): Promise<void> {
     this.#manifest = { ...this.#manifest, ...change };
-    await writeManifest(this.#task.directory, this.#manifest);
+    await writeManifest(this.#directory, this.#manifest);
   }
 
   async #savePart(index: number, part: Part): Promise<void> {
@@ -159,8 +225,8 @@ class ExportRun {
 
   #onEvents(change: number): void {
     this.#events += change;
-    const [events, total] = [this.#events, this.#total];
-    const seconds = (this.#task.context.clock.now() - this.#startedAt) / 1000;
+    const [events, total] = [this.#events, expectedOf(this.#manifest)];
+    const seconds = (this.planning.clock.now() - this.#startedAt) / 1000;
     const rate = seconds > 0.1 ? (events - this.#startedWith) / seconds : 0;
     const secondsLeft = total !== undefined && rate > 0 ? Math.max(0, total - events) / rate : undefined;
     this.#progress.update({ events, total, rate, secondsLeft, note: '' });
@@ -168,27 +234,27 @@ class ExportRun {
 
   /** Reads parts from the service into their files. */
   async #read(indexes: readonly number[]): Promise<void> {
-    const ofAnyStatus = await countAnyStatus(this.#fetchPage, this.#manifest, indexes, this.#options);
+    const ofAnyStatus = await countAnyStatus(this.#manifest, indexes, this.planning);
     const parts = this.#manifest.parts.map((part, index) => ({
       ...part,
       ofAnyStatus: ofAnyStatus.get(index) ?? part.ofAnyStatus,
     }));
     this.#manifest = { ...this.#manifest, parts };
-    const slices = indexes.map((index): PartToRead => {
+    const slices = indexes.map((index): Slice => {
       const part = parts[index] as Part;
       return { index, query: partQuery(this.#manifest, part), expected: part.counted ?? part.events };
     });
-    const sink = new ExportSink(
-      this.#task.directory,
+    const writer = new PartWriter(
+      this.#directory,
       () => this.#manifest.parts,
       (index, part) => this.#savePart(index, part),
       (change) => this.#onEvents(change),
       this.#keep,
     );
     try {
-      await readSlices(this.#fetchPage, slices, this.#options, sink);
+      await readSlices(slices, this.planning, writer);
     } finally {
-      await sink.abandon();
+      await writer.abandon();
     }
   }
 
@@ -196,9 +262,9 @@ class ExportRun {
   async #readChanged(): Promise<void> {
     for (let round = 1; ; round++) {
       this.#progress.update({ note: 'counting again' });
-      const { changed, total, held } = await recount(this.#fetchPage, this.#manifest, this.#options);
+      const { changed, total, held } = await recount(this.#manifest, this.planning);
       if (changed.length === 0 && (total === undefined || total === held)) return;
-      if (round > MAX_ROUNDS || changed.length === 0) throw incomplete(held, total);
+      if (round > MAX_ROUNDS || changed.length === 0) throw incompleteError(held, total);
       const stale = (part: Part, index: number) =>
         changed.includes(index) ? { ...part, sha256: null } : part;
       // After a crash the next run removes them.
@@ -210,7 +276,7 @@ class ExportRun {
 
   /** Removes events from earlier files that an update has read again, so that the later state of each event remains. */
   async #trim(): Promise<void> {
-    const { directory } = this.#task;
+    const directory = this.#directory;
     const from = this.#manifest.overlapFrom && parseInstant(this.#manifest.overlapFrom);
     if (!from) return;
     const { parts } = this.#manifest;
@@ -224,7 +290,13 @@ class ExportRun {
       try {
         for await (const items of itemsOf(directory, part)) await trimmed.add(items.without(again));
         if (trimmed.events === part.events) await trimmed.discard();
-        else await this.#savePart(index, { ...part, file, ...(await trimmed.commit()) });
+        else
+          await this.#savePart(index, {
+            ...part,
+            file,
+            ...(await trimmed.commit()),
+            ...lostOfTrimmed(part, trimmed),
+          });
       } catch (error) {
         await trimmed.discard();
         throw error;
@@ -233,8 +305,10 @@ class ExportRun {
   }
 }
 
-function eventsIn({ parts }: Manifest): number {
-  return parts.reduce((sum, part) => sum + (part.sha256 ? (part.events ?? 0) : 0), 0);
+/** A copy that the user has of the whole part is no replacement for what is left of it. */
+function lostOfTrimmed({ lost, events }: Part, trimmed: PartFile): Pick<Part, 'lost'> {
+  if (!lost) return {};
+  return { lost: { ...lost, events: lost.events - ((events ?? 0) - trimmed.events), sha256: '' } };
 }
 
 function expectedOf({ parts }: Manifest): number | undefined {
@@ -244,146 +318,195 @@ function expectedOf({ parts }: Manifest): number | undefined {
   );
 }
 
-function incomplete(held: number, total: number | undefined): ServiceError {
+function incompleteError(held: number, total: number | undefined): ServiceError {
   return new ServiceError(
     `the export is not complete: ${held} events were written, the service counts ${total}`,
     { next: 'run the same command again; what is here is kept' },
   );
 }
 
-interface Planning extends SliceOptions {
-  readonly fetchPage: FetchPage;
-  readonly clock: Clock;
+/** A part to read, as a search, and the number of events expected if it is known. */
+interface Slice {
+  readonly index: number;
+  readonly query: Query;
+  readonly expected: number | null;
 }
 
-/** The service's time when it answered, and that time rounded up to a full second, since `Date` has no fraction. */
-async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, signal }: Planning) {
-  const any = filters.queries(clock.now())[0];
-  const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
-  const now = answer.serviceTime ?? clock.now();
-  return { now, pin: nextFullSecond(now) };
+interface PageToRead {
+  readonly slice: Slice;
+  readonly start: number;
+  readonly last: boolean;
 }
 
 /**
- * Warns of events that the service dates later than its own clock: the export ends at that clock and leaves them out.
- * Events that were created since the export began are not among them: they are counted from the time of the answer.
+ * Reads slices in order. Pages at known offsets are read ahead across the borders of slices. A slice that changes while
+ * it is read, or whose pages do not line up, is read again by itself with `readPages`.
  */
-async function warnOfLaterDated(
-  { filters, reporter }: Export,
-  { pin }: Manifest,
-  { fetchPage, baseUrl, signal, clock }: Planning,
-): Promise<void> {
-  let after = parseInstant(pin) as Instant;
-  let events = 0;
-  for (const query of filters.queries(clock.now())) {
-    for (let tries = 3; tries > 0; tries--) {
-      if (query.before && compareInstants(query.before, after) <= 0) break;
-      const from = laterOf(query.after, after);
-      const url = searchUrl(baseUrl, { ...query, after: from }, { start: 1, count: 1 });
-      const { page, serviceTime = clock.now() } = await fetchPage(url, signal);
-      const now = nextFullSecond(serviceTime);
-      const counted = totalOf(page) ?? 0;
-      if (counted === 0) break;
-      if (compareInstants(now, after) <= 0) {
-        events += counted;
+async function readSlices(slices: readonly Slice[], planning: Planning, writer: PartWriter): Promise<void> {
+  const { fetchPage, baseUrl, pageSize, concurrency, signal } = planning;
+  const at = (slice: Slice, start: number) => searchUrl(baseUrl, slice.query, { start, count: pageSize });
+  let done: Slice | undefined;
+  let total: number | undefined;
+  let read = 0;
+  const run = ({ slice, start }: PageToRead, abort: AbortSignal) => fetchPage(at(slice, start), abort);
+  for await (const { job, result } of readAhead(pagesOfSlices(slices, pageSize), run, concurrency, signal)) {
+    const { slice } = job;
+    if (slice === done) continue;
+    let { page } = result;
+    if (job.start === 1) {
+      await writer.begin(slice);
+      total = totalOf(page);
+      read = 0;
+    }
+    for (;;) {
+      const due = total === undefined ? undefined : Math.min(pageSize, Math.max(0, total - read));
+      if (totalOf(page) !== total || page.items.count !== due) {
+        await readAlone(slice, planning, writer);
+        done = slice;
         break;
       }
-      after = now;
+      read += page.items.count;
+      await writer.take(page.items);
+      if (!job.last) break;
+      if (read === total) {
+        await writer.end(total);
+        done = slice;
+        break;
+      }
+      // The second by which slices overlap holds events that the plan counted elsewhere.
+      ({ page } = await fetchPage(at(slice, read + 1), signal));
     }
-  }
-  if (events > 0) {
-    const subject = events === 1 ? '1 event is' : `${events} events are`;
-    // They are not read, so `--where` and `--grep` may keep fewer of them.
-    reporter.warning(
-      `${filters.keep ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
-    );
   }
 }
 
-/** Counts the events, limits the export to those that exist now, and plans the parts. */
-async function beginExport({ filters, identity }: Export, planning: Planning): Promise<Manifest> {
-  const startedAt = new Date(planning.clock.now()).toISOString();
-  const { now, pin: latest } = await serviceTime(filters, planning);
-  const queries = filters.queries(now);
-  const { before } = queries[0];
-  const pin = earlierOf(before, latest);
-  const savedQueries = queries.map((query) => saved(query, pin.text));
-  const parts: Part[] = [];
-  for (const [index, query] of queries.entries())
-    parts.push(...(await partsOf(index, { ...query, before: pin }, parts, identity.gzip, planning)));
-  return {
-    format: 'hooktrail-export',
-    version: 1,
-    hooktrail: version,
-    ...identity,
-    pin: pin.text,
-    queries: savedQueries,
-    startedAt,
-    finishedAt: null,
-    events: null,
-    parts,
-  };
+function* pagesOfSlices(slices: readonly Slice[], size: number): Generator<PageToRead> {
+  for (const slice of slices) {
+    const pages = Math.max(1, Math.ceil((slice.expected ?? 0) / size));
+    for (let page = 0; page < pages; page++)
+      yield { slice, start: page * size + 1, last: page === pages - 1 };
+  }
+}
+
+async function readAlone(slice: Slice, planning: Planning, writer: PartWriter): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await writer.begin(slice);
+    let total: number | undefined;
+    try {
+      for await (const page of readPages(planning.fetchPage, { ...planning, query: slice.query })) {
+        total = page.total;
+        await writer.take(page.items);
+      }
+    } catch (error) {
+      if (!(error instanceof IncompleteError) || attempt === TRIES) throw error;
+      continue;
+    }
+    return writer.end(total ?? null);
+  }
+}
+
+interface OpenPart {
+  readonly file: PartFile;
+  readonly index: number;
+  /** Keys of events that other files hold. */
+  readonly elsewhere: ReadonlySet<number>;
+  readonly keys: Set<number>;
+  /** True if a part that is read later needs the keys. */
+  readonly isOverlapped: boolean;
 }
 
 /**
- * A finished export with parts for what is new: from an hour before its end to the service's present time. The existing
- * parts are not compared with the service any more, which may have deleted their events.
+ * Writes parts to their files. A part reaches a second into the next older one of the same query, and the parts of an
+ * update reach further: events that another file holds are left out.
  */
-async function updated({ filters }: Export, earlier: Manifest, planning: Planning): Promise<Manifest> {
-  const end = parseInstant(earlier.pin) as Instant;
-  const { now, pin: latest } = await serviceTime(filters, planning);
-  const { before } = filters.queries(now)[0];
-  const pin = earlierOf(before, latest);
-  if (compareInstants(pin, end) <= 0) return earlier;
-  const from = knownInstant((end.seconds - OVERLAP) * 1000);
-  const settled = earlier.parts.map((part): Part => ({ ...part, settled: true }));
-  const parts: Part[] = [...settled];
-  for (const index of earlier.queries.keys()) {
-    const query = heldQuery(earlier, index);
-    const after = laterOf(query.after, from);
-    const added = await partsOf(index, { ...query, after, before: pin }, parts, earlier.gzip, planning);
-    // Within a query, newer parts come before older ones.
-    parts.splice(
-      parts.findIndex((part) => part.query === index),
-      0,
-      ...added,
-    );
-  }
-  return {
-    ...earlier,
-    pin: pin.text,
-    queries: earlier.queries.map((query) => ({ ...query, before: pin.text })),
-    finishedAt: null,
-    events: null,
-    overlapFrom: from.text,
-    parts,
-  };
-}
+class PartWriter {
+  readonly #directory: string;
+  readonly #parts: () => Manifest['parts'];
+  /** Called when a part is complete and on the disk. */
+  readonly #onPart: (index: number, part: Part) => Promise<void>;
+  readonly #onEvents: (change: number) => void;
+  /** Keeps the events to write of those that the service found. */
+  readonly #keep: KeepItems | undefined;
+  #open: OpenPart | undefined;
+  /** The keys of the slice that was read last. */
+  #last: { index: number; keys: ReadonlySet<number> } = { index: -1, keys: new Set() };
 
-/** The parts of a search that is limited to its window, each with a name that no other part has. */
-async function partsOf(
-  index: number,
-  query: Query,
-  others: readonly Part[],
-  gzip: boolean,
-  { fetchPage, baseUrl, pageSize, concurrency, signal }: Planning,
-): Promise<Part[]> {
-  const count = (one: Query, abort: AbortSignal) => askCount(fetchPage, baseUrl, one, abort);
-  const total = await count(query, signal);
-  const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / PARTS));
-  const parts: Part[] = [];
-  for (const slice of await planSlices(query, total, { target, count, concurrency, signal })) {
-    parts.push({
-      file: partName([...others, ...parts], gzip),
-      query: index,
-      after: slice.after?.text ?? null,
-      before: slice.before.text,
-      events: slice.events ?? null,
-      counted: null,
-      ofAnyStatus: null,
-      bytes: null,
-      sha256: null,
+  constructor(
+    directory: string,
+    parts: () => Manifest['parts'],
+    onPart: (index: number, part: Part) => Promise<void>,
+    onEvents: (change: number) => void,
+    keep?: KeepItems,
+  ) {
+    this.#keep = keep;
+    this.#directory = directory;
+    this.#parts = parts;
+    this.#onPart = onPart;
+    this.#onEvents = onEvents;
+  }
+
+  /** Begins a part. What was taken for it before is void. */
+  async begin({ index }: Slice): Promise<void> {
+    await this.abandon();
+    const elsewhere = await this.#keysElsewhere(index);
+    const file = await PartFile.create(this.#directory, this.#parts()[index] as Part);
+    const isOverlapped = this.#overlapping(index).length > 0;
+    this.#open = { file, index, elsewhere, keys: new Set(), isOverlapped };
+  }
+
+  async take(items: IdentifiedItems): Promise<void> {
+    const { file, elsewhere, keys, isOverlapped } = this.#open as OpenPart;
+    const fresh = items.without(elsewhere);
+    const due = this.#keep?.(fresh) ?? fresh;
+    if (isOverlapped) for (const key of due.keys) keys.add(key);
+    await file.add(due);
+    this.#onEvents(due.count);
+  }
+
+  /** `counted` is the service's count for the part's own query, or null if it gives none. */
+  async end(counted: number | null): Promise<void> {
+    const { file, index, keys } = this.#open as OpenPart;
+    const written = await file.commit();
+    this.#open = undefined;
+    this.#last = { index, keys };
+    const { lost, ...part } = this.#parts()[index] as Part;
+    const isLess = lost !== undefined && written.events < lost.events;
+    await this.#onPart(index, { ...part, ...written, counted, ...(isLess ? { lost } : {}) });
+  }
+
+  /** Discards the part that is being written. */
+  async abandon(): Promise<void> {
+    if (!this.#open) return;
+    const { file } = this.#open;
+    this.#open = undefined;
+    this.#onEvents(-file.events);
+    await file.discard();
+  }
+
+  async #keysElsewhere(index: number): Promise<ReadonlySet<number>> {
+    const part = this.#parts()[index] as Part;
+    const keys = new Set<number>();
+    for (const other of this.#overlapping(index)) {
+      const neighbour = this.#parts()[other] as Part;
+      // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
+      if (!neighbour.sha256 || (neighbour.settled && !part.settled)) continue;
+      const known = this.#last.index === other;
+      for (const key of known ? this.#last.keys : await keysOf(this.#directory, neighbour)) keys.add(key);
+    }
+    return keys;
+  }
+
+  /** The parts of the same query whose times overlap with those of a part. */
+  #overlapping(index: number): number[] {
+    const parts = this.#parts();
+    const part = parts[index] as Part;
+    const reachesInto = (one: Part, other: Part) =>
+      one.after === null ||
+      compareInstants(parseInstant(one.after) as Instant, parseInstant(other.before) as Instant) < 0;
+    return [...parts.keys()].filter((at) => {
+      const other = parts[at] as Part;
+      return (
+        at !== index && other.query === part.query && reachesInto(part, other) && reachesInto(other, part)
+      );
     });
   }
-  return parts;
 }

@@ -130,9 +130,9 @@ describe('after a crash', () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(
       new RegExp(
-        `^warning: part-000002.ndjson has 100 bytes instead of \\d+; it will be downloaded again\n` +
-          'warning: part-000004.ndjson is missing; it will be downloaded again\n' +
-          'warning: part-000005.ndjson was changed: its checksum differs; it will be downloaded again\n' +
+        `^warning: part-000002.ndjson has 100 bytes instead of \\d+; it is kept as damaged-part-000002.ndjson.1, and its events will be downloaded again\n` +
+          'warning: part-000004.ndjson is missing; its events will be downloaded again\n' +
+          'warning: part-000005.ndjson was changed: its checksum differs; it is kept as damaged-part-000005.ndjson.1, and its events will be downloaded again\n' +
           'continuing: ',
       ),
     );
@@ -161,7 +161,7 @@ describe('a finished export', () => {
     await exporting.export(...small);
     const lines = await exporting.lines();
     await appendFile(path.join(exporting.directory, 'part-000001.ndjson'), '{}\n');
-    expect((await exporting.export(...small)).stderr).toContain('it will be downloaded again');
+    expect((await exporting.export(...small)).stderr).toContain('its events will be downloaded again');
     expect(await exporting.lines()).toBe(lines);
     expect((await exporting.export()).stderr).toMatch(/^verified: /);
   });

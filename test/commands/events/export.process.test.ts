@@ -55,53 +55,8 @@ describe('an export', () => {
     expect((await exporting.export('--gzip')).stderr).toMatch(/^verified: 700 events/);
   });
 
-  test('--csv also writes each file as CSV, with the columns of all events, also for a finished export', async () => {
-    await using exporting = await startExporting({ events: 400 });
-    const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
-    exporting.sandbox.control.addEvent({ eventId, json: `{"eventId":"${eventId}","sum":"=1+1","n":1.10}` });
-    expect((await exporting.export('--page-size', '10', '--gzip')).code).toBe(0);
-    const finished = await exporting.export('--gzip', '--csv');
-    expect(finished).toMatchObject({ code: 0, stdout: '' });
-    expect(finished.stderr).toMatch(/^verified: 401 events/);
-    const csvFiles = async () =>
-      (await readdir(exporting.directory)).filter((name) => name.includes('csv')).sort();
-    const names = await csvFiles();
-    expect(names).toEqual((await exporting.parts()).map((name) => name.replace('.ndjson.gz', '.csv')));
-    expect(names.length).toBeGreaterThan(3);
-    const texts = await Promise.all(
-      names.map((name) => readFile(path.join(exporting.directory, name), 'utf8')),
-    );
-    const headers = new Set(texts.map((text) => text.split('\r\n', 1)[0]));
-    const all = await exporting.search('--csv');
-    expect([...headers]).toEqual([
-      'createdOn,publishStatus,eventType,eventId,subscriptionId,sum,n,sequence,resource,amount,actor,delivery',
-    ]);
-    expect(all.code).toBe(0);
-    expect(texts[0]).toContain(`\r\n,,,${eventId},,'=1+1,1.10,,,,,\r\n`);
-
-    const fields = ['--csv', '--fields', 'eventId,nope', '--csv-bom'];
-    const some = await exporting.export('--gzip', ...fields);
-    expect(some.stderr).toContain("warning: --fields: no event has the field 'nope'\n");
-    const rows = await Promise.all(
-      names.map((name) => readFile(path.join(exporting.directory, name), 'utf8')),
-    );
-    const ids = await exporting.ids();
-    expect(rows.join('').replaceAll('\ufeffeventId,nope\r\n', '')).toBe(
-      ids.map((id) => `${id},\r\n`).join(''),
-    );
-  });
-
-  test('--csv without events is a header; its flags need it; - is not a directory', async () => {
-    await using exporting = await startExporting({ events: 0 });
-    expect((await exporting.export('--csv')).stderr).toMatch(/^exported: 0 events in 1 file[^\n]*\n$/);
-    expect(await readFile(path.join(exporting.directory, 'part-000001.csv'), 'utf8')).toBe(
-      'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
-    );
-    expect(await exporting.export('--fields', 'eventId')).toMatchObject({
-      code: 2,
-      stderr: 'error: --fields needs --csv: other files hold whole events\n',
-    });
-    expect((await exporting.export('--csv-bom')).stderr).toBe('error: --csv-bom needs --csv\n');
+  test('- is not a directory; a name like that of a file is called a directory', async () => {
+    await using exporting = await startExporting({ events: 1 });
     expect(await spawnHooktrail(['events', 'export', '-'], { env: exporting.env })).toEqual({
       code: 2,
       stdout: '',
@@ -109,6 +64,11 @@ describe('an export', () => {
         'error: <directory>: an export needs a directory, not standard output\n' +
         'next: `hooktrail events search --ndjson` prints all events on standard output\n',
     });
+    const { code, stderr } = await spawnHooktrail(['events', 'export', 'exp.ndjson'], { env: exporting.env });
+    expect([code, stderr.split('\n')[0]]).toEqual([
+      0,
+      'exp.ndjson is a directory of files; for one file: hooktrail events search … --output-file exp.ndjson',
+    ]);
   });
 
   test('accepts filters, also repeated ones, and writes each event once', async () => {
