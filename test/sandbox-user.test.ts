@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { main } from '../src/main.ts';
-import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { createSandboxUser } from '../src/sandbox-user.ts';
 import { createContext } from './support/context.ts';
 import { fakeOutput } from './support/outputs.ts';
+import { startSandbox } from './support/sandbox.ts';
 
 test('a sign-in to the sandbox ends if its browser fails', async () => {
   const sandbox = await startSandbox({

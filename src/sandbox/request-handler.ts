@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyFault, drawFault, type FaultQueue, type FaultTarget } from './faults.ts';
-import { paths } from './identity/provider-configuration.ts';
 import type { Random } from './random.ts';
+import { failAtRandom } from './random-faults.ts';
 import type { RequestLog } from './request-log.ts';
-import type { Behaviour, SandboxSettings } from './sandbox-options.ts';
+import type { Behaviour, Intercept, SandboxSettings } from './sandbox-options.ts';
 import { splitTarget } from './service/event-service.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -13,7 +12,7 @@ export interface RequestHandlerParts {
   readonly settings: SandboxSettings;
   readonly behaviour: Behaviour;
   readonly log: RequestLog;
-  readonly faults: FaultQueue;
+  readonly intercept: Intercept | undefined;
   /** The service's clock. */
   readonly clock: () => number;
   readonly random: Random;
@@ -23,41 +22,31 @@ export interface RequestHandlerParts {
 
 /** Returns the handler that passes each request to its part of the sandbox, or makes it fail. */
 export function createRequestHandler(parts: RequestHandlerParts) {
-  const { behaviour, faults } = parts;
+  const { behaviour } = parts;
   const identityPath = new URL(parts.settings.authUrl).pathname;
   const servicePath = new URL(parts.settings.baseUrl).pathname;
-  const targets: Readonly<Record<string, readonly FaultTarget[]>> = {
-    [`${identityPath}${paths.authorization}`]: ['authorize'],
-    [`${identityPath}${paths.token}`]: ['token'],
-    [`${identityPath}${paths.deviceAuthorization}`]: ['device'],
-    [`${identityPath}${paths.revocation}`]: ['revocation'],
-    [`${identityPath}${paths.metadata}`]: ['metadata'],
-    [`${servicePath}/event-types`]: ['event-types', 'service'],
-    [`${servicePath}/integrator-events`]: ['events', 'service'],
-  };
   const rateLimit = new RateLimit();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path] = splitTarget(request.url ?? '');
     const isService = path.startsWith(`${servicePath}/`);
     response.setHeader('Date', new Date(parts.clock()).toUTCString());
+    if (parts.intercept && !(await parts.intercept(request, response))) return;
     if (isService) {
       if (behaviour.latencyMs > 0) await sleep(behaviour.latencyMs);
       const wait = rateLimit.take(behaviour.rateLimit, parts.clock());
       if (wait > 0) return tooManyRequests(response, wait);
+      if (!failAtRandom(parts.random, behaviour.faultRate, request, response)) return;
     }
-    const fault =
-      faults.take(targets[path] ?? []) ??
-      (isService ? drawFault(parts.random, behaviour.faultRate) : undefined);
-    if (fault && !(await applyFault(fault, request, response))) return;
     if (isService) await parts.service(request, response);
     else if (path.startsWith(`${identityPath}/`)) await parts.identity(request, response);
     else notFound(response);
   }
 
   function tooManyRequests(response: ServerResponse, seconds: number): void {
-    if (behaviour.retryAfter) response.setHeader('Retry-After', seconds);
-    response.writeHead(429, { 'Content-Type': 'application/json; charset=utf-8' });
+    response.statusCode = 429;
+    response.setHeader('Retry-After', seconds);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.end(JSON.stringify({ code: 'request.rate_limited', message: 'too many requests per second' }));
   }
 

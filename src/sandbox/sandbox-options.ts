@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeliveryOptions } from './deliveries.ts';
 import type { EventOrder } from './store/event-store.ts';
 
@@ -34,7 +35,11 @@ export interface SandboxOptions {
   readonly rate?: number | undefined;
   /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
   readonly deliveries?: DeliveryOptions | undefined;
+  readonly intercept?: Intercept | undefined;
 }
+
+/** Sees each request first, and may change its answer. Returns false for a request that it has answered itself. */
+export type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
 /** The settings that a client needs to use the sandbox. */
 export interface SandboxSettings {
@@ -48,37 +53,16 @@ export interface SandboxSettings {
   readonly issuer: string;
 }
 
-/** A member of a search answer. The service requires none of them (service description, part 2). */
-export type CollectionMember = 'href' | 'previous' | 'first' | 'next' | 'count' | 'limit' | 'items';
-
-/** The form of paging links, which the service description leaves open. `loop` points `next` at the first page. */
-export type LinkStyle =
-  | 'absolute'
-  | 'relative'
-  | 'query-only'
-  | 'other-origin'
-  | 'user-info'
-  | 'loop'
-  | 'same-page'
-  | 'none';
-
 /** Behaviour that the service description leaves open. It can be changed while the sandbox runs. */
 export interface Behaviour {
   latencyMs: number;
   /** Requests per second; 0 is no limit. */
   rateLimit: number;
-  /** A 429 carries `Retry-After`. */
-  retryAfter: boolean;
   faultRate: number;
   compress: boolean;
-  /** Members left out of search answers. */
-  omit: readonly CollectionMember[];
   order: EventOrder;
   /** Pages hold no more items than this, whatever the client asks for. */
   maxPageSize: number;
-  links: LinkStyle;
-  /** Answers of the event service are indented over several lines. */
-  pretty: boolean;
   /**
    * The service's clock is ahead by this many milliseconds, which are added to the `Date` header and to the creation
    * time of new events.
@@ -86,18 +70,4 @@ export interface Behaviour {
   clockOffsetMs: number;
   autoApprove: boolean;
   tokenLifetimeSeconds: number;
-  /** `iss` on the redirect: left as it is (undefined), left out (null), or replaced. */
-  redirectIssuer: string | null | undefined;
-  /** The provider offers device sign-in (RFC 8628). */
-  deviceSignIn: boolean;
-  /** The `interval` of device sign-in: seconds between two token requests of a device. */
-  devicePollSeconds: number;
-  /** The provider offers revocation (RFC 7009). */
-  revocation: boolean;
-  /** The provider's metadata (RFC 8414): unchanged, none (404), or changed by a function. */
-  metadata: 'whole' | 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
-  /** Token answers include a refresh token. */
-  refreshTokens: boolean;
-  /** Characters of padding in each access token. */
-  accessTokenPadding: number;
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Deliveries } from './deliveries.ts';
-import { type Fault, FaultQueue, type FaultTarget } from './faults.ts';
 import { createIdentityProvider } from './identity/identity-provider.ts';
 import { Random } from './random.ts';
 import { createRequestHandler } from './request-handler.ts';
@@ -15,7 +14,6 @@ import { EventWriter, type NewEvent, type WrittenEvent } from './store/event-wri
 import { type Subscription, writeHistory } from './store/seeded-history.ts';
 
 export type { DeliveryAttempt, DeliveryOptions } from './deliveries.ts';
-export type { Answer, Fault, FaultTarget } from './faults.ts';
 export type { RequestRecord } from './request-log.ts';
 export type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 export type { NewEvent, WrittenEvent } from './store/event-writer.ts';
@@ -36,11 +34,6 @@ export interface Control {
   /** The endpoints that the seeded history was published to. */
   readonly subscriptions: readonly Subscription[];
   readonly store: EventStore;
-  /** Makes the next requests to a target fail, one fault each, in this order. */
-  fault(target: FaultTarget, ...faults: Fault[]): void;
-  /** Faults that no request has met yet. */
-  readonly pendingFaults: number;
-  clearFaults(): void;
   addEvent(event?: NewEvent): WrittenEvent;
   /** Changes an event's publish status; false when there is no such event. */
   setStatus(eventId: string, status: PublishStatus): boolean;
@@ -80,7 +73,6 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
   const store = new EventStore();
   const identity = await createIdentityProvider(settings, behaviour, clock, log);
   const subscriptions = writeHistory(store, options.events ?? 5000, seed, clock());
-  const faults = new FaultQueue();
   const serviceClock = () => clock() + behaviour.clockOffsetMs;
   const writer = new EventWriter(store, new Random(seed + 1), subscriptions, serviceClock);
   const deliveries =
@@ -92,11 +84,6 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
     deliveries,
     subscriptions,
     store,
-    fault: (target, ...added) => faults.add(target, added),
-    get pendingFaults() {
-      return faults.pending;
-    },
-    clearFaults: () => faults.clear(),
     addEvent: (event = {}) => writer.add(event),
     setStatus: (eventId, status) => writer.setStatus(eventId, status),
     startLive: (perSecond, event) => writer.startLive(perSecond, event),
@@ -116,7 +103,7 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
       settings,
       behaviour,
       log,
-      faults,
+      intercept: options.intercept,
       clock: serviceClock,
       random: new Random(seed + 2),
       identity: (request, response) => identity.handle(request, response),
@@ -149,24 +136,13 @@ function behaviourFor(options: SandboxOptions): Behaviour {
   return {
     latencyMs: options.latencyMs ?? 0,
     rateLimit: options.rateLimit ?? 0,
-    retryAfter: true,
     faultRate: options.faultRate ?? 0,
     compress: options.compress ?? false,
-    omit: [],
     order: 'newest-first',
     maxPageSize: 500,
-    links: 'absolute',
-    pretty: false,
     clockOffsetMs: 0,
     autoApprove: options.autoApprove ?? false,
     tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 1800,
-    redirectIssuer: undefined,
-    deviceSignIn: true,
-    devicePollSeconds: 5,
-    revocation: true,
-    metadata: 'whole',
-    refreshTokens: true,
-    accessTokenPadding: 0,
   };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../support/sandbox.ts';
 import { measure, median, pairedRatio } from './measure.ts';
 import { program } from './sandbox-process.ts';
 import { signInTo } from './signed-in.ts';

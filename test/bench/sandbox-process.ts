@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import type { SandboxSettings } from '../../src/sandbox/sandbox.ts';
+import type { SandboxSettings } from '../support/sandbox.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
 
 export const program = path.resolve(import.meta.dirname, '../../bin/hooktrail.js');

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { hasKeyring, startBus } from '../support/keyring.ts';
+import type { SandboxSettings } from '../support/sandbox.ts';
 import { sandboxEnv } from '../support/sandbox-env.ts';
 import { measure } from './measure.ts';
 import { program } from './sandbox-process.ts';

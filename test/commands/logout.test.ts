@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/process.ts';
 import { hooktrail } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
+import type { Behaviour } from '../support/sandbox.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;

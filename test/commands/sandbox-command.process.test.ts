@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import type { Environment } from '../../src/context.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -24,7 +24,7 @@ ${text}`,
 }
 
 describe('hooktrail sandbox -- COMMAND', () => {
-  it('runs it signed in to a new sandbox, and ends with its exit code', async () => {
+  test('runs it signed in to a new sandbox, and ends with its exit code', async () => {
     await using home = await createHome();
     const command = await script(
       home,
@@ -38,7 +38,7 @@ process.exitCode = status + 30;`,
     expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '1\n', stderr: '' });
   });
 
-  it("gives it its own settings and folder, and none of the user's settings", async () => {
+  test("gives it its own settings and folder, and none of the user's settings", async () => {
     await using home = await createHome();
     const env = {
       ...home.env,
@@ -74,7 +74,7 @@ process.exitCode = status + 30;`,
     expect(seen['HOOKTRAIL_API_TOKEN']).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['a flag', ['--api-token', 's3cret'], {}],
     ['a variable', [], { HOOKTRAIL_API_TOKEN: 's3cret' }],
     ['a command', [], { HOOKTRAIL_API_TOKEN_COMMAND: 'echo s3cret' }],
@@ -93,7 +93,7 @@ process.exitCode = status + 30;`,
     expect(token).toBe('s3cret');
   });
 
-  it('leaves its sign-ins to a person without --auto-approve', async () => {
+  test('leaves its sign-ins to a person without --auto-approve', async () => {
     await using home = await createHome();
     const approves = async (...flags: string[]) => {
       let status = 0;
@@ -126,7 +126,7 @@ process.exitCode = status + 30;`,
     expect([await approves(), await approves('--auto-approve')]).toEqual([200, 303]);
   });
 
-  it.each([
+  test.each([
     ['SIGTERM', 'SIGTERM', 7],
     ['SIGINT', 'SIGINT', 7],
   ] as const)('forwards %s, and waits for the command', async (signal, name, code) => {
@@ -143,7 +143,7 @@ console.log('ready');`,
     expect(await program.finished).toEqual({ code, stdout: 'ready\ncleaned up\n', stderr: '' });
   });
 
-  it('ends with the exit code of a shell if a signal ended the command', async () => {
+  test('ends with the exit code of a shell if a signal ended the command', async () => {
     await using home = await createHome();
     const command = await script(home, `process.kill(process.pid, 'SIGKILL');`);
     expect((await spawnHooktrail(['sandbox', '--events', '0', ...command], { env: home.env })).code).toBe(
@@ -151,7 +151,7 @@ console.log('ready');`,
     );
   });
 
-  it.each([
+  test.each([
     [['--', 'no-such-program'], "cannot run 'no-such-program': there is no such program"],
     [['--json', '--', 'x'], '--json: not together with a command, which has the settings in its environment'],
     [
@@ -166,7 +166,7 @@ console.log('ready');`,
 });
 
 describe('hooktrail sandbox', () => {
-  it('prints lines for the shell, with a separate profile', async () => {
+  test('prints lines for the shell, with a separate profile', async () => {
     await using home = await createHome();
     const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env });
     await program.printed('stdout', /HOOKTRAIL_ISSUER/);
@@ -177,7 +177,7 @@ describe('hooktrail sandbox', () => {
     expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){9}$/);
   });
 
-  it('prints lines for PowerShell on Windows', async () => {
+  test('prints lines for PowerShell on Windows', async () => {
     await using home = await createHome();
     const machine = { ...thisMachine(), platform: 'win32' as const };
     const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env, context: { machine } });
@@ -186,7 +186,7 @@ describe('hooktrail sandbox', () => {
     expect((await program.finished).stdout).toMatch(/^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){9}$/);
   });
 
-  it('adds events at a rate without delivering them', async () => {
+  test('adds events at a rate without delivering them', async () => {
     await using home = await createHome();
     const program = startHooktrail(
       ['sandbox', '--events', '0', '--rate', '200', '--json', '--auto-approve'],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestLimits } from '../../src/context.ts';
-import { interimForEver, switchingProtocols } from '../../src/sandbox/faults.ts';
-import type { Fault } from '../../src/sandbox/sandbox.ts';
 import { hooktrail } from '../support/program.ts';
 import { startRefreshing } from '../support/refreshing.ts';
+import type { Fault } from '../support/sandbox.ts';
+import { interimForEver, switchingProtocols } from '../support/sandbox.ts';
 import { startSearching } from '../support/searching.ts';
 
 const SLOW: Partial<RequestLimits> = { total: 300 };

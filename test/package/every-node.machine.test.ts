@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { nodeOf } from '../support/node-versions.ts';
 import { freePort } from '../support/ports.ts';
 import { hasMatrix } from '../support/requirement.ts';
+import { startSandbox } from '../support/sandbox.ts';
 import { sandboxEnv } from '../support/sandbox-env.ts';
 import { type Installed, install, pack } from '../support/tarball.ts';
 

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { payloadOf } from '../../src/sandbox/deliveries.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { itemText } from '../../src/sandbox/store/event-item.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../support/sandbox.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
 
 const quick = { apiToken: 'tok-en', spreadMs: 20, retryDelaysMs: [10, 20] };
@@ -24,7 +24,7 @@ function statusOf({ control }: Sandbox, eventId: string): string {
 }
 
 describe('deliveries of the sandbox', () => {
-  it('carry the Api-Token and the event, only for events added while it runs', async () => {
+  test('carry the Api-Token and the event, only for events added while it runs', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     const event = sandbox.control.addEvent({ eventType: 'document.signed' });
@@ -42,14 +42,14 @@ describe('deliveries of the sandbox', () => {
     expect(statusOf(sandbox, event.eventId)).toBe('SUCCESS');
   });
 
-  it('leave the text of the rest as it is', () => {
+  test('leave the text of the rest as it is', () => {
     const json =
       '{"eventId":"a","publishStatus":"FAILED","n":1.10,"delivery":{"lastError":{"x":1},"attempts":5}}';
     expect(payloadOf(json)).toBe('{"eventId":"a","n":1.10}');
     expect(payloadOf('{"eventId":"a"}')).toBe('{"eventId":"a"}');
   });
 
-  it('arrive out of order, and some twice', async () => {
+  test('arrive out of order, and some twice', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url, { duplicates: 0.5 });
     const added = Array.from({ length: 60 }, () => sandbox.control.addEvent().eventId);
@@ -65,7 +65,7 @@ describe('deliveries of the sandbox', () => {
     expect(sandbox.control.deliveries?.attempts.filter(({ isCopy }) => isCopy)).toHaveLength(twice);
   });
 
-  it('that fail are repeated; the event is FAILED until a try succeeds', async () => {
+  test('that fail are repeated; the event is FAILED until a try succeeds', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     const statuses: string[] = [];
@@ -86,7 +86,7 @@ describe('deliveries of the sandbox', () => {
     expect(attempts?.map(({ status }) => status)).toEqual([404, 404, 404]);
   });
 
-  it('fail if nobody listens', async () => {
+  test('fail if nobody listens', async () => {
     const handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     await handler[Symbol.asyncDispose]();
@@ -98,7 +98,7 @@ describe('deliveries of the sandbox', () => {
     );
   });
 
-  it('that succeed later turn a FAILED event into SUCCESS', async () => {
+  test('that succeed later turn a FAILED event into SUCCESS', async () => {
     await using handler = await startHandler();
     await using sandbox = await delivering(handler.url, { duplicates: 1, spreadMs: 400, retryDelaysMs: [] });
     const added = Array.from({ length: 20 }, () => sandbox.control.addEvent().eventId);
@@ -115,7 +115,7 @@ describe('deliveries of the sandbox', () => {
 });
 
 describe('hooktrail sandbox --deliver-to', () => {
-  it('adds events at the given rate and delivers them', async () => {
+  test('adds events at the given rate and delivers them', async () => {
     await using handler = await startHandler();
     await using home = await createHome();
     const program = startHooktrail(
@@ -176,7 +176,7 @@ describe('hooktrail sandbox --deliver-to', () => {
       "--delivery-rate: invalid value '0': must be a whole number from 1 to 1000",
     ],
   ];
-  it.each(usage)('names %s', async (_name, flags, message) => {
+  test.each(usage)('names %s', async (_name, flags, message) => {
     await using home = await createHome();
     const { code, stderr } = await hooktrail(['sandbox', ...flags], { env: home.env });
     expect([stderr.split('\n')[0], code]).toEqual([`error: ${message}`, 2]);

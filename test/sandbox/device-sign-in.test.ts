@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { authorized, rawGet, refresh, signIn, tokenRequest } from '../support/sandbox-client.ts';
 
 let sandbox: Sandbox;
@@ -38,7 +38,7 @@ const poll = (code: string) =>
   tokenRequest(sandbox, { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: code });
 
 describe('metadata of the identity provider', () => {
-  it('names its endpoints below its issuer', async () => {
+  test('names its endpoints below its issuer', async () => {
     const { authUrl } = sandbox.settings;
     expect(await metadata()).toMatchObject({
       issuer: authUrl,
@@ -49,7 +49,7 @@ describe('metadata of the identity provider', () => {
     });
   });
 
-  it('can be absent, changed or broken', async () => {
+  test('can be absent, changed or broken', async () => {
     const { behaviour } = sandbox.control;
     behaviour.metadata = 'none';
     expect((await metadataOf()).status).toBe(404);
@@ -59,7 +59,7 @@ describe('metadata of the identity provider', () => {
     expect((await metadataOf()).status).toBe(503);
   });
 
-  it('does not name endpoints that are not offered, and those answer 404', async () => {
+  test('does not name endpoints that are not offered, and those answer 404', async () => {
     Object.assign(sandbox.control.behaviour, { deviceSignIn: false, revocation: false });
     const names = Object.keys(await metadata());
     expect(names).not.toContain('device_authorization_endpoint');
@@ -70,7 +70,7 @@ describe('metadata of the identity provider', () => {
 });
 
 describe('device sign-in', () => {
-  it('waits for a person, who approves with a link', async () => {
+  test('waits for a person, who approves with a link', async () => {
     const device = await authorizeDevice();
     const { authUrl } = sandbox.settings;
     expect(device).toMatchObject({
@@ -94,7 +94,7 @@ describe('device sign-in', () => {
     expect((await poll(device.device_code)).body.error).toBe('invalid_grant');
   });
 
-  it('accepts the code as people type it, once', async () => {
+  test('accepts the code as people type it, once', async () => {
     const { user_code: code, verification_uri: url } = await authorizeDevice();
     expect(await (await fetch(url)).text()).toContain('name="user_code"');
     const typed = encodeURIComponent(code.toLowerCase().replace('-', ' '));
@@ -103,19 +103,19 @@ describe('device sign-in', () => {
     expect((await fetch(`${url}?user_code=BCDF-GHJK`)).status).toBe(400);
   });
 
-  it('ends when the person cancels', async () => {
+  test('ends when the person cancels', async () => {
     const device = await authorizeDevice();
     await fetch(`${device.verification_uri_complete}&decision=cancel`);
     expect((await poll(device.device_code)).body.error).toBe('access_denied');
   });
 
-  it('ends when the code expires', async () => {
+  test('ends when the code expires', async () => {
     const device = await authorizeDevice();
     now += 600_000;
     expect((await poll(device.device_code)).body.error).toBe('expired_token');
   });
 
-  it('needs no person if sign-ins are approved without a click', async () => {
+  test('needs no person if sign-ins are approved without a click', async () => {
     Object.assign(sandbox.control.behaviour, { autoApprove: true, devicePollSeconds: 1 });
     const device = await authorizeDevice('event_api');
     expect(device.interval).toBe(1);
@@ -123,13 +123,13 @@ describe('device sign-in', () => {
     expect([body.scope, body.refresh_token]).toEqual(['event_api', undefined]);
   });
 
-  it('grants no scope that the client does not have', async () => {
+  test('grants no scope that the client does not have', async () => {
     expect(await authorizeDevice('event_api admin')).toMatchObject({ error: 'invalid_scope' });
   });
 });
 
 describe('revocation', () => {
-  it('of a refresh token ends it and the access tokens that came with it', async () => {
+  test('of a refresh token ends it and the access tokens that came with it', async () => {
     sandbox.control.behaviour.autoApprove = true;
     const tokens = await signIn(sandbox);
     const headers = authorized(sandbox, tokens.access_token);
@@ -142,7 +142,7 @@ describe('revocation', () => {
     expect((await rawGet(sandbox, '/event-types', headers)).status).toBe(401);
   });
 
-  it('of an unknown token succeeds', async () => {
+  test('of an unknown token succeeds', async () => {
     const url = `${sandbox.settings.authUrl}/connect/revocation`;
     expect((await post(url, { token: 'unknown' })).status).toBe(200);
     expect((await post(url, { token: 'unknown', client_secret: 'wrong' })).status).toBe(401);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Collection, useEventService } from '../support/event-service.ts';
 
 const service = useEventService();
@@ -6,7 +6,7 @@ const service = useEventService();
 describe('search', () => {
   const collection = () => `${service.sandbox.settings.baseUrl}/integrator-events`;
 
-  it('answers with the newest 500 without a query', async () => {
+  test('answers with the newest 500 without a query', async () => {
     const page = await service.json('/integrator-events');
     expect({ ...page, items: page.items.length }).toEqual({
       href: `${collection()}?limit(1,500)`,
@@ -19,7 +19,7 @@ describe('search', () => {
     });
   });
 
-  it('leads through all pages by links that keep the filters as they were sent', async () => {
+  test('leads through all pages by links that keep the filters as they were sent', async () => {
     const keys = 'gt(createdOn,2026-10-01)&eq(eventType,document%2Esigned)';
     const seen: string[] = [];
     const hrefs: string[] = [];
@@ -41,7 +41,7 @@ describe('search', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('has no next page after the last item, and no items beyond it', async () => {
+  test('has no next page after the last item, and no items beyond it', async () => {
     const butOne = await service.json('/integrator-events?limit(1100,100)');
     expect(butOne.next).toBe(`${collection()}?limit(1200,100)`);
     const last = await service.json('/integrator-events?limit(1101,100)');
@@ -58,7 +58,7 @@ describe('search', () => {
     });
   });
 
-  it('compares creation times strictly', async () => {
+  test('compares creation times strictly', async () => {
     const [event] = (await service.json('/integrator-events?limit(600,1)')).items as [Record<string, string>];
     const { createdOn } = event;
     const count = async (query: string) =>
@@ -71,7 +71,7 @@ describe('search', () => {
     expect(await count(`lt(createdOn,${createdOn?.replace('Z', '1Z')})`)).toBe(1200 - after);
   });
 
-  it('finds one event by its id, in either case, unless another filter excludes it', async () => {
+  test('finds one event by its id, in either case, unless another filter excludes it', async () => {
     const [event] = (await service.json('/integrator-events?limit(7,1)')).items as [Record<string, string>];
     const key = `eq(eventId,${event['eventId']?.toUpperCase()})`;
     expect((await service.json(`/integrator-events?${key}`)).items).toEqual([event]);
@@ -82,7 +82,7 @@ describe('search', () => {
     );
   });
 
-  it('counts by status, subscription and type add up to the total', async () => {
+  test('counts by status, subscription and type add up to the total', async () => {
     const count = async (key: string) => (await service.json(`/integrator-events?${key}&limit(1,1)`)).count;
     expect((await count('eq(publishStatus,SUCCESS)')) + (await count('eq(publishStatus,FAILED)'))).toBe(1200);
     const subscriptions = service.sandbox.control.subscriptions.map(({ id }) =>
@@ -92,7 +92,7 @@ describe('search', () => {
     expect(await count('eq(eventType,no.such.type)')).toBe(0);
   });
 
-  it('gives the time of the service', async () => {
+  test('gives the time of the service', async () => {
     const date = async () => (await service.get('/event-types')).headers['date'];
     expect(await date()).toBe('Fri, 20 Nov 2026 12:00:00 GMT');
     service.sandbox.control.behaviour.clockOffsetMs = 3_600_000;

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { useEventService } from '../support/event-service.ts';
 import { rawGet, signIn } from '../support/sandbox-client.ts';
 
 const service = useEventService();
 
 describe('what a request must carry', () => {
-  it('is a bearer token', async () => {
+  test('is a bearer token', async () => {
     const without = await rawGet(service.sandbox, '/event-types', {
       accept: service.headers['accept'] as string,
     });
@@ -17,7 +17,7 @@ describe('what a request must carry', () => {
     expect(wrong.headers['www-authenticate']).toBe('Bearer realm="event service", error="invalid_token"');
   });
 
-  it('is a token whose signature holds', async () => {
+  test('is a token whose signature holds', async () => {
     const [head, payload] = (service.headers['authorization'] as string).split('.') as [string, string];
     const forged = `${head}.${payload}.${'A'.repeat(86)}`;
     expect(await service.errorOf('/event-types', { authorization: forged })).toMatchObject({
@@ -26,7 +26,7 @@ describe('what a request must carry', () => {
     });
   });
 
-  it('is a token with the scope event_api', async () => {
+  test('is a token with the scope event_api', async () => {
     const { access_token } = await signIn(service.sandbox, { scope: 'offline_access' });
     const { status, headers: answered } = await service.get('/event-types', {
       authorization: `Bearer ${access_token}`,
@@ -35,7 +35,7 @@ describe('what a request must carry', () => {
     expect(answered['www-authenticate']).toContain('error="insufficient_scope", scope="event_api"');
   });
 
-  it.each([
+  test.each([
     '*/*',
     'application/json',
     'application/vnd.sandbox.v2+json',
@@ -48,26 +48,26 @@ describe('what a request must carry', () => {
     expect(error.message).toContain('application/vnd.sandbox.v1+json');
   });
 
-  it.each(['application/vnd.sandbox.v1+json', 'text/html, Application/Vnd.Sandbox.V1+JSON; q=0.5'])(
+  test.each(['application/vnd.sandbox.v1+json', 'text/html, Application/Vnd.Sandbox.V1+JSON; q=0.5'])(
     'may name the version among others: %s',
     async (accept) => {
       expect((await service.get('/event-types', { accept })).status).toBe(200);
     },
   );
 
-  it('is the method GET', async () => {
+  test('is the method GET', async () => {
     const { status, headers: answered } = await service.get('/event-types', {}, 'POST');
     expect([status, answered['allow']]).toEqual([405, 'GET']);
   });
 
-  it('is a path that exists', async () => {
+  test('is a path that exists', async () => {
     for (const path of ['/', '/events', '/event-types/', '/EVENT-TYPES']) {
       expect(await service.errorOf(path)).toMatchObject({ status: 404, code: 'path.not_found' });
     }
     expect((await rawGet(service.sandbox, '/../../elsewhere', service.headers)).status).toBe(404);
   });
 
-  it('is only query keys that the operation knows', async () => {
+  test('is only query keys that the operation knows', async () => {
     expect(await service.errorOf('/event-types?limit(1,5)')).toMatchObject({
       status: 400,
       code: 'event_type.unknown_parameter',
@@ -80,7 +80,7 @@ describe('what a request must carry', () => {
 });
 
 describe('event types', () => {
-  it('are a collection with names and descriptions', async () => {
+  test('are a collection with names and descriptions', async () => {
     const { href, count, items } = await service.json('/event-types');
     expect(href).toBe(`${service.sandbox.settings.baseUrl}/event-types`);
     expect([count, items.length]).toEqual([20, 20]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { itemText, parseGuid, type StoredEvent } from '../../src/sandbox/store/event-item.ts';
 import { type EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
 import { createdOnText, sortableTime } from '../../src/sandbox/store/sortable-times.ts';
@@ -58,7 +58,7 @@ function storeOf(events: readonly Plain[]): EventStore {
 const bound = (ms: number) => createdOnText(ms, 0).slice(0, -1);
 
 describe('event store', () => {
-  it('finds and orders as a plain list would, in whatever order events were added', () => {
+  test('finds and orders as a plain list would, in whatever order events were added', () => {
     const events = fc.uniqueArray(plain, { selector: (event) => event.word, maxLength: 40 });
     const paging = fc.record({
       start: fc.integer({ min: 1, max: 45 }),
@@ -84,7 +84,7 @@ describe('event store', () => {
     );
   });
 
-  it('finds by id after events were added in the middle, unless another filter excludes it', () => {
+  test('finds by id after events were added in the middle, unless another filter excludes it', () => {
     const store = storeOf([
       { ms: 10, ticks: 0, word: 1, type: 'a', status: 'FAILED' },
       { ms: 5, ticks: 0, word: 2, type: 'b', status: 'SUCCESS' },
@@ -100,7 +100,7 @@ describe('event store', () => {
     expect([count({ subscription: 's' }), count({ subscription: 't' })]).toEqual([1, 0]);
   });
 
-  it('answers in other orders, which are the same on every page', () => {
+  test('answers in other orders, which are the same on every page', () => {
     const store = storeOf(
       [5, 1, 9, 3].map((word, ms) => ({ ms, ticks: 0, word, type: 'a', status: 'FAILED' as const })),
     );
@@ -113,7 +113,7 @@ describe('event store', () => {
     expect(words('unordered')).toEqual([1, 3, 5, 9]);
   });
 
-  it('shows a change in the next answer to the same query', () => {
+  test('shows a change in the next answer to the same query', () => {
     const store = storeOf([{ ms: 1, ticks: 0, word: 1, type: 'a', status: 'FAILED' }]);
     const count = () => store.page({ status: 'FAILED' }, 1, 9).count;
     expect(count()).toBe(1);
@@ -126,7 +126,7 @@ describe('event store', () => {
 });
 
 describe('creation times', () => {
-  it('compare exactly with values finer than 100 ns', () => {
+  test('compare exactly with values finer than 100 ns', () => {
     const store = storeOf([{ ms: 7, ticks: 4567, word: 1, type: 'a', status: 'FAILED' }]);
     const count = (operator: 'after' | 'before', fraction: string) =>
       store.page({ [operator]: sortableTime(`1970-01-01T00:00:00.${fraction}Z`) }, 1, 1).count;
@@ -140,7 +140,7 @@ describe('creation times', () => {
     expect([count('before', '007456700'), count('after', '007456700')]).toEqual([0, 0]);
   });
 
-  it('are read as they are written', () => {
+  test('are read as they are written', () => {
     const ms = fc.integer({ min: Date.UTC(1000, 0), max: Date.UTC(9999, 11, 31) });
     fc.assert(
       fc.property(ms, fc.integer({ min: 0, max: 9999 }), (time, ticks) => {
@@ -150,7 +150,7 @@ describe('creation times', () => {
     );
   });
 
-  it('are days that exist', () => {
+  test('are days that exist', () => {
     expect(sortableTime('2024-02-29')).toBe('2024-02-29T00:00:00.0000000');
     expect(sortableTime('0001-01-01T02:03Z')).toBe('0001-01-01T02:03:00.0000000');
     expect(sortableTime('2026-02-29')).toBeUndefined();
@@ -159,7 +159,7 @@ describe('creation times', () => {
 });
 
 describe('GUIDs', () => {
-  it('are read in either case, in their usual form', () => {
+  test('are read in either case, in their usual form', () => {
     fc.assert(
       fc.property(fc.uuid(), (guid) => {
         expect(parseGuid(guid)).toBe(guid);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { itemText } from '../../src/sandbox/store/event-item.ts';
 import { EventStore } from '../../src/sandbox/store/event-store.ts';
 import { eventTypes } from '../../src/sandbox/store/seeded-event-types.ts';
@@ -15,29 +15,29 @@ function history(count: number, seed = 1) {
 }
 
 describe('seeded history', () => {
-  it('is the same for the same seed and time, and differs for another seed', () => {
+  test('is the same for the same seed and time, and differs for another seed', () => {
     expect(history(2000).text).toBe(history(2000).text);
     expect(history(2000).text).not.toBe(history(2000, 2).text);
   });
 
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('fails in 3 to 6 of 100 deliveries with seed %d', (seed) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('fails in 3 to 6 of 100 deliveries with seed %d', (seed) => {
     const { store } = history(5000, seed);
     const share = store.page({ status: 'FAILED' }, 1, 1).count / store.size;
     expect(share).toBeGreaterThan(0.03);
     expect(share).toBeLessThan(0.06);
   });
 
-  it.each([1, 2, 10, 5000])('holds a failure of the last 24 hours among %d events', (count) => {
+  test.each([1, 2, 10, 5000])('holds a failure of the last 24 hours among %d events', (count) => {
     const { store } = history(count);
     const after = '2026-11-19T15:30:00.0000000';
     expect(store.page({ status: 'FAILED', after }, 1, 1).count).toBeGreaterThan(0);
   });
 
-  it('can be empty', () => {
+  test('can be empty', () => {
     expect(history(0).store.page({}, 1, 500)).toEqual({ count: 0, events: [] });
   });
 
-  it('spans 30 days up to now, newest first, busier on working days', () => {
+  test('spans 30 days up to now, newest first, busier on working days', () => {
     const { items } = history(5000);
     const times = items.map((item) => Date.parse(item['createdOn'] as string));
     expect(times.every((time, index) => index === 0 || time <= (times[index - 1] as number))).toBe(true);
@@ -50,7 +50,7 @@ describe('seeded history', () => {
     expect(perDay(false)).toBeGreaterThan(perDay(true) * 2);
   });
 
-  it('fails in bursts: most failures stand next to one of the same subscription', () => {
+  test('fails in bursts: most failures stand next to one of the same subscription', () => {
     const { items } = history(20_000);
     const failed = items.filter((item) => item['publishStatus'] === 'FAILED');
     const near = failed.filter((item, index) =>
@@ -61,7 +61,7 @@ describe('seeded history', () => {
     expect(near.length / failed.length).toBeGreaterThan(0.7);
   });
 
-  it('holds items of about 540 bytes with values that JSON parsers tend to damage', () => {
+  test('holds items of about 540 bytes with values that JSON parsers tend to damage', () => {
     const { text, items } = history(5000);
     const size = Buffer.byteLength(text) / 5000;
     expect(size).toBeGreaterThan(500);
@@ -77,7 +77,7 @@ describe('seeded history', () => {
     expect(new Set(items.map((item) => item['subscriptionId'])).size).toBe(8);
   });
 
-  it('holds events of the same moment', () => {
+  test('holds events of the same moment', () => {
     const { items } = history(5000);
     expect(new Set(items.map((item) => item['createdOn'])).size).toBeLessThan(5000);
   });

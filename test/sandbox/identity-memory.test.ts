@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { IdentityMemory } from '../../src/sandbox/identity/identity-memory.ts';
 import { clock } from '../support/clock.ts';
 
@@ -15,7 +15,7 @@ const memory = () => {
 };
 
 describe('identity memory', () => {
-  it('lets a token be spent once, even by two requests that both found it unspent', async () => {
+  test('lets a token be spent once, even by two requests that both found it unspent', async () => {
     const { tokens, reused } = memory();
     await tokens.upsert('a', { grantId: 'g' }, 60);
     const found = await Promise.all([tokens.find('a'), tokens.find('a')]);
@@ -25,13 +25,13 @@ describe('identity memory', () => {
     expect(reused).toEqual(['g']);
   });
 
-  it('forgets expired entries', async () => {
+  test('forgets expired entries', async () => {
     const { tokens } = memory();
     await tokens.upsert('a', {}, -1);
     expect(await tokens.find('a')).toBeUndefined();
   });
 
-  it('forgets a grant with everything issued for it, and nothing else', async () => {
+  test('forgets a grant with everything issued for it, and nothing else', async () => {
     const { kept, tokens } = memory();
     await kept.adapter('Grant').upsert('g', {}, 60);
     await tokens.upsert('a', { grantId: 'g' }, 60);
@@ -41,7 +41,7 @@ describe('identity memory', () => {
     expect(await tokens.find('b')).toEqual({ grantId: 'h' });
   });
 
-  it('keeps the most recently used entries if there are too many', async () => {
+  test('keeps the most recently used entries if there are too many', async () => {
     const { tokens } = memory();
     await tokens.upsert('used', {}, 60);
     await tokens.upsert('unused', {}, 60);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../src/sandbox/service/query-keys.ts';
 import { ServiceFailure } from '../../src/sandbox/service/service-failure.ts';
 
@@ -15,7 +15,7 @@ function failure(query: string): string {
 }
 
 describe('query keys', () => {
-  it('reads every key of the service description', () => {
+  test('reads every key of the service description', () => {
     const query = [
       'gt(createdOn,2026-11-01)',
       'lt(createdOn,2026-11-02T03:04:05.1234567Z)',
@@ -40,11 +40,11 @@ describe('query keys', () => {
     });
   });
 
-  it('uses the defaults if there is no query', () => {
+  test('uses the defaults if there is no query', () => {
     expect(parseQuery('')).toEqual({ filter: {}, start: 1, size: 500, filterKeys: [] });
   });
 
-  it.each([
+  test.each([
     ['publishStatus=FAILED', '400 event.malformed_parameter'],
     ['eq(publishStatus,FAILED)=', '400 event.malformed_parameter'],
     ['eq(publishStatus,FAILED)=1', '400 event.malformed_parameter'],
@@ -91,7 +91,7 @@ describe('query keys', () => {
     expect(failure(query)).toBe(expected);
   });
 
-  it('accepts any text as a value, whatever it contains', () => {
+  test('accepts any text as a value, whatever it contains', () => {
     const encode = (text: string) =>
       [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
     fc.assert(
@@ -103,7 +103,7 @@ describe('query keys', () => {
     );
   });
 
-  it('answers any query with its content or a 400, never with a defect', () => {
+  test('answers any query with its content or a 400, never with a defect', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         'eq(',

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { useEventService } from '../support/event-service.ts';
 
 const service = useEventService();
 
 describe('events at run time', () => {
-  it('are found at once, each in its place', async () => {
+  test('are found at once, each in its place', async () => {
     // Later than those of the other tests, which share the sandbox.
     const createdOn = '2026-11-20T12:30:00.0000001Z';
     const added = service.sandbox.control.addEvent({
@@ -22,7 +22,7 @@ describe('events at run time', () => {
     });
   });
 
-  it('may have any text', async () => {
+  test('may have any text', async () => {
     const text = '{"eventId":1e400,"a":1,"a":2,"s":"\\u001b[31m <script>"}';
     const { eventId } = service.sandbox.control.addEvent({ json: text });
     expect((await service.get(`/integrator-events?eq(eventId,${eventId})`)).body.toString()).toContain(
@@ -30,7 +30,7 @@ describe('events at run time', () => {
     );
   });
 
-  it('change their publish status', async () => {
+  test('change their publish status', async () => {
     const { eventId } = service.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     const key = `eq(eventId,${eventId})`;
     expect(service.sandbox.control.setStatus(eventId, 'SUCCESS')).toBe(true);
@@ -42,7 +42,7 @@ describe('events at run time', () => {
     expect(service.sandbox.control.setStatus('00000000-0000-4000-8000-000000000000', 'SUCCESS')).toBe(false);
   });
 
-  it('keep coming while the sandbox runs', async () => {
+  test('keep coming while the sandbox runs', async () => {
     const before = service.sandbox.control.store.size;
     const stop = service.sandbox.control.startLive(200, () => ({ publishStatus: 'FAILED' }));
     await expect.poll(() => service.sandbox.control.store.size).toBeGreaterThan(before + 3);

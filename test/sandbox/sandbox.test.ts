@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { startSandbox } from '../support/sandbox.ts';
 import { authorized, rawGet, signIn } from '../support/sandbox-client.ts';
 
 describe('sandbox', () => {
   // This has to be the first test in the file: it loads the identity provider's library, which used to print then.
-  it('prints nothing', async () => {
+  test('prints nothing', async () => {
     const writes = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
     const prints = (['log', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
     try {
@@ -20,7 +20,7 @@ describe('sandbox', () => {
     }
   });
 
-  it('says how to use it', async () => {
+  test('says how to use it', async () => {
     await using sandbox = await startSandbox({ events: 0 });
     const { authUrl, baseUrl, clientSecret } = sandbox.settings;
     expect(new URL(authUrl).origin).toBe(new URL(baseUrl).origin);
@@ -38,7 +38,7 @@ describe('sandbox', () => {
     });
   });
 
-  it('accepts another client id, client secret and vendor', async () => {
+  test('accepts another client id, client secret and vendor', async () => {
     const options = {
       clientId: 'acme',
       clientSecret: 'a secret',
@@ -52,18 +52,18 @@ describe('sandbox', () => {
     expect((await rawGet(sandbox, '/event-types', headers)).status).toBe(200);
   });
 
-  it('holds 5000 events unless told otherwise', async () => {
+  test('holds 5000 events unless told otherwise', async () => {
     await using sandbox = await startSandbox();
     expect(sandbox.control.store.size).toBe(5000);
   });
 
-  it('listens on the given port, and names a port that is taken', async () => {
+  test('listens on the given port, and names a port that is taken', async () => {
     await using sandbox = await startSandbox({ events: 0 });
     const port = Number(new URL(sandbox.settings.baseUrl).port);
     await expect(startSandbox({ port, events: 0 })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('frees its port at once even if connections are open', async () => {
+  test('frees its port at once even if connections are open', async () => {
     const sandbox = await startSandbox({ events: 0 });
     const port = Number(new URL(sandbox.settings.baseUrl).port);
     const idle = connect(port, '127.0.0.1');
@@ -77,13 +77,13 @@ describe('sandbox', () => {
     expect(new URL(again.settings.baseUrl).port).toBe(String(port));
   });
 
-  it('waits for the given latency before each answer of the event service', async () => {
+  test('waits for the given latency before each answer of the event service', async () => {
     await using sandbox = await startSandbox({ events: 0, latencyMs: 60 });
     await rawGet(sandbox, '/event-types');
     expect(sandbox.log[0]?.ms).toBeGreaterThanOrEqual(55);
   });
 
-  it('has one clock: answers, new events and tokens follow it', async () => {
+  test('has one clock: answers, new events and tokens follow it', async () => {
     let now = Date.UTC(2030, 1, 28, 23, 59, 50);
     await using sandbox = await startSandbox({ events: 3, autoApprove: true, now: () => now });
     const { access_token: token, expires_in: lifetime } = await signIn(sandbox);
@@ -100,7 +100,7 @@ describe('sandbox', () => {
     expect(sandbox.log[0]?.at).toBe(Date.UTC(2030, 1, 28, 23, 59, 50));
   });
 
-  it('keeps a log of the requests as they arrived', async () => {
+  test('keeps a log of the requests as they arrived', async () => {
     await using sandbox = await startSandbox({ events: 0 });
     await rawGet(sandbox, '/integrator-events?eq(eventType,%41)', { 'X-Probe': 'yes' });
     await expect.poll(() => sandbox.log[0]?.status).toBe(401);

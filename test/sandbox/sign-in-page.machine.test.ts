@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { authorizeUrl, loopback } from '../support/sandbox-client.ts';
 
 let sandbox: Sandbox;
@@ -44,7 +44,7 @@ async function submit(
 }
 
 describe('sign-in page', () => {
-  it('shows who asks for what, with a form and no external resources', async () => {
+  test('shows who asks for what, with a form and no external resources', async () => {
     const { page, html } = await open();
     expect(page.status).toBe(200);
     expect(html).toContain('<strong>hooktrail-sandbox</strong> asks for access to your account');
@@ -58,7 +58,7 @@ describe('sign-in page', () => {
     );
   });
 
-  it('ends with a code when approved, and with access_denied when cancelled', async () => {
+  test('ends with a code when approved, and with access_denied when cancelled', async () => {
     const approved = await submit('approve', 'Ünï <b>');
     expect(approved.href.startsWith(`${loopback}?`)).toBe(true);
     expect([...approved.searchParams.keys()].sort()).toEqual(['code', 'iss', 'scope', 'state']);
@@ -71,7 +71,7 @@ describe('sign-in page', () => {
     });
   });
 
-  it('asks again at each sign-in, and lets another user in', async () => {
+  test('asks again at each sign-in, and lets another user in', async () => {
     const cookies: Cookies = new Map();
     for (const user of ['one@example.com', 'other@example.com', 'other@example.com']) {
       expect((await submit('approve', user, cookies)).searchParams.has('code')).toBe(true);
@@ -79,7 +79,7 @@ describe('sign-in page', () => {
     expect((await open(cookies)).page.status).toBe(200);
   });
 
-  it('belongs to the browser that began the sign-in', async () => {
+  test('belongs to the browser that began the sign-in', async () => {
     const { url } = await open();
     const stranger = await fetch(url);
     expect(stranger.status).toBe(400);
@@ -88,7 +88,7 @@ describe('sign-in page', () => {
 });
 
 describe.skipIf(!hasChromium)('sign-in page in Chromium', () => {
-  it.each([
+  test.each([
     ['Sign in', /^code=[\w-]+&state=a-state&iss=/],
     ['Cancel', /^error=access_denied&/],
   ])('leads back to the client with the button %s', async (button, expected) => {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import type { Fault } from '../../src/sandbox/sandbox.ts';
 import { clock } from '../support/clock.ts';
 import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
+import type { Fault } from '../support/sandbox.ts';
 
 const token = (at: Refreshing, ...args: string[]) => at.run(['token', ...args]);
 

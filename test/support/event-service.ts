@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Behaviour } from '../../src/sandbox/sandbox-options.ts';
+import type { Behaviour } from './sandbox.ts';
+import { type Sandbox, startSandbox } from './sandbox.ts';
 import { authorized, rawGet, signIn } from './sandbox-client.ts';
 
 /** A page of a search, with the members in the service description (part 2). */

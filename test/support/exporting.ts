@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { hooktrail, type Result } from './program.ts';
+import type { SandboxOptions } from './sandbox.ts';
 import { idsOf, type Searching, startSearching } from './searching.ts';
 
 /** A sandbox and a directory to export into. */

@@ -42,3 +42,33 @@ const { value } = fc.letrec<{ value: string; scalar: string; array: string; obje
 export const jsonText = value;
 /** The names in the objects of `jsonText`. */
 export const jsonNames = names;
+
+/**
+ * Indents JSON text over several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as
+ * they are.
+ */
+export function indentJson(json: string): string {
+  let depth = 0;
+  const line = () => `\n${'  '.repeat(depth)}`;
+  return json.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/gs, (token) => {
+    switch (token[0]) {
+      case '{':
+      case '[':
+        if (token.length > 1) return token;
+        depth++;
+        return token + line();
+      case '}':
+      case ']':
+        depth--;
+        return line() + token;
+      case ',':
+        return token + line();
+      case ':':
+        return ': ';
+      case '"':
+        return token;
+      default:
+        return '';
+    }
+  });
+}

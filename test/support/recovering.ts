@@ -1,8 +1,8 @@
 import path from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { type HandlerServer, startHandler } from './handler.ts';
 import { API_TOKEN } from './listening.ts';
 import { hooktrail, type Result } from './program.ts';
+import type { SandboxOptions } from './sandbox.ts';
 import { type Searching, startSearching } from './searching.ts';
 
 /** A sandbox with events, a handler, and `webhooks recover` between them. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from './sandbox.ts';
 import { type SigningIn, startSigningIn } from './signing-in.ts';
 
 /** A signed-in user whose access token is due for a refresh. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { hooktrail, type Result } from './program.ts';
+import type { SandboxOptions } from './sandbox.ts';
 import { type Searching, startSearching } from './searching.ts';
 
 /** A sandbox, and a file for the report. */

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
-import type { Sandbox as WholeSandbox } from '../../src/sandbox/sandbox.ts';
 import { redirectOf } from './browser.ts';
+import type { Sandbox as WholeSandbox } from './sandbox.ts';
 
 type Sandbox = Pick<WholeSandbox, 'settings'>;
 

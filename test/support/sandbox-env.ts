@@ -1,4 +1,4 @@
-import type { SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
+import type { SandboxSettings } from './sandbox.ts';
 
 /** Returns the environment for using a sandbox. The defaults of scopes and issuer fit. */
 export function sandboxEnv(settings: SandboxSettings) {

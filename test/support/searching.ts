@@ -1,6 +1,5 @@
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { hooktrail, type Result } from './program.ts';
+import type { Sandbox, SandboxOptions } from './sandbox.ts';
 import { accessTokenOf } from './sandbox-client.ts';
 import { startSigningIn } from './signing-in.ts';
 

@@ -1,4 +1,3 @@
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createHome, type Home } from './home.ts';
 import { freePort } from './ports.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type RunningCommand,
   startHooktrail,
 } from './program.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 
 /** A sandbox, a home, and settings that make the program in that home use that sandbox. */

@@ -4,7 +4,7 @@ import { type RequestListener, request } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from './sandbox.ts';
 
 const folder = path.resolve(import.meta.dirname, '../http/certificates');
 const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');

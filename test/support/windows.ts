@@ -16,7 +16,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject, onTestFinished } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { createHome } from './home.ts';
@@ -24,6 +23,7 @@ import { noteRunning } from './left-running.ts';
 import { freePort } from './ports.ts';
 import type { Result } from './process.ts';
 import { windowsCompiler, windowsNode } from './requirement.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
 import { sandboxEnv } from './sandbox-env.ts';
 
 /*

@@ -9,6 +9,9 @@ import { IdentityMemory } from './identity-memory.ts';
 import { configuration, paths } from './provider-configuration.ts';
 import { createDeviceApproval, createSignIn } from './sign-in-interaction.ts';
 
+/** The `interval` of device sign-in (RFC 8628 section 3.2). */
+const DEVICE_POLL_SECONDS = 5;
+
 export interface IdentityProvider {
   readonly tokens: AccessTokens;
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
@@ -41,25 +44,19 @@ export async function createIdentityProvider(
     const granted = ctx.oidc.entities.AuthorizationCode?.scopes;
     const requested = String(ctx.oidc.params?.['scope']).split(' ');
     out['scope'] = requested.filter((scope) => granted?.has(scope)).join(' ');
-    if (behaviour.redirectIssuer !== undefined) out['iss'] = behaviour.redirectIssuer ?? undefined;
   });
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const body = ctx.body as { refresh_token?: string; scope?: string };
     // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
     if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
-    if (!behaviour.refreshTokens) delete body.refresh_token;
     note(ctx);
   });
   provider.on('grant.error', (ctx: KoaContextWithOIDC, error: { error?: string }) => note(ctx, error.error));
 
   provider.on('device_authorization.success', (ctx: KoaContextWithOIDC, body: Record<string, unknown>) => {
-    body['interval'] = behaviour.devicePollSeconds;
+    body['interval'] = DEVICE_POLL_SECONDS;
     const code = ctx.oidc.entities.DeviceCode;
     if (behaviour.autoApprove && code) void approval.approve(code);
-  });
-  provider.use(async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
-    await next();
-    if (ctx.oidc?.route === 'discovery') ctx.body = metadata(ctx.body as Record<string, unknown>, behaviour);
   });
 
   function note(ctx: KoaContextWithOIDC, error?: string): void {
@@ -87,11 +84,6 @@ export async function createIdentityProvider(
       const uid = /^\/(?:sign-in|connect\/authorize)\/([\w-]+)$/.exec(route)?.[1];
       setCookies(request, behaviour.autoApprove ? uid : undefined);
       if (route.startsWith('/sign-in/')) return signIn(request, response);
-      if (isLeftOut(route, behaviour)) {
-        response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
-        response.end('The provider does not offer this.\n');
-        return;
-      }
       if (route === paths.device) return approval.page(new URLSearchParams(query), response);
       const target = route === paths.authorization ? withConsent(query) : query;
       const url = route + (target && `?${target}`);
@@ -100,18 +92,6 @@ export async function createIdentityProvider(
       await callback(request, response);
     },
   };
-}
-
-function isLeftOut(route: string, behaviour: Behaviour): boolean {
-  if (route === paths.deviceAuthorization || route === paths.device) return !behaviour.deviceSignIn;
-  if (route === paths.revocation) return !behaviour.revocation;
-  return route === paths.metadata && behaviour.metadata === 'none';
-}
-
-function metadata(whole: Record<string, unknown>, behaviour: Behaviour): unknown {
-  if (!behaviour.deviceSignIn) delete whole['device_authorization_endpoint'];
-  if (!behaviour.revocation) delete whole['revocation_endpoint'];
-  return typeof behaviour.metadata === 'function' ? behaviour.metadata(whole) : whole;
 }
 
 /**

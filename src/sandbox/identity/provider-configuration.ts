@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Configuration, errors, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
 import type { AccessTokens } from './access-tokens.ts';
@@ -96,13 +95,6 @@ export function configuration({
     extraTokenClaims: async (_ctx, token) => ({
       generation: tokens.generation,
       grant_id: 'grantId' in token ? token.grantId : undefined,
-      ...(behaviour.accessTokenPadding > 0
-        ? {
-            padding: randomBytes(behaviour.accessTokenPadding)
-              .toString('hex')
-              .slice(0, behaviour.accessTokenPadding),
-          }
-        : {}),
     }),
     // The library uses the machine's clock for tokens.
     formats: {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzip } from 'node:zlib';
 import type { AccessToken } from '../identity/access-tokens.ts';
-import type { Behaviour, CollectionMember, LinkStyle } from '../sandbox-options.ts';
+import type { Behaviour } from '../sandbox-options.ts';
 import { itemText } from '../store/event-item.ts';
 import type { EventPage, EventStore } from '../store/event-store.ts';
 import { eventTypes } from '../store/seeded-event-types.ts';
@@ -44,11 +44,7 @@ export function createEventService(parts: EventServiceParts) {
     const { filter, start, size: asked, filterKeys } = parseQuery(query);
     const size = Math.min(asked, behaviour.maxPageSize);
     const page = store.page(filter, start, size, behaviour.order);
-    return searchAnswer(
-      { collection: `${baseUrl}/integrator-events`, filterKeys, start, size },
-      page,
-      behaviour,
-    );
+    return searchAnswer({ collection: `${baseUrl}/integrator-events`, filterKeys, start, size }, page);
   }
 
   async function authorize(request: IncomingMessage): Promise<void> {
@@ -112,7 +108,7 @@ export function createEventService(parts: EventServiceParts) {
       for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
       text = JSON.stringify(error.body);
     }
-    let body: Buffer = Buffer.from(behaviour.pretty ? indented(text) : text);
+    let body: Buffer = Buffer.from(text);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     if (behaviour.compress) {
       response.setHeader('Vary', 'Accept-Encoding');
@@ -155,73 +151,22 @@ interface PagePosition {
 }
 
 /** A SearchIntegratorEventCollection (service description, part 2). */
-function searchAnswer(position: PagePosition, page: EventPage, behaviour: Behaviour): string {
-  const links = pageLinks(position, page.count, behaviour.links);
-  const members: Partial<Record<CollectionMember, unknown>> = {
-    ...links,
-    count: page.count,
-    limit: position.size,
-  };
-  for (const member of behaviour.omit) delete members[member];
-  const head = JSON.stringify(members).slice(0, -1);
-  if (behaviour.omit.includes('items')) return `${head}}`;
-  return `${head}${head.length > 1 ? ',' : ''}"items":[${page.events.map(itemText).join(',')}]}`;
-}
-
-/**
- * Returns links in the `limit(start,count)` form, which keep the filters as they were sent (service description, part
- * 4).
- */
-function pageLinks(position: PagePosition, count: number, style: LinkStyle) {
+function searchAnswer(position: PagePosition, page: EventPage): string {
   const { start, size } = position;
-  const link = (from: number) => styledLink(position, style, from);
-  const after = start + size;
-  const next = after <= count ? link(style === 'loop' ? 1 : style === 'same-page' ? start : after) : null;
-  const none = style === 'none';
-  return {
-    href: styledLink(position, 'absolute', start),
-    previous: start > 1 && !none ? link(Math.max(1, start - size)) : null,
-    first: none ? null : link(1),
-    next: none ? null : next,
+  const link = (from: number) => linkTo(position, from);
+  const members = {
+    href: link(start),
+    previous: start > 1 ? link(Math.max(1, start - size)) : null,
+    first: link(1),
+    next: start + size <= page.count ? link(start + size) : null,
+    count: page.count,
+    limit: size,
   };
+  const head = JSON.stringify(members).slice(0, -1);
+  return `${head},"items":[${page.events.map(itemText).join(',')}]}`;
 }
 
-function styledLink({ collection, filterKeys, size }: PagePosition, style: LinkStyle, start: number): string {
-  const query = `?${[...filterKeys, `limit(${start},${size})`].join('&')}`;
-  const url = new URL(collection);
-  if (style === 'query-only') return query;
-  if (style === 'relative') return url.pathname + query;
-  if (style === 'other-origin') return `http://other.invalid${url.pathname}${query}`;
-  if (style === 'user-info') return `${url.protocol}//user:password@${url.host}${url.pathname}${query}`;
-  return collection + query;
-}
-
-/**
- * Indents JSON text over several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as
- * they are.
- */
-function indented(json: string): string {
-  let depth = 0;
-  const line = () => `\n${'  '.repeat(depth)}`;
-  return json.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/gs, (token) => {
-    switch (token[0]) {
-      case '{':
-      case '[':
-        if (token.length > 1) return token;
-        depth++;
-        return token + line();
-      case '}':
-      case ']':
-        depth--;
-        return line() + token;
-      case ',':
-        return token + line();
-      case ':':
-        return ': ';
-      case '"':
-        return token;
-      default:
-        return '';
-    }
-  });
+/** A link in the `limit(start,count)` form, which keeps the filters as they were sent (service description, part 4). */
+function linkTo({ collection, filterKeys, size }: PagePosition, start: number): string {
+  return `${collection}?${[...filterKeys, `limit(${start},${size})`].join('&')}`;
 }

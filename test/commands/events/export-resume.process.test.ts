@@ -3,11 +3,11 @@ import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from 'no
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { clock } from '../../support/clock.ts';
 import { type Exporting, startExporting, until } from '../../support/exporting.ts';
 import { startProcess } from '../../support/process.ts';
 import { hooktrail } from '../../support/program.ts';
+import type { Fault } from '../../support/sandbox.ts';
 import { idsOf } from '../../support/searching.ts';
 
 const small = ['--page-size', '10'];

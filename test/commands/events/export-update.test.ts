@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { clock } from '../../support/clock.ts';
 import { startExporting } from '../../support/exporting.ts';
+import type { Fault } from '../../support/sandbox.ts';
 
 const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
 

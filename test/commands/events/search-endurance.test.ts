@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Fault } from '../../../src/sandbox/sandbox.ts';
 import { settled } from '../../support/exporting.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
+import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 import { startSigningIn } from '../../support/signing-in.ts';
 

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { SandboxSettings } from '../../../src/sandbox/sandbox.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Running, spawnHooktrail, startProcess } from '../../support/process.ts';
+import type { SandboxSettings } from '../../support/sandbox.ts';
 import { accessTokenOf } from '../../support/sandbox-client.ts';
 import { idsOf } from '../../support/searching.ts';
 

@@ -2,18 +2,6 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import type { Random } from './random.ts';
-
-/** The requests that a fault applies to; `service` means both operations of the event service. */
-export type FaultTarget =
-  | 'authorize'
-  | 'token'
-  | 'device'
-  | 'revocation'
-  | 'metadata'
-  | 'event-types'
-  | 'events'
-  | 'service';
 
 export interface Answer {
   status: number;
@@ -75,45 +63,6 @@ export const interimForEver: Fault = {
   again: 'HTTP/1.1 102 Processing\r\n\r\n',
   everyMs: 10,
 };
-
-/** The faults that wait for a request, in order for each target. */
-export class FaultQueue {
-  readonly #waiting = new Map<FaultTarget, Fault[]>();
-
-  add(target: FaultTarget, faults: readonly Fault[]): void {
-    this.#waiting.set(target, [...(this.#waiting.get(target) ?? []), ...faults]);
-  }
-
-  take(targets: readonly FaultTarget[]): Fault | undefined {
-    for (const target of targets) {
-      const fault = this.#waiting.get(target)?.shift();
-      if (fault) return fault;
-    }
-    return undefined;
-  }
-
-  get pending(): number {
-    return [...this.#waiting.values()].reduce((sum, faults) => sum + faults.length, 0);
-  }
-
-  clear(): void {
-    this.#waiting.clear();
-  }
-}
-
-const statuses = [500, 502, 503, 504];
-
-/** Decides at random whether a request fails, and how. */
-export function drawFault(random: Random, rate: number): Fault | undefined {
-  if (rate <= 0 || random.float() >= rate) return undefined;
-  const draw = random.below(statuses.length + 2);
-  const status = statuses[draw];
-  if (status !== undefined) {
-    const body = JSON.stringify({ code: 'service.unavailable', message: 'a random fault' });
-    return { kind: 'status', status, body, headers: { 'Content-Type': 'application/json' } };
-  }
-  return draw === statuses.length ? { kind: 'reset' } : { kind: 'reset-mid-body' };
-}
 
 type End = (body: Buffer) => void;
 
@@ -244,18 +193,26 @@ function spoil(
       response.once('close', () => clearInterval(timer));
       return;
     }
-    case 'edit': {
-      const headers = Object.fromEntries(
-        Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]),
-      );
-      const answer: Answer = fault.edit({ status: response.statusCode, headers, body });
-      for (const name of response.getHeaderNames()) response.removeHeader(name);
-      response.statusCode = answer.status;
-      for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
-      response.setHeader('Content-Length', answer.body.length);
-      end(answer.body);
-    }
+    case 'edit':
+      changeAnswer(response, body, end, fault.edit);
   }
+}
+
+function changeAnswer(response: ServerResponse, body: Buffer, end: End, edit: (answer: Answer) => Answer) {
+  const headers = Object.fromEntries(
+    Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]),
+  );
+  const answer = edit({ status: response.statusCode, headers, body });
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  response.statusCode = answer.status;
+  for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+  response.setHeader('Content-Length', answer.body.length);
+  end(answer.body);
+}
+
+/** Changes the answer when the handler ends it. */
+export function editAnswer(response: ServerResponse, edit: (answer: Answer) => Answer): void {
+  interceptEnd(response, (body, end) => changeAnswer(response, body, end, edit));
 }
 
 function later(response: ServerResponse, milliseconds: number, act: () => void): void {

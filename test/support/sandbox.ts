@@ -1,0 +1,233 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Sandbox as ProductSandbox, startSandbox as startProduct } from '../../src/sandbox/sandbox.ts';
+import type { Behaviour as ProductBehaviour, SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
+import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
+import { indentJson } from './json-text.ts';
+
+export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
+export { type Answer, type Fault, interimForEver, switchingProtocols } from './faults.ts';
+
+/** The requests that a fault applies to; `service` means both operations of the event service. */
+export type FaultTarget =
+  | 'authorize'
+  | 'token'
+  | 'device'
+  | 'revocation'
+  | 'metadata'
+  | 'event-types'
+  | 'events'
+  | 'service';
+
+/** The form of paging links, which the service description leaves open. `loop` points `next` at the first page. */
+type LinkStyle =
+  | 'absolute'
+  | 'relative'
+  | 'query-only'
+  | 'other-origin'
+  | 'user-info'
+  | 'loop'
+  | 'same-page'
+  | 'none';
+
+/** Behaviour that the service description leaves open, made by editing the sandbox's answers. */
+interface Oddities {
+  /** Members left out of search answers. The service requires none of them (service description, part 2). */
+  omit: readonly ('href' | 'previous' | 'first' | 'next' | 'count' | 'limit' | 'items')[];
+  links: LinkStyle;
+  /** Answers of the event service are indented over several lines. */
+  pretty: boolean;
+  /** A 429 carries `Retry-After`. */
+  retryAfter: boolean;
+  /** `iss` on the redirect: left as it is (undefined), left out (null), or replaced. */
+  redirectIssuer: string | null | undefined;
+  /** The provider offers device sign-in (RFC 8628). */
+  deviceSignIn: boolean;
+  /** The `interval` of device sign-in: seconds between two token requests of a device. */
+  devicePollSeconds: number;
+  /** The provider offers revocation (RFC 7009). */
+  revocation: boolean;
+  /** The provider's metadata (RFC 8414): unchanged, none (404), or changed by a function. */
+  metadata: 'whole' | 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
+  /** Token answers include a refresh token. */
+  refreshTokens: boolean;
+  /** Characters of padding at the end of each access token. */
+  accessTokenPadding: number;
+}
+export type Behaviour = ProductBehaviour & Oddities;
+
+/** A sandbox whose answers a test can make odd or faulty. Changes apply from the next request. */
+export interface Sandbox extends ProductSandbox {
+  readonly control: Omit<ProductSandbox['control'], 'behaviour'> & {
+    /** Assign to its members to change them. */
+    readonly behaviour: Behaviour;
+    /** Makes the next requests to a target fail, one fault each, in this order. */
+    fault(target: FaultTarget, ...faults: Fault[]): void;
+    /** Faults that no request has met yet. */
+    readonly pendingFaults: number;
+    clearFaults(): void;
+  };
+}
+
+/** Starts a sandbox in this process. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const waiting = new Map<FaultTarget, Fault[]>();
+  const sandbox = await startProduct({
+    ...options,
+    intercept: async (request, response) => {
+      const route = (request.url ?? '').replace(/\?.*/s, '');
+      const target = targetsOf(route).find((name) => waiting.get(name)?.length);
+      const fault = target && waiting.get(target)?.shift();
+      if (fault && !(await applyFault(fault, request, response))) return false;
+      // What is changed last is seen first: the fault happens to the odd answer.
+      oddAnswers(request, response, route, behaviour, options.redirectUri);
+      return !response.writableEnded;
+    },
+  });
+  const oddities: Oddities = {
+    omit: [],
+    links: 'absolute',
+    pretty: false,
+    retryAfter: true,
+    redirectIssuer: undefined,
+    deviceSignIn: true,
+    devicePollSeconds: 5,
+    revocation: true,
+    metadata: 'whole',
+    refreshTokens: true,
+    accessTokenPadding: 0,
+  };
+  const behaviour: Behaviour = Object.assign(sandbox.control.behaviour, oddities);
+  const control: Sandbox['control'] = Object.assign(sandbox.control, {
+    behaviour,
+    pendingFaults: 0,
+    fault: (target: FaultTarget, ...faults: Fault[]) =>
+      void waiting.set(target, [...(waiting.get(target) ?? []), ...faults]),
+    clearFaults: () => waiting.clear(),
+  });
+  Object.defineProperty(control, 'pendingFaults', {
+    get: () => [...waiting.values()].reduce((sum, faults) => sum + faults.length, 0),
+  });
+  return Object.assign(sandbox, { control });
+}
+
+const targets: readonly (readonly [RegExp, readonly FaultTarget[]])[] = [
+  [/\/connect\/authorize$/, ['authorize']],
+  [/\/connect\/token$/, ['token']],
+  [/\/connect\/deviceauthorization$/, ['device']],
+  [/\/connect\/revocation$/, ['revocation']],
+  [/\/\.well-known\//, ['metadata']],
+  [/\/event-types$/, ['event-types', 'service']],
+  [/\/integrator-events$/, ['events', 'service']],
+];
+
+function targetsOf(route: string): readonly FaultTarget[] {
+  return targets.find(([pattern]) => pattern.test(route))?.[1] ?? [];
+}
+
+function oddAnswers(
+  request: IncomingMessage,
+  response: ServerResponse,
+  route: string,
+  behaviour: Behaviour,
+  redirectUri: string | undefined,
+): void {
+  const edit = (change: (answer: Answer) => Answer) => editAnswer(response, change);
+  const editJson = (change: (body: Record<string, unknown>) => unknown) =>
+    edit((answer) =>
+      answer.status === 200
+        ? { ...answer, body: Buffer.from(JSON.stringify(change(JSON.parse(answer.body.toString())))) }
+        : answer,
+    );
+  const notOffered = () => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not offered\n');
+  const [target] = targetsOf(route);
+  const { authorization } = request.headers;
+  if (authorization?.includes('~')) request.headers.authorization = authorization.replace(/~.*/, '');
+  if (!behaviour.retryAfter)
+    edit(({ headers: { 'retry-after': _, ...headers }, ...rest }) => ({ ...rest, headers }));
+  if (target === 'device' && !behaviour.deviceSignIn) notOffered();
+  else if (target === 'revocation' && !behaviour.revocation) notOffered();
+  else if (target === 'metadata' && behaviour.metadata === 'none') notOffered();
+  else if (target === 'metadata') {
+    const { metadata } = behaviour;
+    if (behaviour.deviceSignIn && behaviour.revocation && typeof metadata === 'string') return;
+    editJson((whole) => {
+      if (!behaviour.deviceSignIn) delete whole['device_authorization_endpoint'];
+      if (!behaviour.revocation) delete whole['revocation_endpoint'];
+      return typeof metadata === 'function' ? metadata(whole) : whole;
+    });
+  } else if (target === 'device' && behaviour.devicePollSeconds !== 5)
+    editJson((body) => ({ ...body, interval: behaviour.devicePollSeconds }));
+  else if (target === 'token' && (!behaviour.refreshTokens || behaviour.accessTokenPadding > 0))
+    editJson(({ refresh_token, access_token, ...body }) => ({
+      access_token: `${access_token}${behaviour.accessTokenPadding > 0 ? '~'.padEnd(behaviour.accessTokenPadding, 'p') : ''}`,
+      ...(behaviour.refreshTokens ? { refresh_token } : {}),
+      ...body,
+    }));
+  else if (behaviour.redirectIssuer !== undefined && /\/(connect\/authorize|sign-in)\b/.test(route))
+    edit((answer) => ({
+      ...answer,
+      headers: withIssuer(answer.headers, behaviour.redirectIssuer ?? null, redirectUri),
+    }));
+  else if (target === 'events' || target === 'event-types') {
+    const { omit, links, pretty } = behaviour;
+    if (omit.length === 0 && links === 'absolute' && !pretty) return;
+    edit((answer) => {
+      if (answer.status !== 200) return answer;
+      const whole = answer.body.toString();
+      const changed = target === 'events' ? oddCollection(whole, behaviour) : whole;
+      return { ...answer, body: Buffer.from(pretty ? indentJson(changed) : changed) };
+    });
+  }
+}
+
+function withIssuer(
+  headers: Readonly<Record<string, string>>,
+  issuer: string | null,
+  redirectUri: string | undefined,
+): Record<string, string> {
+  const { location } = headers;
+  if (location === undefined || (redirectUri !== undefined && !location.startsWith(redirectUri)))
+    return headers;
+  const url = new URL(location, 'http://relative.invalid');
+  if (!url.searchParams.has('iss')) return headers;
+  if (issuer === null) url.searchParams.delete('iss');
+  else url.searchParams.set('iss', issuer);
+  return { ...headers, location: url.href };
+}
+
+/** Changes the members of a search answer around its items, whose text stays as it is. */
+function oddCollection(text: string, { omit, links }: Behaviour): string {
+  const mark = text.indexOf('"items":[');
+  const items = text.slice(mark, -1);
+  const members = JSON.parse(`${text.slice(0, mark).replace(/,$/, '')}}`) as Record<string, unknown>;
+  for (const member of ['previous', 'first', 'next']) {
+    const link = members[member];
+    if (typeof link === 'string') members[member] = oddLink(link, members['href'] as string, member, links);
+  }
+  for (const member of omit) delete members[member];
+  const head = JSON.stringify(members).slice(0, -1);
+  if (omit.includes('items')) return `${head}}`;
+  return `${head}${head.length > 1 ? ',' : ''}${items}}`;
+}
+
+function oddLink(link: string, self: string, member: string, style: LinkStyle): string | null {
+  const { protocol, host, pathname, search } = new URL(link);
+  switch (style) {
+    case 'relative':
+      return pathname + search;
+    case 'query-only':
+      return search;
+    case 'other-origin':
+      return `http://other.invalid${pathname}${search}`;
+    case 'user-info':
+      return `${protocol}//user:password@${host}${pathname}${search}`;
+    case 'loop':
+      return member === 'next' ? link.replace(/limit\(\d+,/, 'limit(1,') : link;
+    case 'same-page':
+      return member === 'next' ? self : link;
+    case 'none':
+      return null;
+    default:
+      return link;
+  }
+}
