@@ -6,6 +6,7 @@ import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 /** Options every command takes. */
 export interface GlobalFlags extends ReporterFlags {
   readonly profile?: string;
+  readonly errorFormat?: string;
 }
 
 /** One call of a command: what was typed, parsed by the declarations, and the world it runs in. */

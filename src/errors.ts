@@ -14,36 +14,71 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
+/** Names a failure for programs, as `--error-format json` prints it. */
+export type ErrorKind =
+  | 'usage'
+  | 'not-found'
+  | 'sign-in'
+  | 'service'
+  | 'unreachable'
+  | 'incomplete'
+  | 'interrupted'
+  | 'internal';
+
 export interface ErrorParts {
   /** Lines printed indented under the message. */
   readonly details?: readonly string[];
   /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
   readonly cause?: unknown;
+  /** Instead of the kind of the error's class. */
+  readonly kind?: ErrorKind | undefined;
+  /** The HTTP status of the answer. */
+  readonly status?: number;
+  /** True if the same command may succeed later, false if it cannot. */
+  readonly retryable?: boolean;
+  /** The Error object of the answer (service description, part 2). */
+  readonly errorObject?: object | undefined;
 }
 
 /** A failure that is explained to the user. Any other exception is a defect of the program. */
 export abstract class HooktrailError extends Error {
   abstract readonly exitCode: ExitCode;
+  readonly kind: ErrorKind;
   readonly details: readonly string[];
   readonly next: string | undefined;
+  readonly status: number | undefined;
+  readonly retryable: boolean | undefined;
+  readonly errorObject: object | undefined;
 
-  constructor(message: string, parts: ErrorParts = {}) {
+  constructor(message: string, kind: ErrorKind, parts: ErrorParts = {}) {
     super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
     this.name = new.target.name;
+    this.kind = parts.kind ?? kind;
     this.details = parts.details ?? [];
     this.next = parts.next;
+    this.status = parts.status;
+    this.retryable = parts.retryable;
+    this.errorObject = parts.errorObject;
   }
 }
 
 /** The command line, the environment or the saved configuration is wrong. */
 export class UsageError extends HooktrailError {
   readonly exitCode = ExitCode.usage;
+
+  constructor(message: string, parts: ErrorParts = {}) {
+    super(message, 'usage', parts);
+  }
 }
 
-/** The service or the identity provider answered with an error, or a result could not be completed. */
+/** The service or the identity provider answered with an error, whose status is given, or a result could not be completed. */
 export class ServiceError extends HooktrailError {
   readonly exitCode = ExitCode.failed;
+
+  constructor(message: string, parts: ErrorParts = {}) {
+    super(message, parts.status === undefined ? 'incomplete' : 'service', parts);
+  }
 }
 
 /** A write to standard output failed, other than because its reader left: the output is incomplete. */
@@ -52,7 +87,7 @@ export class OutputError extends HooktrailError {
 
   constructor(cause: NodeJS.ErrnoException) {
     const next = isDiskFull(cause) ? 'make room where the output goes, and run the command again' : undefined;
-    super(`the output cannot be written: ${faultText(cause)}`, { cause, next });
+    super(`the output cannot be written: ${faultText(cause)}`, 'incomplete', { cause, next });
   }
 }
 
@@ -75,11 +110,19 @@ export function faultText(error: NodeJS.ErrnoException): string {
 /** No usable sign-in, or the sign-in was refused. */
 export class NotSignedInError extends HooktrailError {
   readonly exitCode = ExitCode.notSignedIn;
+
+  constructor(message: string, parts: ErrorParts = {}) {
+    super(message, 'sign-in', parts);
+  }
 }
 
 /** DNS, refused connection, TLS or time-out, after every retry. */
 export class UnreachableError extends HooktrailError {
   readonly exitCode = ExitCode.unreachable;
+
+  constructor(message: string, parts: ErrorParts = {}) {
+    super(message, 'unreachable', { retryable: true, ...parts });
+  }
 }
 
 /** The reason of the context's abort signal after SIGINT or SIGTERM. */
@@ -87,7 +130,7 @@ export class InterruptedError extends HooktrailError {
   readonly exitCode: ExitCode;
 
   constructor(signal: 'SIGINT' | 'SIGTERM') {
-    super('interrupted');
+    super('interrupted', 'interrupted');
     this.exitCode = signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
   }
 }
@@ -97,6 +140,26 @@ export class ClosedPipeError extends HooktrailError {
   readonly exitCode = ExitCode.done;
 
   constructor() {
-    super('standard output was closed');
+    super('standard output was closed', 'interrupted');
   }
+}
+
+/** The next step after a fault of the machine, by the code of the system. */
+const FAULT_STEPS: Readonly<Record<string, string>> = {
+  EACCES: 'let this user write there, or name another place',
+  EPERM: 'let this user write there, or name another place',
+  EROFS: 'name a place that can be written',
+  ENOSPC: 'free some space, and run the command again',
+  EDQUOT: 'free some space, and run the command again',
+  EMFILE: 'allow more open files (`ulimit -n`), and run the command again',
+  ENFILE: 'close other programs, and run the command again',
+};
+
+/** A failed system call that no command explains is the machine's fault, not a defect of the program. */
+export function explainedFault(thrown: unknown): unknown {
+  if (thrown instanceof HooktrailError || !(thrown instanceof Error)) return thrown;
+  const { code, syscall } = thrown as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return thrown;
+  const message = faultText(thrown).replace(/^\w+: ([^,]+), (.*)$/, `$2: $1 (${code})`);
+  return new ServiceError(message, { kind: 'incomplete', next: FAULT_STEPS[code], cause: thrown });
 }

@@ -1,6 +1,6 @@
 import type { GlobalFlags } from './command.ts';
 import type { Context } from './context.ts';
-import { ExitCode, HooktrailError, InterruptedError } from './errors.ts';
+import { ExitCode, explainedFault, HooktrailError, InterruptedError } from './errors.ts';
 import type { Program } from './program.ts';
 import { version } from './version.ts';
 
@@ -19,7 +19,8 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     if (exitCode === ExitCode.done) context.signal.throwIfAborted();
     return exitCode;
   } catch (thrown) {
-    const error = context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : thrown;
+    const error =
+      context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : explainedFault(thrown);
     return await explain(error, program?.flags ?? {}, context);
   }
 }
@@ -37,15 +38,18 @@ function isVerdict(error: unknown): boolean {
 async function explain(error: unknown, flags: GlobalFlags, context: Context): Promise<ExitCode> {
   const { stderr, environment } = context;
   const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
-  if (exitCode === ExitCode.done || error instanceof InterruptedError) return exitCode;
+  if (exitCode === ExitCode.done) return exitCode;
+  const { errorFormatOf } = await import('./settings/settings.ts');
+  const format = await errorFormatOf(flags, context);
+  if (error instanceof InterruptedError && format === 'text') return exitCode;
   const [{ errorText, runFlags }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
     import('./terminal/reporter.ts'),
     import('./terminal/palette.ts'),
     import('./terminal/terminal-safe.ts'),
   ]);
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
-  let text = errorText(error, palette, runFlags(flags, environment));
-  if (flags.debug && error instanceof Error && !(error instanceof HooktrailError)) {
+  let text = errorText(error, palette, runFlags(flags, environment), format);
+  if (format === 'text' && flags.debug && error instanceof Error && !(error instanceof HooktrailError)) {
     text += `${terminalSafe(error.stack ?? '')}\n`;
   }
   await stderr.write(text).catch(() => undefined);

@@ -4,7 +4,8 @@ import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
 import type { OutputFileFlags } from './output/format-flags.ts';
-import { suggestion } from './settings/nearest.ts';
+import { suggestion } from './settings/command-words.ts';
+import { oneOf } from './settings/flag-values.ts';
 import { version } from './version.ts';
 
 /** The command tree of one run. */
@@ -30,11 +31,16 @@ export function buildProgram(context: Context, invoke: Invoke): Program {
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain the command; -h in short')
     .option('--profile <name>', 'the profile to use [HOOKTRAIL_PROFILE]')
+    .option(
+      '--error-format <format>',
+      'errors and warnings as text (default) or lines of json [HOOKTRAIL_ERROR_FORMAT]',
+      oneOf('--error-format', ['text', 'json']),
+    )
     .option('--verbose', 'one line per request on standard error, without secrets')
     .option('--debug', 'headers too, without secrets')
     .option('--no-color', 'no colour [NO_COLOR]')
     .option('--quiet', 'no progress and no notices; warnings and errors stay')
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
     .addHelpText(
       'after',
       `
@@ -170,8 +176,11 @@ class LazyProgram implements Program {
       const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags;
       this.#flags = flags;
       const work = async (context: Context) => {
-        const { createReporter } = await import('./terminal/reporter.ts');
-        const reporter = await createReporter(context, flags);
+        const [{ createReporter }, { errorFormatOf }] = await Promise.all([
+          import('./terminal/reporter.ts'),
+          import('./settings/settings.ts'),
+        ]);
+        const reporter = await createReporter(context, flags, await errorFormatOf(flags, context));
         const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
         return (await run(call)) ?? ExitCode.done;
       };

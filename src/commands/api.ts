@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addOutputFileFlag, checkJq } from '../output/format-flags.ts';
-import { suggestion } from '../settings/nearest.ts';
-import { addConnectionFlags } from '../settings/setting-flags.ts';
+import { suggestion } from '../settings/command-words.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {

@@ -7,8 +7,7 @@ import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { encodingOf } from '../files/text-encoding.ts';
-import { quotedWord } from '../settings/command-words.ts';
-import { suggestion } from '../settings/nearest.ts';
+import { quotedWord, suggestion } from '../settings/command-words.ts';
 
 /** The shells that there are completions for. */
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
-import { addConnectionFlags } from '../settings/setting-flags.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {
@@ -10,7 +10,7 @@ interface Flags extends SettingFlags {
 
 export function declare(command: Command, action: Action): void {
   command.option('--json', 'print the findings as a JSON array');
-  addConnectionFlags(command)
+  addConnectionFlags(command, ['authUrl', 'baseUrl', 'clientId', 'vendor'])
     .addHelpText(
       'after',
       `

@@ -6,7 +6,7 @@ import {
   type FormatFlags,
   formatOptions,
 } from '../output/format-flags.ts';
-import { addConnectionFlags } from '../settings/setting-flags.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends FormatFlags, SettingFlags {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Action, type Call, declareAll } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
-import { suggestion } from '../settings/nearest.ts';
+import { suggestion } from '../settings/command-words.ts';
 
 interface Flags {
   readonly json?: true;

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Action, Call } from '../command.ts';
 import type { Environment } from '../context.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
-import { addIdentityFlags, addServiceFlags } from '../settings/setting-flags.ts';
+import { addIdentityFlags, addServiceFlags } from '../settings/setting-names.ts';
 import type { SignInFlags } from '../sign-in/sign-in-setup.ts';
 
 interface Flags extends SignInFlags {

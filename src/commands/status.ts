@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { ExitCode, NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import type { CheckResult } from '../output/status-text.ts';
-import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-flags.ts';
+import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {

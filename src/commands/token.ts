@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { addConnectionFlags } from '../settings/setting-flags.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends SettingFlags {

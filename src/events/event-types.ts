@@ -9,7 +9,7 @@ import { createRowReader } from '../json/item-cells.ts';
 import { membersOf, tableColumns } from '../json/item-columns.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-bytes.ts';
-import { suggestion } from '../settings/nearest.ts';
+import { suggestion } from '../settings/command-words.ts';
 import { loadSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Command, Option } from 'commander';
-import { CONNECTION } from '../settings/setting-flags.ts';
+import { CONNECTION } from '../settings/setting-names.ts';
 
 /** Flags that few people need, in whichever command they are. */
 const RARE_FLAGS = new Set(['--page-size', '--concurrency', '--csv-raw', '--csv-bom', '--buckets']);
@@ -53,7 +53,7 @@ export function fullHelp(command: Command, width: number): string {
     ...(options.has(CONNECTION)
       ? [`Connection: ${namesOf(options.get(CONNECTION))} (help environment)`]
       : []),
-    ...(command.parent ? [`Global: ${globalNames(command)} (hooktrail --help)`] : []),
+    ...(command.parent ? [helper.boxWrap(`Global: ${globalNames(command)} (hooktrail --help)`, width)] : []),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
 }

@@ -27,7 +27,7 @@ export const optionKinds: Readonly<Record<string, Kind>> = {
   '--from': 'files',
   '--state': 'files',
   '--body': 'files',
-  '--hints': { words: ['on', 'off'] },
+  '--error-format': { words: ['text', 'json'] },
 };
 
 /** Values of arguments, by the words of the command and the argument's name. */

@@ -13,7 +13,8 @@ export interface RetryContext {
 }
 
 const TRIES = 5;
-const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
+/** Statuses of answers that a later try may not get. */
+export const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 20_000;
 const LONGEST_RETRY_AFTER = 60_000;

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { NotSignedInError, ServiceError } from '../errors.ts';
 import { withoutSecrets } from './redaction.ts';
+import { RETRIED } from './retry.ts';
 import type { HttpResponse } from './transport.ts';
 
 const MAX_TEXT = 2000;
@@ -16,9 +17,20 @@ export function serviceError(response: HttpResponse, what: string): ServiceError
   const details = describeBody(response);
   const message = `${what}: the service answered ${status}${reasonOf(status)}`;
   if (status === 401) {
-    return new NotSignedInError(message, { details, next: SIGN_IN_AGAIN });
+    return new NotSignedInError(message, {
+      details,
+      next: SIGN_IN_AGAIN,
+      status,
+      errorObject: parsed(response.body.toString('utf8')),
+    });
   }
-  return new ServiceError(message, { details, next: nextStep(response) });
+  return new ServiceError(message, {
+    details,
+    next: nextStep(response),
+    status,
+    retryable: RETRIED.has(status),
+    errorObject: parsed(response.body.toString('utf8')),
+  });
 }
 
 /** The body of an error as lines for a person; no lines if it is empty. */

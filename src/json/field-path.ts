@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { nearest } from '../settings/nearest.ts';
+import { nearest } from '../settings/command-words.ts';
 import type { Items } from './items.ts';
 
 /** The place of a value inside an item. */

@@ -2,7 +2,7 @@ import type { FieldPath } from '../json/field-path.ts';
 import { membersOf } from '../json/item-columns.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
 import { createCursor, MISSING } from '../json/json-cursor.ts';
-import { suggestion } from '../settings/nearest.ts';
+import { suggestion } from '../settings/command-words.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { FormatOptions, ItemContext } from './item-writer.ts';

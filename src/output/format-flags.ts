@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { parseFieldPaths } from '../json/field-path.ts';
 import type { ListKind } from '../json/items.ts';
+import { suggestion } from '../settings/command-words.ts';
 import { fileName } from '../settings/flag-values.ts';
-import { suggestion } from '../settings/nearest.ts';
 import type { FormatName, FormatOptions } from './item-writer.ts';
 
 /** The format flags as typed. */

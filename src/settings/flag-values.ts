@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { suggestion } from './command-words.ts';
 
 /** A parser of a flag's value that says what it takes, for `help --json`. */
 export type FlagParser<Value> = ((text: string) => Value) & { readonly takes: FlagType };
@@ -29,6 +30,18 @@ export function wholeNumber(
       : `a whole number of at least ${lowest}`;
     throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
   });
+}
+
+/** A parser for a flag that takes one of a few words, in any case of letters. */
+export function oneOf<Word extends string>(flag: string, words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
+    if (found) return found;
+    const accepted = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+    throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`, {
+      next: suggestion(text, words),
+    });
+  };
 }
 
 /** A parser for a flag that names a file. An empty name, as of an unset variable of a shell, is an error. */

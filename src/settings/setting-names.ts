@@ -1,5 +1,6 @@
+import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { suggestion } from './nearest.ts';
+import { suggestion } from './command-words.ts';
 
 /** Every setting with the names it has on the command line, in the environment and in messages. */
 export const settingNames = {
@@ -25,17 +26,18 @@ export const settingNames = {
     meaning: 'redirect URI',
   },
   issuer: { key: 'issuer', flag: '--issuer', variable: 'HOOKTRAIL_ISSUER', meaning: 'expected issuer' },
-  hints: {
-    key: 'hints',
-    flag: '--hints',
-    variable: 'HOOKTRAIL_HINTS',
-    meaning: 'next steps below tables',
-  },
   timezone: {
     key: 'timezone',
     flag: '--timezone',
     variable: 'HOOKTRAIL_TIMEZONE',
     meaning: 'zone of times shown and typed',
+  },
+  fields: { key: 'fields', flag: '--fields', variable: 'HOOKTRAIL_FIELDS', meaning: 'columns of tables' },
+  errorFormat: {
+    key: 'error-format',
+    flag: '--error-format',
+    variable: 'HOOKTRAIL_ERROR_FORMAT',
+    meaning: 'form of errors and warnings: text or json',
   },
   store: { key: 'store', flag: '--store', variable: 'HOOKTRAIL_STORE', meaning: 'where secrets live' },
 } as const;
@@ -49,8 +51,8 @@ export const settingDefaults = {
   scope: 'event_api offline_access',
   redirectUri: 'http://127.0.0.1:8976/callback',
   store: 'keychain',
-  hints: 'on',
   timezone: 'UTC',
+  errorFormat: 'text',
 } as const satisfies { readonly [Name in SettingName]?: string };
 
 /**
@@ -70,4 +72,56 @@ export function settingOfKey(key: string): SettingName {
     details: [`settings: ${keys.join(', ')}`],
     next: suggestion(key, keys),
   });
+}
+
+/** The placeholder and the help text of each setting's flag. */
+const flagTexts: { readonly [Name in SettingName]?: readonly [placeholder: string, text: string] } = {
+  authUrl: ['url', 'the identity provider, where sign-in happens'],
+  baseUrl: ['url', 'the event service'],
+  clientId: ['id', 'the client id assigned to you'],
+  vendor: ['name', 'the vendor of the media type application/vnd.<vendor>.v1+json'],
+  scope: ['scopes', `the scopes to ask for, separated by spaces (default: ${settingDefaults.scope})`],
+  redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
+  issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
+  timezone: [
+    'zone',
+    `show and read times in this zone: UTC, local, Europe/Berlin (default: ${settingDefaults.timezone})`,
+  ],
+  store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
+};
+
+/** Flags that say who signs in and where the result is kept. */
+export function addIdentityFlags(command: Command): Command {
+  return add(command, ['authUrl', 'clientId', 'scope', 'redirectUri', 'issuer', 'store']);
+}
+
+/** Flags that say which event service is asked. */
+export function addServiceFlags(command: Command): Command {
+  return add(command, ['baseUrl', 'vendor']);
+}
+
+/** The flag that names the zone of times. */
+export function addTimezoneFlag(command: Command): Command {
+  return add(command, ['timezone']);
+}
+
+/** The heading of the flags below, which help shows in one line. */
+export const CONNECTION = 'Connection:';
+
+/** Flags that override, for one call, which service is asked; `doctor` also checks another identity provider. */
+export function addConnectionFlags(
+  command: Command,
+  names: readonly SettingName[] = ['baseUrl', 'vendor'],
+): Command {
+  return add(command, names, CONNECTION);
+}
+
+function add(command: Command, names: readonly SettingName[], group?: string): Command {
+  for (const name of names) {
+    const [placeholder, text] = flagTexts[name] as readonly [string, string];
+    const { flag, variable } = settingNames[name];
+    const option = new Option(`${flag} <${placeholder}>`, `${text} [${variable}]`);
+    command.addOption(group ? option.helpGroup(group) : option);
+  }
+  return command;
 }

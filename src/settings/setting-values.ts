@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/zone-names.ts';
-import { suggestion } from './nearest.ts';
+import { suggestion } from './command-words.ts';
 import type { SettingName } from './setting-names.ts';
 
 /** The settings in their final form. */
@@ -17,10 +17,11 @@ export interface SettingValues {
   /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
   readonly issuer: string;
   readonly store: 'keychain' | 'file';
-  /** `on`: a search on a terminal says below its table what to do next. */
-  readonly hints: 'on' | 'off';
   /** `UTC`, `local`, or a name of the IANA database. */
   readonly timezone: string;
+  /** Columns of tables, as `--fields` takes them. */
+  readonly fields: string;
+  readonly errorFormat: 'text' | 'json';
 }
 
 /** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
@@ -59,9 +60,11 @@ export function parseSetting(name: SettingName, text: string, source: string): S
     case 'store':
       if (text === 'keychain' || text === 'file') return text;
       return refuse('keychain or file', suggestion(text, ['keychain', 'file']));
-    case 'hints':
-      if (text === 'on' || text === 'off') return text;
-      return refuse('on or off', suggestion(text, ['on', 'off']));
+    case 'errorFormat':
+      if (text === 'text' || text === 'json') return text;
+      return refuse('text or json', suggestion(text, ['text', 'json']));
+    case 'fields':
+      return text.split(',').every((path) => path.trim() !== '') ? text : refuse('names such as eventId,a.b');
     case 'timezone':
       return (
         zoneNamed(text) ??

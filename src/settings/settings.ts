@@ -1,10 +1,13 @@
 import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type TimeZone, zoneOf } from '../time/time-zone.ts';
-import { readConfig, type SavedConfig, type SavedProfile } from './config-file.ts';
-import { suggestion } from './nearest.ts';
+import { suggestion } from './command-words.ts';
+import { configPath, readConfig, type SavedConfig, type SavedProfile } from './config-file.ts';
 import { type SettingName, settingDefaults, settingNames, settingOrder } from './setting-names.ts';
 import { parseSetting, type SettingValues } from './setting-values.ts';
+
+/** Settings whose flags only the commands that sign in have. */
+const OF_SIGN_IN: ReadonlySet<SettingName> = new Set(['authUrl', 'clientId']);
 
 /** The flags that carry settings, as commander names them. */
 export type SettingFlags = { readonly [Name in SettingName]?: string } & { readonly profile?: string };
@@ -40,7 +43,8 @@ export async function loadSettings<Needed extends SettingName = never>(
   context: Pick<Context, 'environment' | 'machine'>,
   needed: readonly Needed[] = [],
 ): Promise<Settings<Needed>> {
-  return resolveSettings(flags, context.environment, await readConfig(context), needed);
+  const config = await readConfig(context);
+  return resolveSettings(flags, context.environment, config, needed, configPath(context));
 }
 
 export function resolveSettings<Needed extends SettingName = never>(
@@ -48,6 +52,7 @@ export function resolveSettings<Needed extends SettingName = never>(
   environment: Environment,
   config: SavedConfig,
   needed: readonly Needed[] = [],
+  file?: string,
 ): Settings<Needed> {
   const chosen = chooseProfile(flags, environment, config);
   const saved = chosen.profileExists ? config.profiles[chosen.profile] : undefined;
@@ -66,7 +71,7 @@ export function resolveSettings<Needed extends SettingName = never>(
     const isNamed = flags.profile !== undefined || Boolean(environment['HOOKTRAIL_PROFILE']);
     throw isNamed && !chosen.profileExists
       ? unknownProfile(chosen.profile, config)
-      : missingSettings(missing);
+      : missingSettings(missing, file && `looked in the profile '${chosen.profile}' of ${file}`);
   }
   return { ...chosen, given, ...values } as Settings<Needed>;
 }
@@ -99,6 +104,25 @@ export async function loadSetting<Name extends keyof typeof settingDefaults>(
   const saved = profileExists ? config.profiles[profile] : undefined;
   const given = givenSetting(name, flags, context.environment, saved, profile) as GivenSetting;
   return parseSetting(name, given.text, given.source);
+}
+
+/**
+ * The form of errors and warnings. It has to be known before anything can fail, so what is wrong with the settings is left
+ * to the command to find.
+ */
+export async function errorFormatOf(
+  flags: SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<SettingValues['errorFormat']> {
+  const asked = flags.errorFormat ?? (context.environment['HOOKTRAIL_ERROR_FORMAT'] || undefined);
+  if (asked !== undefined) return asked === 'json' ? 'json' : 'text';
+  try {
+    const config = await readConfig(context);
+    const { profile } = chooseProfile(flags, context.environment, config);
+    return config.profiles[profile]?.['error-format'] === 'json' ? 'json' : 'text';
+  } catch {
+    return 'text';
+  }
 }
 
 /** The profile that flag, variable or saved settings name; no other setting is looked at. */
@@ -134,11 +158,13 @@ export function checkProfileName(name: string, source: string): string {
   );
 }
 
-export function missingSettings(names: readonly SettingName[]): UsageError {
+/** Names every missing setting, and says where else it was looked for. */
+export function missingSettings(names: readonly SettingName[], looked?: string): UsageError {
   const details = names.map((name) => {
     const { flag, variable, meaning } = settingNames[name];
-    return `${flag} or ${variable}: ${meaning}`;
+    return `${flag}${looked && OF_SIGN_IN.has(name) ? ' (login)' : ''} or ${variable}: ${meaning}`;
   });
+  if (looked) details.push(looked);
   return new UsageError(`${names.length === 1 ? 'a setting is' : 'settings are'} missing`, {
     details,
     next: 'give them as flags or variables, or run `hooktrail login` once to save them',

@@ -392,6 +392,7 @@ function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly stri
     return new RefusedGrantError(`${what} was refused by the identity provider (${status})`, parts, error);
   }
   return new ServiceError(`${what} failed: the identity provider answered ${status}`, {
+    status,
     details,
     next:
       status === 503 || status === 429 || status === 408

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { HooktrailError } from '../errors.ts';
+import { type ErrorParts, ExitCode, HooktrailError } from '../errors.ts';
 import { completeCommands } from '../settings/command-words.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
 import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
@@ -19,6 +19,12 @@ export interface ReporterFlags extends RunFlags {
   readonly quiet?: boolean;
 }
 
+/** How errors and warnings are written: for people, or as one line of JSON each. */
+export type ErrorFormat = 'text' | 'json';
+
+/** What a warning says beyond its text. */
+export type WarningParts = Pick<ErrorParts, 'kind' | 'details' | 'next'>;
+
 /** A command's messages to a person, on standard error. */
 export interface Reporter {
   readonly quiet: boolean;
@@ -35,12 +41,17 @@ export interface Reporter {
   command(line: string): void;
   /** Prints a notice of success. */
   success(text: string): void;
-  warning(text: string): void;
+  /** Its kind is `usage` unless the parts name another. */
+  warning(text: string, parts?: WarningParts): void;
   /** Printed under `--verbose` and `--debug`. */
   trace(text: string): void;
 }
 
-export async function createReporter(context: Context, flags: ReporterFlags): Promise<Reporter> {
+export async function createReporter(
+  context: Context,
+  flags: ReporterFlags,
+  format: ErrorFormat = 'text',
+): Promise<Reporter> {
   const { stdout, stderr, environment } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const line = (text: string) => void stderr.write(`${text}\n`).catch(() => undefined);
@@ -62,7 +73,12 @@ export async function createReporter(context: Context, flags: ReporterFlags): Pr
     success: (text) => {
       if (!flags.quiet) line(palette.good(terminalSafe(text)));
     },
-    warning: (text) => line(`${palette.caution('warning:')} ${terminalSafeBlock(text)}`),
+    warning: (message, { kind = 'usage', details = [], next } = {}) => {
+      const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
+      const completed = next && complete(next);
+      const warning = { level: 'warning', kind, exitCode, message, details, next: completed } as const;
+      void stderr.write(problemText(warning, format, palette)).catch(() => undefined);
+    },
     trace: (text) => {
       if (verbose) line(palette.dim(terminalSafe(text)));
     },
@@ -75,22 +91,57 @@ export function runFlags({ profile, store }: RunFlags, environment: Context['env
   return { ...(named ? { profile: named } : {}), ...(store ? { store } : {}) };
 }
 
+/** A failure or a warning, with the names and in the order of its line of JSON. */
+interface Problem {
+  readonly level: 'error' | 'warning';
+  readonly kind: NonNullable<ErrorParts['kind']>;
+  readonly exitCode: ExitCode | undefined;
+  readonly message: string;
+  readonly details: readonly string[];
+  readonly status?: number | undefined;
+  readonly retryable?: boolean | undefined;
+  readonly next: string | undefined;
+  readonly error?: object | undefined;
+}
+
 /**
- * Returns the text of a failure: `error: …`, indented details, `next: …`. The commands in the next step are completed with
- * the flags of the run.
+ * Returns the text of a failure: `error: …`, indented details, `next: …`; or all of it as one line of JSON. The commands in
+ * the next step are completed with the flags of the run.
  */
-export function errorText(error: unknown, palette: Palette, flags: RunFlags = {}): string {
-  const known = error instanceof HooktrailError;
-  const message = known
-    ? error.message
-    : `unexpected: ${error instanceof Error ? error.message : String(error)}`;
-  const next = known
-    ? error.next
-    : 'this is a defect of hooktrail: run it again with --debug and report what it prints';
-  const lines = [`${palette.bad('error:')} ${terminalSafeBlock(message)}`];
-  for (const detail of known ? error.details : []) {
+export function errorText(
+  error: unknown,
+  palette: Palette,
+  flags: RunFlags = {},
+  format: ErrorFormat = 'text',
+): string {
+  if (error instanceof HooktrailError) {
+    const { kind, exitCode, message, details, status, retryable, errorObject } = error;
+    const next = error.next && completeCommands(error.next, flags);
+    const parts = { kind, exitCode, message, details, status, retryable, next, error: errorObject };
+    return problemText({ level: 'error', ...parts }, format, palette);
+  }
+  const unexpected = {
+    kind: 'internal',
+    exitCode: ExitCode.failed,
+    message: `unexpected: ${error instanceof Error ? error.message : String(error)}`,
+    details: [],
+    next: 'this is a defect of hooktrail: run it again with --debug and report what it prints',
+  } as const;
+  return problemText({ level: 'error', ...unexpected }, format, palette);
+}
+
+function problemText(problem: Problem, format: ErrorFormat, palette: Palette): string {
+  const { level, message, details, next } = problem;
+  if (format === 'json') {
+    const told = details.length > 0 ? problem : { ...problem, details: undefined };
+    // JSON has the same escapes for characters that act on a terminal.
+    return `${terminalSafe(JSON.stringify(told))}\n`;
+  }
+  const paint = level === 'error' ? palette.bad : palette.caution;
+  const lines = [`${paint(`${level}:`)} ${terminalSafeBlock(message)}`];
+  for (const detail of details) {
     for (const line of detail.split('\n')) lines.push(`  ${terminalSafe(line)}`);
   }
-  if (next) lines.push(`${palette.accent('next:')} ${terminalSafeBlock(completeCommands(next, flags))}`);
+  if (next) lines.push(`${palette.accent('next:')} ${terminalSafeBlock(next)}`);
   return `${lines.join('\n')}\n`;
 }

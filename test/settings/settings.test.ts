@@ -41,7 +41,7 @@ test('a flag overrides the environment, which overrides the profile, which overr
     redirectUri: 'the default',
     store: 'the default',
     timezone: 'the default',
-    hints: 'the default',
+    errorFormat: 'the default',
   });
 });
 

@@ -9,7 +9,7 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';

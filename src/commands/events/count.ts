@@ -18,7 +18,7 @@ import {
   summaryFormat,
 } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';

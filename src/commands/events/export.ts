@@ -9,7 +9,7 @@ import {
   type PageFlags,
   pageOptions,
 } from '../../events/event-flags.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PageFlags, SettingFlags {

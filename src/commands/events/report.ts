@@ -14,7 +14,7 @@ import {
 import type { ReportData } from '../../events/report-data.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/field-path.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';

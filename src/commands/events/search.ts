@@ -25,7 +25,7 @@ import {
 } from '../../output/format-flags.ts';
 import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags, addHintsFlag } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
@@ -46,7 +46,6 @@ export function declare(command: Command, action: Action): void {
     .option('--all', 'print every match on a terminal too, through the pager if they do not fit')
     .option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
-  addHintsFlag(command);
   addPreviewFlags(command);
   addFromFlag(command);
   addFormatFlags(command);
@@ -143,9 +142,9 @@ async function search(options: Options, call: Call<Flags>): Promise<Found> {
   }
   const { withService } = await import('../../sign-in/session.ts');
   const { findEvents } = await import('../../events/find-events.ts');
-  return withService(call, async (service, settings) => {
+  return withService(call, async (service) => {
     const isTable = format.format === 'table';
-    const hints = isTable && settings.hints === 'on' ? await hintsFor(call, filters) : undefined;
+    const hints = isTable ? await hintsFor(call, filters) : undefined;
     const reading = { limit, pageSize, concurrency, clock, signal };
     const find: Find = (watching) => askedAtOnce(findEvents(service, filters, { ...reading, ...watching }));
     const found = await searchAll({ ...printing, find, onItems: hints?.see });

@@ -11,7 +11,7 @@ import type { HeldLock } from '../../lock/lock.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { flagWords, shellWord } from '../../settings/command-words.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { Reporter } from '../../terminal/reporter.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-flags.ts';
+import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-flags.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';

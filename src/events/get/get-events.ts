@@ -90,7 +90,7 @@ async function printAll(
       if (items.count > 0) found.push(items);
       else {
         missing++;
-        reporter.warning(`the event ${id} was not found`);
+        reporter.warning(`the event ${id} was not found`, { kind: 'not-found' });
       }
       if (found.length >= batch) await print();
     }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../context.ts';
-import { ServiceError, UnreachableError, UsageError } from '../../errors.ts';
+import { HooktrailError, ServiceError, UnreachableError, UsageError } from '../../errors.ts';
 import type { Service } from '../../http/service.ts';
 import { Items, type ItemWriter } from '../../json/items.ts';
 import { durationText } from '../../settings/flag-values.ts';
@@ -61,7 +61,8 @@ export async function runWatch(run: WatchRun): Promise<void> {
       signal.throwIfAborted();
       if (!trouble) {
         const { message } = error.reason;
-        reporter.warning(`${message}; trying again every ${durationText(interval)}`);
+        const kind = error.reason instanceof HooktrailError ? error.reason.kind : undefined;
+        reporter.warning(`${message}; trying again every ${durationText(interval)}`, { kind });
       }
       trouble = true;
     }
