@@ -32,9 +32,9 @@ export interface DeliveryAttempt {
   readonly isCopy: boolean;
 }
 
-const SPREAD = 300;
-const RETRY_DELAYS = [500, 1_000, 2_000];
-const TIMEOUT = 10_000;
+const SPREAD_MS = 300;
+const RETRY_DELAYS_MS = [500, 1_000, 2_000];
+const TIMEOUT_MS = 10_000;
 const KEPT = 100_000;
 
 /**
@@ -60,7 +60,7 @@ export class Deliveries {
     this.#options = options;
     this.#writer = writer;
     this.#random = random;
-    this.#endpoint = createEndpoint(new URL(options.url), options.apiToken, options.timeoutMs ?? TIMEOUT);
+    this.#endpoint = createEndpoint(new URL(options.url), options.apiToken, options.timeoutMs ?? TIMEOUT_MS);
   }
 
   /** The number of deliveries that are waiting or in progress. */
@@ -88,7 +88,7 @@ export class Deliveries {
       this.#failed.add(eventId);
       this.#writer.setStatus(eventId, 'FAILED');
     }
-    const delay = (this.#options.retryDelaysMs ?? RETRY_DELAYS)[tries];
+    const delay = (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS)[tries];
     if (delay !== undefined) this.#later(delay, () => this.#deliver(eventId, body, tries + 1));
   }
 
@@ -108,7 +108,7 @@ export class Deliveries {
   }
 
   #spread(): number {
-    return this.#random.float() * (this.#options.spreadMs ?? SPREAD);
+    return this.#random.float() * (this.#options.spreadMs ?? SPREAD_MS);
   }
 
   #later(milliseconds: number, act: () => Promise<void>): void {

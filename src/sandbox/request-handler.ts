@@ -1,8 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from './random.ts';
-import { failAtRandom } from './random-faults.ts';
-import type { RequestLog } from './request-log.ts';
 import type { Behaviour, Intercept, SandboxSettings } from './sandbox-options.ts';
 import { splitTarget } from './service/event-service.ts';
 
@@ -79,5 +77,98 @@ class RateLimit {
       this.#taken = 0;
     }
     return ++this.#taken > perSecond ? 1 : 0;
+  }
+}
+
+const statuses = [500, 502, 503, 504];
+
+/**
+ * Makes a share of the requests fail at random: with a status, a connection that breaks before the answer, or one that breaks
+ * in its middle. Returns false for a request that must not be carried out.
+ */
+export function failAtRandom(
+  random: Random,
+  rate: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  if (rate <= 0 || random.float() >= rate) return true;
+  const draw = random.below(statuses.length + 2);
+  const status = statuses[draw];
+  if (status !== undefined) {
+    request.resume();
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ code: 'service.unavailable', message: 'a random fault' }));
+    return false;
+  }
+  if (draw === statuses.length) {
+    request.socket.resetAndDestroy();
+    return false;
+  }
+  response.end = ((body: string | Buffer) => {
+    // Announces the whole length and sends less, as a service does that fails in the middle.
+    const bytes = Buffer.from(body as Buffer);
+    response.setHeader('Content-Length', bytes.length);
+    response.flushHeaders();
+    response.write(bytes.subarray(0, bytes.length >> 1), () =>
+      setTimeout(() => request.socket.resetAndDestroy(), 20),
+    );
+    return response;
+  }) as typeof response.end;
+  return true;
+}
+
+/** One request that the sandbox received. */
+export interface RequestRecord {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  /** Path and raw query. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Undefined until there is an answer, and if the connection broke before one. */
+  status: number | undefined;
+  /** Time until the answer was sent or the connection broke. */
+  ms: number | undefined;
+  /** Token requests only: the grant type, and the error that was answered. */
+  grantType?: string;
+  error?: string;
+}
+
+const KEPT = 100_000;
+
+/** The latest requests, oldest first. */
+export class RequestLog {
+  readonly records: RequestRecord[] = [];
+  readonly #byRequest = new WeakMap<IncomingMessage, RequestRecord>();
+
+  readonly #clock: () => number;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  add(request: IncomingMessage, response: ServerResponse): RequestRecord {
+    const started = performance.now();
+    const record: RequestRecord = {
+      at: this.#clock(),
+      method: request.method ?? '',
+      url: request.url ?? '',
+      headers: request.headers,
+      status: undefined,
+      ms: undefined,
+    };
+    response.once('close', () => {
+      if (response.headersSent) record.status = response.statusCode;
+      record.ms = performance.now() - started;
+    });
+    if (this.records.length >= KEPT * 1.1) this.records.splice(0, KEPT * 0.1);
+    this.records.push(record);
+    this.#byRequest.set(request, record);
+    return record;
+  }
+
+  of(request: IncomingMessage): RequestRecord | undefined {
+    return this.#byRequest.get(request);
   }
 }

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Deliveries } from './deliveries.ts';
 import { createIdentityProvider } from './identity/identity-provider.ts';
 import { Random } from './random.ts';
-import { createRequestHandler } from './request-handler.ts';
-import { RequestLog, type RequestRecord } from './request-log.ts';
+import { createRequestHandler, RequestLog, type RequestRecord } from './request-handler.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
 import type { PublishStatus } from './store/event-item.ts';
@@ -14,7 +13,7 @@ import { EventWriter, type NewEvent, type WrittenEvent } from './store/event-wri
 import { type Subscription, writeHistory } from './store/seeded-history.ts';
 
 export type { DeliveryAttempt, DeliveryOptions } from './deliveries.ts';
-export type { RequestRecord } from './request-log.ts';
+export type { RequestRecord } from './request-handler.ts';
 export type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 export type { NewEvent, WrittenEvent } from './store/event-writer.ts';
 

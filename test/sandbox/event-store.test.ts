@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { itemText, parseGuid, type StoredEvent } from '../../src/sandbox/store/event-item.ts';
+import {
+  createdOnText,
+  itemText,
+  parseGuid,
+  type StoredEvent,
+  sortableTime,
+} from '../../src/sandbox/store/event-item.ts';
 import { type EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
-import { createdOnText, sortableTime } from '../../src/sandbox/store/sortable-times.ts';
 
 interface Plain {
   readonly ms: number;

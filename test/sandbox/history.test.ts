@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { itemText } from '../../src/sandbox/store/event-item.ts';
+import { eventTypes, itemText } from '../../src/sandbox/store/event-item.ts';
 import { EventStore } from '../../src/sandbox/store/event-store.ts';
-import { eventTypes } from '../../src/sandbox/store/seeded-event-types.ts';
 import { writeHistory } from '../../src/sandbox/store/seeded-history.ts';
 
 const now = Date.UTC(2026, 10, 20, 15, 30);

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseQuery } from '../../src/sandbox/service/query-keys.ts';
-import { ServiceFailure } from '../../src/sandbox/service/service-failure.ts';
+import { parseQuery, ServiceFailure } from '../../src/sandbox/service/query-keys.ts';
 
 const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
 

@@ -1,13 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
-import type { RequestLog } from '../request-log.ts';
+import type { RequestLog } from '../request-handler.ts';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
 import { splitTarget } from '../service/event-service.ts';
-import { AccessTokens } from './access-tokens.ts';
-import { IdentityMemory } from './identity-memory.ts';
+import { AccessTokens, IdentityMemory } from './identity-memory.ts';
 import { configuration, paths } from './provider-configuration.ts';
-import { createDeviceApproval, createSignIn } from './sign-in-interaction.ts';
+import { createDeviceApproval, createSignIn } from './sign-in-pages.ts';
 
 /** The `interval` of device sign-in (RFC 8628 section 3.2). */
 const DEVICE_POLL_SECONDS = 5;

@@ -1,10 +1,9 @@
 import type { Configuration, errors, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
-import type { AccessTokens } from './access-tokens.ts';
-import type { IdentityMemory } from './identity-memory.ts';
+import type { AccessTokens, IdentityMemory } from './identity-memory.ts';
 import { errorPage, pageHeaders } from './sign-in-pages.ts';
 
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 
 /** The provider's endpoints, below its issuer. The service description names the first two; the others have their usual names. */
 export const paths = {
@@ -109,11 +108,11 @@ export function configuration({
       AccessToken: () => behaviour.tokenLifetimeSeconds,
       AuthorizationCode: 60,
       DeviceCode: 600,
-      Grant: 90 * DAY,
+      Grant: 90 * DAY_SECONDS,
       IdToken: 3600,
       Interaction: 3600,
-      RefreshToken: 90 * DAY,
-      Session: DAY,
+      RefreshToken: 90 * DAY_SECONDS,
+      Session: DAY_SECONDS,
     },
     findAccount: async (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
     clientBasedCORS: () => false,

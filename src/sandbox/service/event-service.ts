@@ -1,12 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzip } from 'node:zlib';
-import type { AccessToken } from '../identity/access-tokens.ts';
+import type { AccessToken } from '../identity/identity-memory.ts';
 import type { Behaviour } from '../sandbox-options.ts';
-import { itemText } from '../store/event-item.ts';
+import { eventTypes, itemText } from '../store/event-item.ts';
 import type { EventPage, EventStore } from '../store/event-store.ts';
-import { eventTypes } from '../store/seeded-event-types.ts';
-import { parseQuery } from './query-keys.ts';
-import { ServiceFailure } from './service-failure.ts';
+import { parseQuery, ServiceFailure } from './query-keys.ts';
 
 export interface EventServiceParts {
   readonly baseUrl: string;

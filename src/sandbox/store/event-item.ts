@@ -1,5 +1,78 @@
 import type { Random } from '../random.ts';
-import { eventTypes } from './seeded-event-types.ts';
+
+/** An item of the sandbox's EventTypeCollection. `share` is its share of the events, relative to the others. */
+export interface EventType {
+  readonly name: string;
+  readonly description: string;
+  readonly category: string;
+  readonly version: string;
+  readonly share: number;
+}
+
+const type = (name: string, share: number, description: string): EventType => ({
+  name,
+  description,
+  category: name.slice(0, name.indexOf('.')),
+  version: '1.0',
+  share,
+});
+
+export const eventTypes: readonly EventType[] = [
+  type('document.created', 90, 'A document was uploaded or generated from a template.'),
+  type('document.viewed', 160, 'A recipient opened a document for the first time.'),
+  type('document.signed', 140, 'A recipient signed a document.'),
+  type('document.completed', 80, 'All recipients have signed; the final document is available.'),
+  type('document.declined', 8, 'A recipient declined to sign and may have given a reason.'),
+  type('document.expired', 12, 'A document reached its expiry date before all recipients had signed.'),
+  type('document.deleted', 6, 'A document was deleted by its owner or by a retention rule.'),
+  type('envelope.sent', 95, 'An envelope was sent to its recipients.'),
+  type('envelope.delivered', 90, 'An envelope reached the mailboxes of all recipients.'),
+  type('envelope.bounced', 7, 'An envelope could not be delivered to a recipient’s mailbox.'),
+  type('envelope.voided', 9, 'The sender withdrew an envelope before completion.'),
+  type('recipient.authenticated', 70, 'A recipient proved their identity with the requested method.'),
+  type('recipient.authentication_failed', 11, 'A recipient did not pass the requested identity check.'),
+  type('recipient.reassigned', 10, 'A recipient handed the signature over to someone else.'),
+  type('reminder.sent', 60, 'A reminder was sent to a recipient who has not signed yet.'),
+  type('template.published', 5, 'A new version of a template was published.'),
+  type('user.invited', 14, 'Somebody was invited to join the organisation.'),
+  type('user.deactivated', 4, 'A user of the organisation was deactivated.'),
+  type('invoice.issued', 18, 'An invoice for the organisation’s account was issued.'),
+  type('invoice.paid', 16, 'An invoice for the organisation’s account was paid.'),
+];
+
+const UTC = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?Z)?$/;
+
+/**
+ * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits. The result
+ * has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where they are not zero and
+ * without the `Z`, so that the texts compare as the times do. Returns undefined if the day or time does not exist.
+ */
+export function sortableTime(text: string): string | undefined {
+  const parts = UTC.exec(text);
+  if (!parts) return undefined;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  const exists =
+    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
+  const fraction = (parts[7] ?? '').padEnd(7, '0');
+  const rest = fraction.slice(7).replace(/0+$/, '');
+  const time = [parts[4], parts[5], parts[6]].map((part) => part ?? '00').join(':');
+  return `${text.slice(0, 10)}T${time}.${fraction.slice(0, 7)}${rest}`;
+}
+
+/** `2026-11-01T08:15:30.1234567Z`; `ticks` are the 100 ns within the millisecond, 0 to 9999. */
+export function createdOnText(ms: number, ticks: number): string {
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(ticks).padStart(4, '0')}Z`;
+}
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 

@@ -1,17 +1,18 @@
 import type { Random } from '../random.ts';
 import {
   changeStatus,
+  createdOnText,
   drawDetails,
+  eventTypes,
   itemText,
   type PublishStatus,
   parseGuid,
   randomGuid,
   type StoredEvent,
+  sortableTime,
 } from './event-item.ts';
 import type { EventStore } from './event-store.ts';
-import { eventTypes } from './seeded-event-types.ts';
 import { causes, type Subscription } from './seeded-history.ts';
-import { createdOnText, sortableTime } from './sortable-times.ts';
 
 /** An event to add. Absent members get random values, and `createdOn` the current time. */
 export interface NewEvent {

@@ -1,8 +1,6 @@
 import { Random } from '../random.ts';
-import { drawDetails, randomGuid } from './event-item.ts';
+import { createdOnText, drawDetails, type EventType, eventTypes, randomGuid } from './event-item.ts';
 import type { EventStore } from './event-store.ts';
-import { type EventType, eventTypes } from './seeded-event-types.ts';
-import { createdOnText } from './sortable-times.ts';
 
 /** An endpoint that events are published to. */
 export interface Subscription {
