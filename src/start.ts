@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Context } from './context.ts';
 import { ExitCode } from './errors.ts';
 import { cacheFolder } from './files/places.ts';
+import { isForCode } from './files/trusted-path.ts';
 import { isForVersion, main } from './main.ts';
 import { isForCompletion } from './shell-completion/completion-line.ts';
 import { createSystem } from './system.ts';
@@ -26,14 +27,16 @@ const { enableCompileCache: enable } = Module as typeof Module & {
 };
 
 /**
- * Makes Node keep compiled code in the user's cache folder, which halves the time to load our modules. A folder that
- * cannot be written is not an error. `demo` touches nothing of the user's, so it keeps none.
+ * Makes Node keep compiled code in the user's cache folder, which halves the time to load our modules. Without a folder
+ * that is safe, and in one that cannot be written, nothing is kept. `demo` touches nothing of the user's, so it keeps
+ * none.
  */
 function enableCompileCache(
   argv: readonly string[],
-  context: Pick<Context, 'environment' | 'machine'>,
+  { environment, machine }: Pick<Context, 'environment' | 'machine'>,
 ): void {
-  const { environment } = context;
-  if (environment['NODE_COMPILE_CACHE'] || environment['NODE_DISABLE_COMPILE_CACHE']) return;
-  if (!argv.includes('demo')) enable?.(join(cacheFolder(context), 'compiled'));
+  if (!enable || environment['NODE_COMPILE_CACHE'] || environment['NODE_DISABLE_COMPILE_CACHE']) return;
+  if (argv.includes('demo')) return;
+  const folder = join(cacheFolder({ environment, machine }), 'compiled');
+  if (isForCode(folder, machine)) enable(folder);
 }

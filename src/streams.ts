@@ -1,10 +1,10 @@
+import { on } from 'node:events';
 import { fstatSync, type Stats, writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import type { Interface } from 'node:readline';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { Input, Output } from './context.ts';
-import { ClosedPipeError, type HooktrailError, OutputError } from './errors.ts';
+import { ClosedPipeError, type HooktrailError, OutputError, UsageError } from './errors.ts';
 
 type Writable = NodeWritable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows' | 'getColorDepth'>>;
 type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
@@ -34,8 +34,7 @@ function statsOf(descriptor: number): Stats | undefined {
 
 /**
  * An output that waits for slow readers and reports when its reader has left or its data cannot be written: `onFailure`
- * is called once then, for a file before `write` returns. The stream is opened when it is needed, which for a pipe is
- * after as much as an empty one takes: opening it takes 2 ms, and many runs write nothing more.
+ * is called once then, for a file before `write` returns. The stream is opened when it is needed: opening it takes 2 ms.
  */
 export function outputOf(
   descriptor: number,
@@ -46,7 +45,6 @@ export function outputOf(
   const isTerminal = kind === 'terminal';
   let failure: HooktrailError | undefined;
   let opened: Writable | undefined;
-  let room = kind === 'pipe' ? ROOM : 0;
   const fail = (error: NodeJS.ErrnoException) => {
     if (failure) return failure;
     failure = failureOf(error, isTerminal);
@@ -80,31 +78,10 @@ export function outputOf(
             return reject(fail(error as NodeJS.ErrnoException));
           }
         }
-        let rest = chunk;
-        // Once the stream has something to write, all that follows has to wait for it.
-        if (room > 0 && !opened) {
-          rest = restOf(descriptor, chunk, room);
-          room -= Buffer.byteLength(chunk);
-          if (rest.length === 0) return resolve();
-        }
         // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
-        stream().write(rest as string, (error) => (error ? reject(fail(error)) : resolve()));
+        stream().write(chunk, (error) => (error ? reject(fail(error)) : resolve()));
       }),
   };
-}
-
-/** Bytes that a pipe takes at once while it is empty: POSIX's `PIPE_BUF` on Linux. */
-const ROOM = 4096;
-
-/** Tries to write up to `room` bytes, and returns what is left for the stream, which then reports any error. */
-function restOf(descriptor: number, chunk: string | Uint8Array, room: number): string | Uint8Array {
-  const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-  if (bytes.length > room) return chunk;
-  try {
-    return bytes.subarray(writeSync(descriptor, bytes));
-  } catch {
-    return chunk;
-  }
 }
 
 /**
@@ -154,26 +131,58 @@ export function inputOf(open: () => Readable): Input {
   };
 }
 
-/** Node's own iterator leaves the stream flowing when the loop ends early, and an open pipe then keeps the process alive. */
+/** Longer lines than anyone means: no program that reads lines needs them, and a text cannot be longer than 512 MiB. */
+const LINE_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Reads lines that end with LF or CRLF. Node's `readline` also splits at U+2028, which may stand in the JSON of a line,
+ * and has no limit.
+ */
 function linesOf(input: Readable): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]() {
-      let reader: Interface | undefined;
+      let chunks: AsyncIterator<[Buffer]> | undefined;
       let lines: AsyncIterator<string> | undefined;
       return {
         next: async () => {
-          if (!lines) {
-            const { createInterface } = await import('node:readline');
-            reader = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-            lines = reader[Symbol.asyncIterator]();
-          }
+          // Without the bound, all that comes while one line is worked on would be kept.
+          const bound = { close: ['end', 'close'], highWaterMark: 4, lowWaterMark: 1 };
+          chunks ??= on(input, 'data', bound as object) as AsyncIterator<[Buffer]>;
+          lines ??= splitLines({ [Symbol.asyncIterator]: () => chunks as AsyncIterator<[Buffer]> });
           return await lines.next();
         },
         return: async () => {
-          reader?.close();
+          await chunks?.return?.();
+          // An open pipe that still flows would keep the process alive.
+          if (chunks) input.pause();
           return { done: true, value: undefined };
         },
       };
     },
   };
+}
+
+async function* splitLines(chunks: AsyncIterable<[Buffer]>): AsyncGenerator<string> {
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const take = (piece: Buffer) => {
+    const line = Buffer.concat([...pieces, piece]);
+    [pieces, length] = [[], 0];
+    return line.toString('utf8', 0, line.at(-1) === 0x0d ? line.length - 1 : line.length);
+  };
+  for await (const [chunk] of chunks) {
+    let rest = chunk;
+    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+      yield take(rest.subarray(0, end));
+      rest = rest.subarray(end + 1);
+    }
+    pieces.push(rest);
+    length += rest.length;
+    if (length > LINE_LIMIT_BYTES) {
+      throw new UsageError(`standard input has a line of more than ${LINE_LIMIT_BYTES / 1024 / 1024} MiB`, {
+        next: 'give one id, message or secret a line',
+      });
+    }
+  }
+  if (length > 0) yield take(Buffer.alloc(0));
 }

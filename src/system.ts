@@ -173,9 +173,7 @@ function machine(): Machine {
     get timezone() {
       return Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
     },
-    get userId() {
-      return account().uid;
-    },
+    userId: process.geteuid?.() ?? -1,
     get userHome() {
       return account().homedir;
     },

@@ -5,8 +5,8 @@ import type { Action, Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
+import { encodingOf } from '../files/read-file.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { encodingOf } from '../files/text-encoding.ts';
 import { quotedWord, suggestion } from '../settings/command-words.ts';
 
 /** The shells that there are completions for. */

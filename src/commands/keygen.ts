@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { ServiceError, UsageError } from '../errors.ts';
 
 export function declare(command: Command, action: Action): void {
   command
@@ -26,13 +26,19 @@ async function run({ args, context, reporter }: Call): Promise<void> {
   const { generateKey } = await import('../secrets/encrypted-file.ts');
   const [file] = args;
   if (file === undefined) return await context.stdout.write(`${generateKey()}\n`);
-  const { createFile } = await import('../files/replace-file.ts');
-  const { refusePlanted } = await import('../files/planted.ts');
+  const { createFile, UnsyncedError } = await import('../files/replace-file.ts');
+  const { refusePlanted } = await import('../files/trusted-path.ts');
   refusePlanted(file, 'the key', context.machine);
   try {
     await createFile(file, `${generateKey()}\n`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof UnsyncedError) {
+      throw new ServiceError(`the key is in ${file}, but a loss of power could lose it: ${message}`, {
+        next: 'copy it to another disk before something is sealed with it',
+        cause: error,
+      });
+    }
     throw code === 'EEXIST'
       ? new UsageError(`${file} exists already, and is left as it is`, {
           next: 'name a new file, or remove that one if nothing is sealed with its key',

@@ -7,14 +7,21 @@ const swept = new Set<string>();
 /** Milliseconds after which a temporary file belongs to a process that was killed. */
 const ABANDONED = 3_600_000;
 
+/** A file has its new content, but its folder could not be synced: a loss of power may undo that. */
+export class UnsyncedError extends Error {
+  constructor(cause: unknown) {
+    super((cause as Error).message, { cause });
+  }
+}
+
 /** The next content of a file, in a temporary file beside it. */
 export interface Replacement {
   readonly temporary: string;
   /** The temporary file, open for writing. */
   readonly handle: files.FileHandle;
   /**
-   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws the system's error, and
-   * abandons the replacement then. If the last fsync fails, the file has the new content, but a power failure may lose it.
+   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws `UnsyncedError` if only
+   * the last of them failed, otherwise the system's error, and abandons the replacement then.
    */
   finish(): Promise<void>;
   /** Removes the temporary file. The old content stays. */
@@ -57,7 +64,7 @@ export async function startReplacement(file: string, mode: number): Promise<Repl
       await abandon();
       throw error;
     }
-    await syncFolder(path.dirname(file));
+    await syncFolder(path.dirname(file)).catch(throwUnsynced);
     if (swept.has(file)) return;
     swept.add(file);
     await sweepTemporary(file, now).catch(() => undefined);
@@ -65,7 +72,7 @@ export async function startReplacement(file: string, mode: number): Promise<Repl
   return { temporary, handle, finish, abandon };
 }
 
-/** Creates a new file with mode 0600 and syncs it to the disk. Throws the system's error. */
+/** Creates a new file with mode 0600 and syncs it to the disk. Throws `UnsyncedError` or the system's error. */
 export async function createFile(file: string, content: string): Promise<void> {
   const handle = await files.open(file, 'wx', 0o600);
   try {
@@ -77,7 +84,11 @@ export async function createFile(file: string, content: string): Promise<void> {
   } finally {
     await handle.close();
   }
-  await syncFolder(path.dirname(path.resolve(file)));
+  await syncFolder(path.dirname(path.resolve(file))).catch(throwUnsynced);
+}
+
+function throwUnsynced(error: unknown): never {
+  throw new UnsyncedError(error);
 }
 
 /**

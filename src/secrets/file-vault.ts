@@ -14,13 +14,13 @@ import {
 import { givenSecret } from './given-secret.ts';
 import {
   bindingText,
-  deleteElsewhere,
+  deleteRescued,
   deleteSecretFile,
   probeSecretFolder,
-  readElsewhere,
+  readRescued,
   readSecretFile,
+  rescueSecretFile,
   secretFile,
-  writeElsewhere,
   writeSecretFile,
 } from './secret-files.ts';
 import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
@@ -89,8 +89,8 @@ export class FileVault implements Vault {
     } catch (error) {
       failure = error;
     }
-    for (const { place, content } of await readElsewhere(this.place, this.#context))
-      await take(content, place).catch(() => undefined);
+    const rescued = await readRescued(this.place, this.#context);
+    if (rescued) await take(rescued.content, rescued.place).catch(() => undefined);
     if (latest === undefined) {
       if (failure) throw failure;
       return undefined;
@@ -101,19 +101,19 @@ export class FileVault implements Vault {
   }
 
   async write(secrets: Secrets): Promise<void> {
-    await writeSecretFile(this.place, await this.#sealed(secrets));
+    await writeSecretFile(this.place, await this.#sealed(secrets), this.#context.machine);
     this.#isReplaced = false;
-    // If this fails, it does no harm: these files are older than the one just written.
-    await deleteElsewhere(this.place, this.#context).catch(() => undefined);
+    // If this fails, it does no harm: that file is older than the one just written.
+    await deleteRescued(this.place, this.#context).catch(() => undefined);
   }
 
   async rescue(secrets: Secrets): Promise<string> {
-    return await writeElsewhere(this.place, await this.#sealed(secrets), this.#context);
+    return await rescueSecretFile(this.place, await this.#sealed(secrets), this.#context);
   }
 
   async delete(): Promise<void> {
     await deleteSecretFile(this.place);
-    await deleteElsewhere(this.place, this.#context);
+    await deleteRescued(this.place, this.#context);
   }
 
   async #sealed({ refreshToken, clientSecret, access }: Secrets): Promise<Buffer> {

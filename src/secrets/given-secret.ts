@@ -1,13 +1,23 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { encodingOf } from '../files/text-encoding.ts';
+import { encodingOf, openWithoutWaiting } from '../files/read-file.ts';
+import { replaceableBy } from '../files/trusted-path.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
 
-/** Milliseconds that a command may take to print a secret. */
-const COMMAND_LIMIT = 60_000;
+/** The time that a command, or the writer of a pipe, may take to give a secret. */
+const SOURCE_LIMIT_MS = 60_000;
+/** The time for a writer to open a named pipe. */
+const WRITER_LIMIT_MS = 2_000;
+/**
+ * The time after a command's end in which what it printed arrives. It passes only if a program that the command started,
+ * such as an agent, keeps the pipe open: that program's end is not waited for.
+ */
+const LATE_OUTPUT_MS = 500;
+const PIPE_POLL_MS = 20;
+const SOURCE_LIMIT_BYTES = 65_536;
 
 /** Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once. */
 const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
@@ -50,33 +60,92 @@ async function readSecret(name: SecretVariable, context: Surroundings): Promise<
     : await secretOfCommand(variable, value, context);
 }
 
-async function secretInFile(
-  variable: string,
-  file: string,
-  { machine, stderr }: Surroundings,
-): Promise<string> {
-  let text: string;
-  let mode: number;
+async function secretInFile(variable: string, file: string, context: Surroundings): Promise<string> {
+  let bytes: Buffer;
   try {
-    const bytes = readFileSync(file);
-    text = bytes.toString(encodingOf(bytes));
-    mode = statSync(file).mode;
+    const { fd, stats } = openWithoutWaiting(file);
+    try {
+      await checkAccess(variable, file, stats, context);
+      bytes = stats.isFIFO() || stats.isSocket() ? await readPipe(fd, context) : readStart(fd);
+    } finally {
+      closeSync(fd);
+    }
   } catch (error) {
+    if (error instanceof UsageError || context.signal.aborted) throw error;
     throw new UsageError(`${variable}: the file cannot be read: ${(error as Error).message}`, {
       next: 'name a file with the secret on its first line',
       cause: error,
     });
   }
-  // Windows has no such modes. A secret mounted below /run (Docker, systemd) is protected by its folder.
-  if (machine.platform !== 'win32' && (mode & 0o022) !== 0) {
-    throw new UsageError(`${variable}: others can write ${terminalSafeLine(file)}`, {
-      next: `run \`chmod 600\` on it`,
+  return firstLine(bytes.toString(encodingOf(bytes)), variable, 'the file');
+}
+
+/**
+ * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such modes, and
+ * devices such as /dev/null belong to the system.
+ */
+async function checkAccess(
+  variable: string,
+  file: string,
+  stats: Stats,
+  { machine, stderr }: Surroundings,
+): Promise<void> {
+  if (machine.platform === 'win32' || stats.isCharacterDevice()) return;
+  const shown = terminalSafeLine(file);
+  if (stats.uid !== 0 && stats.uid !== machine.userId) {
+    throw new UsageError(`${variable}: ${shown} belongs to another user (${stats.uid}), who can write it`, {
+      next: 'name a file of your own',
     });
   }
-  if (machine.platform !== 'win32' && (mode & 0o044) !== 0 && !/^\/(var\/)?run\//.test(realpathSync(file))) {
-    await stderr.write(`warning: ${variable}: others can read ${terminalSafeLine(file)}\n`);
+  if ((stats.mode & 0o022) !== 0) {
+    throw new UsageError(`${variable}: others can write ${shown}`, {
+      next: stats.isFile() ? 'run `chmod 600` on it' : 'name a file that only you can write',
+    });
   }
-  return firstLine(text, variable, 'the file');
+  const danger = replaceableBy(file, machine);
+  if (danger !== undefined) {
+    throw new UsageError(`${variable}: others can replace ${shown}, since ${terminalSafeLine(danger)}`, {
+      next: 'name a file in a folder that only you can write to',
+    });
+  }
+  // A secret mounted below /run (Docker, systemd) is protected by its folder.
+  if ((stats.mode & 0o044) !== 0 && !/^\/(var\/)?run\//.test(realpathSync(file)))
+    await stderr.write(`warning: ${variable}: others can read ${shown}\n`);
+}
+
+/** Reads the start of a regular file or of a device. */
+function readStart(fd: number): Buffer {
+  const bytes = Buffer.alloc(SOURCE_LIMIT_BYTES);
+  return bytes.subarray(0, readSync(fd, bytes));
+}
+
+/**
+ * Reads the first line of a pipe that was opened without waiting, such as bash's `<(command)`: as long as its writer
+ * takes, up to a minute, and until the signal aborts.
+ */
+async function readPipe(fd: number, { clock, signal }: Surroundings): Promise<Buffer> {
+  const bytes = Buffer.alloc(SOURCE_LIMIT_BYTES);
+  const began = clock.now();
+  let length = 0;
+  let hasWriter = false;
+  while (length < bytes.length && !bytes.subarray(0, length).includes('\n')) {
+    try {
+      const read = readSync(fd, bytes, length, bytes.length - length, null);
+      length += read;
+      if (read > 0) continue;
+      // Nobody has opened the other end yet, or its last writer has closed it.
+      if (hasWriter || length > 0) break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      hasWriter = true;
+    }
+    const waited = clock.now() - began;
+    if (!hasWriter && waited >= WRITER_LIMIT_MS) throw new Error('it is a pipe that nobody writes to');
+    if (waited >= SOURCE_LIMIT_MS)
+      throw new Error(`it is a pipe that gave no line within ${SOURCE_LIMIT_MS / 1000} s`);
+    await clock.sleep(PIPE_POLL_MS, signal);
+  }
+  return bytes.subarray(0, length);
 }
 
 async function secretOfCommand(variable: string, command: string, context: Surroundings): Promise<string> {
@@ -88,29 +157,33 @@ async function secretOfCommand(variable: string, command: string, context: Surro
     env: withoutSecrets(environment),
     windowsHide: true,
   });
+  const over = new AbortController();
+  const waiting = AbortSignal.any([over.signal, signal]);
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed = (printed + text).slice(0, 65_536);
+    printed = (printed + text).slice(0, SOURCE_LIMIT_BYTES);
+  });
+  const ended = new Promise<string | undefined>((resolve) => {
+    let outcome: string | undefined;
+    child.on('error', (error) => resolve(`could not be started: ${error.message}`));
+    child.on('exit', (code, name) => {
+      outcome = code === 0 ? undefined : name ? `was ended by ${name}` : `failed with exit code ${code}`;
+      const settle = () => resolve(outcome);
+      clock.sleep(LATE_OUTPUT_MS, waiting).then(settle, () => undefined);
+    });
+    child.on('close', () => resolve(outcome));
   });
   // The user has to see the command's prompts and errors.
   child.stderr.on('data', (bytes: Buffer) => void stderr.write(bytes).catch(() => undefined));
-  const over = new AbortController();
-  const ended = new Promise<string | undefined>((resolve) => {
-    child.on('error', (error) => resolve(`could not be started: ${error.message}`));
-    child.on('close', (code, name) => {
-      resolve(code === 0 ? undefined : name ? `was ended by ${name}` : `failed with exit code ${code}`);
-    });
-  });
   const late = clock
-    .sleep(COMMAND_LIMIT, AbortSignal.any([over.signal, signal]))
-    .then(() => `did not end within ${COMMAND_LIMIT / 1000} s`);
+    .sleep(SOURCE_LIMIT_MS, waiting)
+    .then(() => `did not end within ${SOURCE_LIMIT_MS / 1000} s`);
   let failure: string | undefined;
   try {
     failure = await Promise.race([ended, late]);
   } finally {
     over.abort(new Error('over'));
     late.catch(() => undefined);
-    // Programs that the command started may keep the pipes open: do not wait for them.
     child.kill();
     for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
   }

@@ -7,13 +7,14 @@ import { KeychainError } from './keychain-error.ts';
 import {
   bindingHash,
   bindingText,
-  deleteElsewhere,
+  deleteRescued,
   deleteSecretFile,
   probeSecretFolder,
-  readElsewhere,
+  readRescued,
   readSecretFile,
+  removeSecretFile,
+  rescueSecretFile,
   secretFile,
-  writeElsewhere,
   writeSecretFile,
 } from './secret-files.ts';
 import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
@@ -57,7 +58,6 @@ export class KeychainVault implements Vault {
   #keychain: Promise<Keychain> | undefined;
   /** As it was last read or written. */
   #item: Item | undefined;
-  #hasEarlierForm = false;
   #written = 0;
 
   constructor(binding: Binding, context: Surroundings, keychain?: Promise<Keychain>) {
@@ -108,16 +108,15 @@ export class KeychainVault implements Vault {
     const inFile = Buffer.byteLength(text) > ITEM_LIMIT;
     // The irreplaceable secrets come first.
     if (inFile) {
-      await writeSecretFile(this.#file('secrets'), this.#sealed(kept, key));
+      await writeSecretFile(this.#file('secrets'), this.#sealed(kept, key), this.#context.machine);
       if (!before?.inFile) await this.#setItem({ key, inFile, written: 0 });
     } else {
       await this.#setItem({ ...kept, key, inFile });
       // If this fails, it does no harm: these files are older than what was just written.
-      await deleteSecretFile(this.#file('secrets')).catch(() => undefined);
+      await removeSecretFile(this.#file('secrets')).catch(() => undefined);
     }
-    await deleteElsewhere(this.#file('secrets'), this.#context).catch(() => undefined);
-    if (this.#hasEarlierForm) await this.#forgetEarlierForm().catch(() => undefined);
-    if (access === undefined) await deleteSecretFile(this.#file('access'));
+    await deleteRescued(this.#file('secrets'), this.#context).catch(() => undefined);
+    if (access === undefined) await removeSecretFile(this.#file('access'));
     else await this.#writeAccess(access, key);
   }
 
@@ -129,19 +128,18 @@ export class KeychainVault implements Vault {
     if (access) await this.#writeAccess(access, key).catch(() => undefined);
     const file = this.#file('secrets');
     try {
-      await writeSecretFile(file, sealed);
+      await writeSecretFile(file, sealed, this.#context.machine);
       return file;
     } catch {
-      return await writeElsewhere(file, sealed, this.#context);
+      return await rescueSecretFile(file, sealed, this.#context);
     }
   }
 
   async delete(): Promise<void> {
     const keychain = await this.#open();
     await keychain.delete(this.#account('sign-in'));
-    await this.#forgetEarlierForm();
     for (const name of ['secrets', 'access']) await deleteSecretFile(this.#file(name));
-    await deleteElsewhere(this.#file('secrets'), this.#context);
+    await deleteRescued(this.#file('secrets'), this.#context);
     this.#item = undefined;
   }
 
@@ -152,8 +150,7 @@ export class KeychainVault implements Vault {
 
   async #readItem(): Promise<Item | undefined> {
     const text = await (await this.#open()).get(this.#account('sign-in'));
-    this.#item = text === null ? await this.#readEarlierForm() : itemOf(text);
-    this.#hasEarlierForm = text === null && this.#item !== undefined;
+    this.#item = text === null ? undefined : itemOf(text);
     if (text !== null && this.#item === undefined) throw this.#damaged();
     return this.#item;
   }
@@ -163,12 +160,12 @@ export class KeychainVault implements Vault {
     this.#item = item;
   }
 
-  /** Returns the files that may hold the secrets: the usual one, and those written as a last resort. */
+  /** Returns the files that may hold the secrets: the usual one, and the one written as a last resort. */
   async #sealedFiles(): Promise<Buffer[]> {
     const file = this.#file('secrets');
     const usual = await readSecretFile(file);
-    const others = await readElsewhere(file, this.#context);
-    return [...(usual ? [usual] : []), ...others.map(({ content }) => content)];
+    const rescued = await readRescued(file, this.#context);
+    return [usual, rescued?.content].filter((sealed) => sealed !== undefined);
   }
 
   #sealed(kept: Kept, key: Buffer): Buffer {
@@ -191,35 +188,7 @@ export class KeychainVault implements Vault {
 
   async #writeAccess(access: AccessToken, key: Buffer): Promise<void> {
     const sealed = seal(key, Buffer.from(JSON.stringify(access)), this.#authenticated('access'));
-    await writeSecretFile(this.#file('access'), sealed);
-  }
-
-  /**
-   * Versions before 0.2 kept three items, `cache-key`, `refresh-token` and `client-secret`, and the long ones in files.
-   * They are still read; the next write replaces them with one item.
-   */
-  async #readEarlierForm(): Promise<Item | undefined> {
-    const keychain = await this.#open();
-    const key = Buffer.from((await keychain.get(this.#account('cache-key'))) ?? '', 'base64url');
-    if (key.length !== 32) return undefined;
-    const secret = async (name: 'refresh-token' | 'client-secret') => {
-      const sealed = await readSecretFile(this.#file(name));
-      if (!sealed) return (await keychain.get(this.#account(name))) ?? undefined;
-      const text = unseal(key, sealed, this.#authenticated(name));
-      if (text === undefined) throw this.#damaged();
-      return text.toString('utf8');
-    };
-    const [refreshToken, clientSecret] = [await secret('refresh-token'), await secret('client-secret')];
-    return { key, refreshToken, clientSecret, written: 0, inFile: false };
-  }
-
-  async #forgetEarlierForm(): Promise<void> {
-    const keychain = await this.#open();
-    for (const name of ['refresh-token', 'client-secret'])
-      await keychain.delete(this.#account(name)).then(() => deleteSecretFile(this.#file(name)));
-    // This item is deleted last, because the others are found through it.
-    await keychain.delete(this.#account('cache-key'));
-    this.#hasEarlierForm = false;
+    await writeSecretFile(this.#file('access'), sealed, this.#context.machine);
   }
 
   #open(): Promise<Keychain> {

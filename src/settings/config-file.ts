@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { configFolder } from '../files/places.ts';
-import { refusePlanted } from '../files/planted.ts';
-import { replaceFile } from '../files/replace-file.ts';
+import { readRegularFile } from '../files/read-file.ts';
+import { replaceFile, UnsyncedError } from '../files/replace-file.ts';
+import { refusePlanted } from '../files/trusted-path.ts';
 import type { HeldLock } from '../lock/lock.ts';
 
 /** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */
@@ -30,7 +30,7 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
   refusePlanted(file, 'the settings', context.machine);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readRegularFile(file).toString();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
     throw new UsageError(`the settings in ${file} cannot be read: ${(error as Error).message}`, {
@@ -63,6 +63,10 @@ export async function changeConfig(
       makeFolder(path.dirname(file));
       await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
     } catch (error) {
+      if (error instanceof UnsyncedError) {
+        const message = `the settings are saved in ${file}, but a loss of power could undo that: ${error.message}`;
+        throw new ServiceError(message, { next: 'check the disk', cause: error });
+      }
       throw new UsageError(`the settings cannot be written to ${file}: ${(error as Error).message}`, {
         next: 'make the folder writable and free some space, or choose another with HOOKTRAIL_CONFIG_DIR',
         cause: error,

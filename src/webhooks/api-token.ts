@@ -87,7 +87,7 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
   const key = existing
     ? await fileKey(await askPassphrase(context, false), existing)
     : await newFileKey(await askPassphrase(context, true));
-  await writeSecretFile(file, encryptFile(key, token, account(place)));
+  await writeSecretFile(file, encryptFile(key, token, account(place)), context.machine);
   return file;
 }
 

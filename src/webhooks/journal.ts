@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { makeFolder } from '../files/folders.ts';
-import { refusePlanted } from '../files/planted.ts';
+import { refusePlanted } from '../files/trusted-path.ts';
 import { LockedError, type TakenLock, takeLock, UnusableLockError } from '../lock/lock.ts';
 import type { EventKey } from './event-key.ts';
 import type { IdSet } from './id-set.ts';

@@ -1,4 +1,6 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { chmod, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -28,6 +30,12 @@ async function file(text: string, mode = 0o600): Promise<string> {
   const place = path.join(folder, 'secret');
   await writeFile(place, text);
   await chmod(place, mode);
+  return place;
+}
+
+function pipe(): string {
+  const place = path.join(folder, 'pipe');
+  execFileSync('mkfifo', ['-m', '600', place]);
   return place;
 }
 
@@ -100,6 +108,72 @@ describe('a file', () => {
     expect(said).toEqual([`warning: HOOKTRAIL_PASSPHRASE_FILE: others can read ${place}\n`]);
   });
 
+  test.each([0o770, 0o777])('in a folder that others can write to (%o) is an error', async (mode) => {
+    const place = await file('the secret\n');
+    await chmod(folder, mode);
+    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: `HOOKTRAIL_PASSPHRASE_FILE: others can replace ${place}, since others can write to the folder ${folder}`,
+      next: 'name a file in a folder that only you can write to',
+    });
+  });
+
+  test('of the user in a folder like /tmp, where others cannot replace it, is accepted', async () => {
+    const place = await file('the secret\n');
+    await chmod(folder, 0o1777);
+    expect(await give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).toBe('the secret');
+  });
+
+  test('/dev/null gives no secret, and no advice to change its mode', async () => {
+    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: '/dev/null' }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty',
+      next: 'put the secret on the first line',
+    });
+  });
+
+  test('that is a pipe gives the first line that is written to it', async () => {
+    const place = pipe();
+    const { secret } = give({ HOOKTRAIL_PASSPHRASE_FILE: place });
+    const writer = await open(place, 'w');
+    await writer.write('the ');
+    await clock.slept(2);
+    await writer.write('secret\nmore');
+    expect(await secret).toBe('the secret');
+    await writer.close();
+  });
+
+  test('that is a pipe without a line end gives what was written until it was closed', async () => {
+    const place = pipe();
+    // Open for both, so that writing waits for nobody.
+    const writer = openSync(place, 'r+');
+    const { secret } = give({ HOOKTRAIL_PASSPHRASE_FILE: place });
+    writeSync(writer, 'the secret');
+    closeSync(writer);
+    expect(await secret).toBe('the secret');
+  });
+
+  test('that is a pipe without a writer is an error after 2 s', async () => {
+    const began = clock.now();
+    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: pipe() }).secret).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: it is a pipe that nobody writes to',
+    });
+    expect(clock.now() - began).toBe(2_000);
+  });
+
+  test('that is a pipe ends with an interrupt', async () => {
+    const abort = new AbortController();
+    const place = pipe();
+    const writer = openSync(place, 'r+');
+    const { secret } = give({ HOOKTRAIL_PASSPHRASE_FILE: place }, abort.signal);
+    const failure = expect(secret).rejects.toThrow('interrupted');
+    await clock.slept(1);
+    abort.abort(new Error('interrupted'));
+    await failure;
+    closeSync(writer);
+  });
+
   test('that only its name puts below /run is no exception', async () => {
     const place = `/run/..${await file('the secret\n', 0o644)}`;
     const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_FILE: place });
@@ -109,6 +183,17 @@ describe('a file', () => {
 });
 
 describe('a command', () => {
+  test.each([
+    'echo the secret; sleep 600 &',
+    'printf %s "the secret"; sleep 600 >&2 &',
+    'sleep 600 & echo the secret;',
+  ])('is waited for, and not what it leaves behind on its pipes (%s)', async (command) => {
+    const left = path.join(folder, 'left');
+    const { secret } = give({ HOOKTRAIL_PASSPHRASE_COMMAND: `${command} echo $! > '${left}'` });
+    expect(await secret).toBe('the secret');
+    process.kill(Number(await readFile(left, 'utf8')));
+  });
+
   test('gives the first line that it prints, in the shell, and its standard error is shown', async () => {
     const command = 'echo look here >&2; printf "the secret\\nmore\\n" | cat';
     const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_COMMAND: command });

@@ -92,24 +92,6 @@ test('a crash after the refresh token was stored loses only the cached access to
   });
 });
 
-test('three items of earlier versions are read, and the next write replaces them with one', async () => {
-  const vault = await open();
-  await vault.write({ refreshToken: 'refresh', clientSecret: 'secret', access: { token: 'access' } });
-  const [[account, text] = ['', '']] = [...keychain.entries];
-  const base = account.replace(/sign-in$/, '');
-  keychain.entries.clear();
-  keychain.entries.set(`${base}cache-key`, JSON.parse(text).key);
-  keychain.entries.set(`${base}refresh-token`, 'refresh');
-  keychain.entries.set(`${base}client-secret`, 'secret');
-  const later = await open();
-  expect((await later.readAccess())?.token).toBe('access');
-  const read = await later.read();
-  expect(read).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access: { token: 'access' } });
-  await later.write({ ...read, refreshToken: 'next' });
-  expect([...keychain.entries.keys()]).toEqual([account]);
-  expect(await (await open()).read()).toMatchObject({ refreshToken: 'next', clientSecret: 'secret' });
-});
-
 test('a write after a read is one call of the keychain', async () => {
   await (await open()).write({ refreshToken: 'refresh', clientSecret: 'secret' });
   const vault = await open();

@@ -120,7 +120,7 @@ async function run(call: Call<Flags>): Promise<void> {
   if (file === undefined) return follow(options, call);
   const [{ withLock, whileHeld, LockedError }, { refusePlanted }] = await Promise.all([
     import('../../lock/lock.ts'),
-    import('../../files/planted.ts'),
+    import('../../files/trusted-path.ts'),
   ]);
   refusePlanted(file, '--state', context.machine);
   let entered = false;

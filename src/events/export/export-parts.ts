@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { ServiceError } from '../../errors.ts';
 import { renameOver, syncFolder } from '../../files/replace-file.ts';
-import { Items } from '../../json/items.ts';
+import type { Items } from '../../json/items.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { type IdentifiedItems, readPage } from '../page.ts';
 import { eventsIn, type Manifest, type Part, writeManifest } from './export-manifest.ts';
@@ -157,12 +157,11 @@ export async function* readPartText(directory: string, part: Part): AsyncGenerat
       `cannot be decompressed: ${(error as Error).message}`,
     );
   }
-  if (events !== part.events) throw wrongCount(directory, part, events);
-}
-
-function wrongCount(directory: string, part: Part, events: number): DamagedPartError {
-  const file = path.join(directory, part.file);
-  return new DamagedPartError(file, `holds ${events} events instead of ${part.events}`);
+  if (events !== part.events)
+    throw new DamagedPartError(
+      path.join(directory, part.file),
+      `holds ${events} events instead of ${part.events}`,
+    );
 }
 
 /** Decompresses gzip (RFC 1952). Throws the errors of the source, and those of zlib. */
@@ -224,17 +223,12 @@ export async function verifyExport(
 
 async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {
   try {
-    await checkPart(directory, part);
+    for await (const _ of readPartText(directory, part));
     return undefined;
   } catch (error) {
     if (error instanceof DamagedPartError) return error;
     throw error;
   }
-}
-
-/** Throws as `readPart` does. */
-export async function checkPart(directory: string, part: Part): Promise<void> {
-  for await (const _ of readPartText(directory, part));
 }
 
 /** Gives a damaged file another name, and returns it; undefined if there is no such file. */
@@ -270,37 +264,4 @@ export async function keysOf(directory: string, part: Part): Promise<Set<number>
   const keys = new Set<number>();
   for await (const items of itemsOf(directory, part)) for (const key of items.keys) keys.add(key);
   return keys;
-}
-
-/** Parts that are larger than this are read twice: to be checked, and then for their events. */
-const HELD_BYTES = 64 << 20;
-
-/**
- * The events of a part, after its checksum was found to be right: they are the lines that were written, whose JSON was
- * checked before. Throws as `readPart` does.
- */
-export async function* checkedItems(directory: string, part: Part): AsyncGenerator<Items> {
-  const held: Buffer[] = [];
-  const isHeld = (part.bytes ?? 0) <= HELD_BYTES;
-  for await (const piece of readPart(directory, part)) if (isHeld) held.push(piece);
-  const raw = isHeld ? eachOf(held) : readPart(directory, part);
-  let rest: Buffer = Buffer.alloc(0);
-  let events = 0;
-  for await (const piece of part.file.endsWith('.gz') ? gunzipped(raw) : raw) {
-    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    const spans: number[] = [];
-    let start = 0;
-    for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, start)) {
-      spans.push(start, end);
-      start = end + 1;
-    }
-    rest = Buffer.from(bytes.subarray(start));
-    events += spans.length / 2;
-    if (spans.length > 0) yield new Items(bytes.subarray(0, start), spans);
-  }
-  if (events !== part.events) throw wrongCount(directory, part, events);
-}
-
-async function* eachOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces;
 }

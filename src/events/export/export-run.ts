@@ -1,6 +1,6 @@
 import type { Call } from '../../command.ts';
 import { ServiceError } from '../../errors.ts';
-import { refusePlanted } from '../../files/planted.ts';
+import { refusePlanted } from '../../files/trusted-path.ts';
 import { waitText } from '../../http/retry.ts';
 import type { Service } from '../../http/service.ts';
 import type { KeepItems } from '../../json/item-conditions.ts';

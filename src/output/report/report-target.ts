@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import type { Machine } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
 import { checkWritable } from '../../files/folders.ts';
-import { refusePlanted } from '../../files/planted.ts';
 import { replaceFile } from '../../files/replace-file.ts';
+import { refusePlanted } from '../../files/trusted-path.ts';
 
 /** Throws `UsageError` if the page could not be written, before the service is asked. */
 export async function checkTarget(file: string, isOpened: boolean, machine: Machine): Promise<void> {
