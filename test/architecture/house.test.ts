@@ -1,0 +1,74 @@
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { readSources } from './sources.ts';
+
+/** What an owner has to hold. These only fall: a feature that needs more says in its commit what its users gain. */
+const MOST = {
+  /** Files and lines of `src`. */
+  files: 232,
+  lines: 30_400,
+  /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
+  lazyImports: 145,
+};
+
+const sources = (await readSources()).filter(({ path: file }) => file.startsWith('src/'));
+
+test('an owner can hold the house: files, lines, and one lazy boundary a command', () => {
+  const commands = sources.filter(({ path: file }) => file.startsWith('src/commands/'));
+  const figures = {
+    files: sources.length,
+    lines: sources.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0),
+    lazyImports: commands.reduce((sum, { text }) => sum + text.split('await import(').length - 1, 0),
+  };
+  console.log(
+    `src: ${figures.files} files, ${figures.lines} lines, ${figures.lazyImports} lazy imports in commands`,
+  );
+  for (const key of Object.keys(MOST) as (keyof typeof MOST)[])
+    expect(figures[key], key).toBeLessThanOrEqual(MOST[key]);
+});
+
+/** Members of the contract between the tree and the commands: each command's file has them. */
+const INTERFACE = new Set(['declare', 'commonFlags']);
+
+test('no exported name means two things', () => {
+  const places = new Map<string, string[]>();
+  for (const { path: file, text } of sources) {
+    // The sandbox shares no code with the client: each has its own word for what the service description names.
+    const side = file.startsWith('src/sandbox/') ? 'sandbox' : 'client';
+    const declared =
+      /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;
+    for (const [, name = ''] of text.matchAll(declared)) {
+      if (INTERFACE.has(name)) continue;
+      const key = `${side} ${name}`;
+      // A constant and the type of its values may share a name.
+      if (!places.get(key)?.includes(file)) places.set(key, [...(places.get(key) ?? []), file]);
+    }
+  }
+  const doubled = [...places].filter(([, files]) => files.length > 1);
+  expect(doubled.map(([name, files]) => `${name}: ${files.join(', ')}`)).toHaveLength(6);
+});
+
+/** Words for times and sizes, and the units one of which such a name ends in. */
+const QUANTITY =
+  /(^|_)(TIMEOUT|DELAY|INTERVAL|PATIENCE|OVERLAP|LIFETIME|DURATION|SILENCE|BEAT|GRACE|WAIT|PAUSE|AGE|MILLISECOND|SECOND|MINUTE|HOUR|DAY|WEEK|LENGTH|WIDTH|HEIGHT|MEMORY|ROOM|(?<!PAGE_)SIZE)S?$/;
+const UNIT = /(^|_)(MS|SECONDS|MINUTES|HOURS|DAYS|BYTES|COLUMNS|ROWS|LINES|CHARACTERS|EVENTS|ITEMS)$/;
+
+test('a constant that is a time or a size says its unit', () => {
+  const unitless = sources.flatMap(({ path: file, text }) =>
+    [...text.matchAll(/^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: number)? = [\d(]/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => QUANTITY.test(name) && !UNIT.test(name))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(unitless.length, unitless.join('\n')).toBeLessThanOrEqual(45);
+});
+
+test('a file name says its subject out of context', () => {
+  const places = new Map<string, string[]>();
+  for (const { path: file } of sources) {
+    const name = path.posix.basename(file);
+    // Commands have the folders and names of the command line.
+    if (!file.startsWith('src/commands/')) places.set(name, [...(places.get(name) ?? []), file]);
+  }
+  expect([...places.values()].filter((files) => files.length > 1)).toEqual([]);
+});
