@@ -67,6 +67,8 @@ export interface RequestLimits {
 
 export interface Output {
   readonly isTerminal: boolean;
+  /** True if another program reads it, which may itself write to the terminal. */
+  readonly isPipe?: boolean;
   /** Width in columns; 80 where unknown. */
   readonly columns: number;
   /** Height in rows; 24 where unknown. */

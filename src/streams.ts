@@ -57,6 +57,7 @@ export function outputOf(
   };
   return {
     isTerminal,
+    isPipe: kind === 'pipe',
     get columns() {
       return (isTerminal && stream().columns) || 80;
     },

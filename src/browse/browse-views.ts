@@ -1,20 +1,10 @@
 import wrapAnsi from 'wrap-ansi';
-import { createRowReader } from '../json/item-cells.ts';
-import { membersOf, tableColumns } from '../json/item-columns.ts';
 import type { Items } from '../json/items.ts';
 import { groupValue, toSeconds } from '../output/groups-text.ts';
 import { prettyJson } from '../output/pretty-json.ts';
-import {
-  cellsIn,
-  type Draw,
-  oneLine,
-  terminalCell,
-  titleCells,
-  valueCells,
-} from '../output/table-drawing.ts';
-import { defaultHead } from '../output/table-items.ts';
-import { type Column, fittedColumns, NONE } from '../output/table-layout.ts';
-import { cutTo } from '../terminal/cell-width.ts';
+import { type Draw, itemTable, oneLine, rowCells, titleCells } from '../output/table.ts';
+import { type Column, fitColumns } from '../output/table-layout.ts';
+import { cutToWidth } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
@@ -82,7 +72,7 @@ export function screenLines(
 }
 
 function helpLines(browsing: Browsing, columns: number, rows: number, palette: Palette): string[] {
-  const shown = ['Keys', '', ...HELP].slice(0, rows - 1).map((line) => cutTo(line, columns - 1));
+  const shown = ['Keys', '', ...HELP].slice(0, rows - 1).map((line) => cutToWidth(line, columns - 1));
   const blank = Array.from({ length: rows - 1 - shown.length }, () => '');
   const [title = '', ...rest] = shown;
   return [palette.bold(title), ...rest, ...blank, footerLine(browsing, '', columns, palette)];
@@ -100,7 +90,7 @@ function listLines(browsing: Browsing, columns: number, look: Look): string[] {
   const places = shown.places.slice(top, top + listRows);
   const [titles = '', ...rows] = draw(table.columns, [
     titleCells(table.columns, palette),
-    ...places.map((place) => valueCells(table.read(shown.list.at(place)), table.columns, palette)),
+    ...places.map((place) => rowCells(table.read(shown.list.at(place)), table.columns, palette)),
   ]);
   const lines = tableLines(titles, rows, selected - top, columns, browsing, look);
   const { problem } = shown.list;
@@ -125,7 +115,7 @@ function tableLines(
       index === selected ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(row)}` : `${GAP}${row}`,
     ),
   ];
-  if (rows.length === 0) lines.push(`${GAP}${palette.dim(cutTo(emptyText(browsing), columns - 2))}`);
+  if (rows.length === 0) lines.push(`${GAP}${palette.dim(cutToWidth(emptyText(browsing), columns - 2))}`);
   while (lines.length < browsing.listRows + 2) lines.push('');
   return lines;
 }
@@ -146,13 +136,13 @@ function groupLines(browsing: Browsing, columns: number, look: Look): string[] {
     { title: oneLine(field.text) },
     { title: 'events' },
     { title: 'share' },
-    { title: 'first', spare: true },
-    { title: 'last', spare: true },
+    { title: 'first', spare: 2 },
+    { title: 'last', spare: 1 },
   ];
-  const table = fittedColumns(heads, rows, columns - 2);
+  const table = fitColumns(heads, rows, columns - 2);
   const [titles = '', ...drawn] = draw(table, [
     titleCells(table, palette),
-    ...rows.map((row) => valueCells(row, table, palette)),
+    ...rows.map((row) => rowCells(row, table, palette)),
   ]);
   const lines = tableLines(titles, drawn, selected - top, columns, browsing, look);
   return [...lines, footerLine(browsing, browsing.message, columns, palette)];
@@ -160,7 +150,7 @@ function groupLines(browsing: Browsing, columns: number, look: Look): string[] {
 
 /** Returns the bottom line, which shows the message or else the keys. It is never empty, and narrower than the screen. */
 function footerLine(browsing: Browsing, message: string, columns: number, palette: Palette): string {
-  const text = cutTo(
+  const text = cutToWidth(
     terminalSafeLine(message || KEYS[browsing.mode](browsing)) || ' ',
     Math.max(1, columns - 1),
   );
@@ -173,7 +163,7 @@ function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Lo
   const cursor = unicode ? '▏' : '_';
   if (asked) {
     const prompt = asked.question === 'condition' ? 'where' : 'group by';
-    return palette.bold(cutTo(`${prompt} ${terminalSafeLine(asked.text)}${cursor}`, columns - 1));
+    return palette.bold(cutToWidth(`${prompt} ${terminalSafeLine(asked.text)}${cursor}`, columns - 1));
   }
   const all = list.ended ? list.length : (list.total ?? list.length);
   const more = list.ended || list.total !== undefined ? '' : ' or more';
@@ -192,7 +182,7 @@ function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Lo
     parts.push(`${what}${chosen.length > 0 ? '' : read} by ${terminalSafeLine(groups.field.text)}`);
   }
   if (list.loading) parts.push('reading');
-  return palette.bold(cutTo(parts.join(', '), columns - 1));
+  return palette.bold(cutToWidth(parts.join(', '), columns - 1));
 }
 
 function emptyText({ shown, isNarrowed }: Browsing): string {
@@ -215,11 +205,9 @@ function layoutOf(list: EventList, room: number, constant: readonly string[], zo
   const known = layouts.get(list);
   if (known && known.room === room && known.zone === zone && known.measured === measured) return known;
   const items = Array.from({ length: measured }, (_, place) => list.at(place));
-  const fields = items[0] ? tableColumns(membersOf(items[0]), 'events') : [];
-  const reader = createRowReader(fields, cellsIn(zone, terminalCell), NONE);
-  const read = (item: Items) => reader(item)[0] as string[];
-  const heads = fields.map(({ text }, index) => defaultHead(text, index, new Set(constant)));
-  const layout = { room, zone, measured, columns: fittedColumns(heads, items.map(read), room), read };
+  const table = itemTable(items, { list: 'events', constant: new Set(constant), zone }, true);
+  const read = (item: Items) => table.read(item)[0] as string[];
+  const layout = { room, zone, measured, columns: fitColumns(table.heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;
 }
@@ -242,7 +230,7 @@ function openedLines(
   const title = `event, lines ${grouped(from + 1)} to ${grouped(to)} of ${grouped(lines.length)}`;
   const body = lines.slice(from, to);
   return [
-    palette.bold(cutTo(title, columns - 1)),
+    palette.bold(cutToWidth(title, columns - 1)),
     ...body,
     ...Array.from({ length: eventRows - body.length }, () => ''),
     footerLine(browsing, message, columns, palette),

@@ -4,7 +4,7 @@ import type { EventFilters } from '../events/event-filters.ts';
 import type { FilterFlags } from '../events/event-flags.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import type { Items } from '../json/items.ts';
-import { tableDrawing } from '../output/table-drawing.ts';
+import { loadDraw } from '../output/table.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
@@ -34,7 +34,7 @@ export async function browse(
   const events = failedOnly ? filters.withStatuses() : filters;
   const look = {
     constant: events.constantFields,
-    draw: await tableDrawing(),
+    draw: await loadDraw(),
     palette: await paletteOf(reporter.stdoutColor),
     unicode: takesUnicode(context),
   };

@@ -45,7 +45,7 @@ async function run(call: Call<Flags>): Promise<void> {
       const { items: all } = (await askEventTypes(service, context.clock)).page;
       await keepEventTypes(all, settings, context);
       const items = match === undefined ? all : matchingItems(all, match);
-      if (items.count > 0) await writer.write(items);
+      if (items.count > 0) await writer.write(items, true);
     } catch (error) {
       await writer.abort();
       throw error;

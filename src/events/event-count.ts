@@ -48,7 +48,7 @@ export async function countAll(
   service: Service,
   filters: EventFilters,
   concurrency: number,
-  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): Promise<number> {
   if (filters.keep) {

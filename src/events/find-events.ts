@@ -70,7 +70,7 @@ export async function* readWithProgress(
   service: Service,
   filters: EventFilters,
   options: Pick<FindOptions, 'concurrency' | 'within'>,
-  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): AsyncGenerator<FoundPage> {
   const progress = startProgress(context, reporter, 'reading');

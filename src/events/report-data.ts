@@ -57,7 +57,7 @@ export async function gatherReport(
   service: Service,
   filters: EventFilters,
   options: ReportOptions,
-  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): Promise<ReportData> {
   const { clock, signal } = context;
@@ -151,7 +151,7 @@ async function latest(
   service: Service,
   queries: readonly Query[],
   { limit, concurrency }: ReportOptions,
-  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): Promise<Items[]> {
   const progress = startProgress(context, reporter, 'reading failures');

@@ -136,7 +136,7 @@ export function byFailure(a: TypeTally, b: TypeTally): number {
 export function countQueries(
   service: Service,
   concurrency: number,
-  context: Pick<Context, 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): CountQueries {
   return async (queries) => {

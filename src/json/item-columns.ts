@@ -52,6 +52,53 @@ export function tableColumns(members: Members, kind: ListKind): readonly FieldPa
   return [...bareColumn(members, kind), ...names.slice(0, FIRST_FIELDS).map(memberPath)];
 }
 
+const ERROR_NAME = /error|failure|reason/i;
+
+/**
+ * The first field whose name tells of an error and that has a value in an item, such as `lastError` in `delivery`;
+ * undefined if there is none.
+ */
+export function errorField(pages: readonly Items[]): FieldPath | undefined {
+  for (const items of pages)
+    for (let item = 0; item < items.count; item++) {
+      const found = errorIn(items.bytes, items.start(item), []);
+      if (typeof found !== 'number') return { text: found.join('.'), steps: found };
+    }
+  return undefined;
+}
+
+/** Members of members are looked at down to this level. */
+const DEEPEST = 10;
+
+/** The steps to the first error in the value at `at`, or the offset after the value if it has none. */
+function errorIn(bytes: Buffer, at: number, steps: readonly string[]): readonly string[] | number {
+  if (bytes[at] !== 0x7b || steps.length === DEEPEST) return valueEnd(bytes, at);
+  if (bytes[at + 1] === 0x7d) return at + 2;
+  let index = at;
+  do {
+    const nameEnd = stringEnd(bytes, index + 1);
+    const path = [...steps, stringText(bytes, index + 1, nameEnd)];
+    const end = errorIn(bytes, nameEnd + 1, path);
+    const isError = ERROR_NAME.test(path.at(-1) as string) && !isNothing(bytes, nameEnd + 1);
+    if (isError) return path;
+    if (typeof end !== 'number') return end;
+    index = end;
+  } while (bytes[index] === 0x2c);
+  return index + 1;
+}
+
+/** True for null, false, and an empty text, object or list. */
+function isNothing(bytes: Buffer, at: number): boolean {
+  const first = bytes[at];
+  if (first === 0x6e || first === 0x66) return true;
+  const second = bytes[at + 1];
+  return (
+    (first === 0x22 && second === 0x22) ||
+    (first === 0x7b && second === 0x7d) ||
+    (first === 0x5b && second === 0x5d)
+  );
+}
+
 /** The columns of CSV: every field, the known ones first, then in the order of first appearance. */
 export function csvColumns(members: Members, kind: ListKind): readonly FieldPath[] {
   const names = new Set([...knownNames(members, kind), ...members.names.keys()]);

@@ -115,7 +115,8 @@ const NEWLINE = 0x0a;
 
 /** Prints items in one format, page by page. Each call resolves when standard output has taken the text. */
 export interface ItemWriter {
-  write(items: Items): Promise<void>;
+  /** `isLast`: no more items come, so that what all of them share need not be shown with each. */
+  write(items: Items, isLast?: boolean): Promise<void>;
   /** Called after the last page: closes the array and prints the rest. */
   end(): Promise<void>;
   /** Called instead of `end` when the read failed: makes the printed text well-formed. Never rejects. */

@@ -40,7 +40,7 @@ async function writerOf(
       return createCsvWriter(options, stdout, reporter);
     }
     case 'table': {
-      const { createTableWriter } = await import('./table-items.ts');
+      const { createTableWriter } = await import('./table.ts');
       return createTableWriter(options, stdout, reporter);
     }
   }
@@ -68,9 +68,9 @@ export function withFieldWarnings(
   };
   return {
     ...writer,
-    write: async (items) => {
+    write: async (items, isLast) => {
       if (items.count > 0 && unseen.length > 0) see(items);
-      await writer.write(items);
+      await writer.write(items, isLast);
     },
     end: async () => {
       await writer.end();

@@ -7,7 +7,7 @@ import { terminalSafe } from '../terminal/terminal-safe.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv-items.ts';
-import { renderTable } from './table-drawing.ts';
+import { tableText } from './table.ts';
 
 /** The value of a group's field for people: a string's characters, other values as JSON, nothing if it is missing. */
 export function groupValue(value: string | null): string {
@@ -39,7 +39,13 @@ export async function groupsTable(
     zone.shown(toSeconds(group.last)),
     group.example ?? '-',
   ]);
-  const table = await renderTable(header, rows, output, reporter);
+  const spares: Readonly<Record<string, number>> = { first: 3, last: 2, share: 1 };
+  const heads = header.map((title, index) => ({
+    title,
+    isWhole: title === 'example',
+    spare: index < groups.fields.length ? 0 : (spares[title] ?? 0),
+  }));
+  const table = await tableText({ heads, rows }, output, reporter);
   const others = otherGroups(groups, limit);
   return others === undefined ? table : `${table}${others}\n`;
 }

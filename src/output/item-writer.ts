@@ -9,6 +9,8 @@ export interface FormatOptions {
   readonly format: FormatName;
   /** Only these fields, in this order. */
   readonly fields?: readonly FieldPath[];
+  /** False: without the line of titles, in a table and in CSV. */
+  readonly hasHeader?: boolean;
   /** A jq program that runs over the JSON output. */
   readonly jq?: string;
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */

@@ -62,7 +62,7 @@ export async function searchAll(search: Search) {
       total = page.total;
       progress.update({ pages, events: printed, total, note: '' });
       onItems?.(page.items);
-      await writer.write(page.items);
+      await writer.write(page.items, printed >= Math.min(limit, total ?? limit));
     }
     progress.stop();
     await writer.end();

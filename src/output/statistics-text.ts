@@ -7,7 +7,7 @@ import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv-items.ts';
-import { type Cell, type Draw, ended, oneLine } from './table-drawing.ts';
+import { type Cell, type Draw, ended, oneLine } from './table.ts';
 import { GAP } from './table-layout.ts';
 
 export interface StatsLook {

@@ -17,17 +17,18 @@ const PATIENCE = 300;
 const LINE_INTERVAL = 10_000;
 
 /**
- * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`. While it is shown, the
- * library prints all other output of this process above it.
+ * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not while standard
+ * output is a pipe: what reads it, such as `head` or `less`, may write to the same terminal at any moment. While the line is shown, the
+ * library erases it before any other output of this process and draws it again below.
  */
 export function startProgress(
-  context: Pick<Context, 'stderr' | 'environment' | 'clock'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock'>,
   reporter: Pick<Reporter, 'quiet' | 'palette'>,
   label: string,
   patience = PATIENCE,
 ): Progress {
-  const { stderr, environment, clock } = context;
-  if (!stderr.isTerminal || reporter.quiet) return { update: () => {}, stop: () => {} };
+  const { stdout, stderr, environment, clock } = context;
+  if (!stderr.isTerminal || stdout.isPipe || reporter.quiet) return { update: () => {}, stop: () => {} };
   const startedAt = clock.now();
   let state: ProgressState = {};
   const line = () => terminalSafeLine(progressText(label, state, (clock.now() - startedAt) / 1000));
@@ -47,13 +48,13 @@ export function startProgress(
   let redraw = () => {};
   let stopped = false;
   const show = async () => {
-    const [{ default: ora }, { cutTo, loadWidths }] = await Promise.all([
+    const [{ default: ora }, { cutToWidth, loadWidths }] = await Promise.all([
       import('ora'),
       import('./cell-width.ts'),
     ]);
     await loadWidths();
     if (stopped) return;
-    const text = () => cutTo(line(), stderr.columns - 3);
+    const text = () => cutToWidth(line(), stderr.columns - 3);
     const spinner = ora({
       text: text(),
       stream: stderr.stream(),

@@ -8,7 +8,7 @@ import { EventList, narrowingOf, textOf } from '../../src/browse/event-list.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
 import type { Items } from '../../src/json/items.ts';
-import { tableDrawing } from '../../src/output/table-drawing.ts';
+import { loadDraw } from '../../src/output/table.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
@@ -16,7 +16,7 @@ import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 await loadWidths();
 const look = {
   constant: new Set<string>(),
-  draw: await tableDrawing(),
+  draw: await loadDraw(),
   palette: plain,
   unicode: true,
   zone: UTC,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
 import { statsText } from '../../src/output/statistics-text.ts';
-import { tableDrawing } from '../../src/output/table-drawing.ts';
+import { loadDraw } from '../../src/output/table.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
@@ -12,7 +12,7 @@ const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-
 ) as [Stats['window']['after'], Stats['window']['after'], Stats['window']['after']];
 
 await loadWidths();
-const draw = await tableDrawing();
+const draw = await loadDraw();
 
 function statsOf(name: string): Stats {
   const tally = { total: 1_149_000, success: 985_000, failed: 164_000 };

@@ -68,11 +68,8 @@ describe('a table in a pipe', () => {
     expect(await lines([[item]])).toEqual(['   a  b    c     d  e', '1.10  two  true  4  5']);
   });
 
-  test('shows nested fields as JSON if there are no others', async () => {
-    expect(await lines([['{"deep":{"x":[1,"\\u0041"]},"none":null}']])).toEqual([
-      'deep                none',
-      '{"x":[1,"\\u0041"]}  -',
-    ]);
+  test('shows the scalars of nested fields if there are no others', async () => {
+    expect(await lines([['{"deep":{"x":[1,"\\u0041"]},"none":null}']])).toEqual(['deep  none', '1 A   -']);
   });
 
   test('shows items that are not objects', async () => {
@@ -80,7 +77,7 @@ describe('a table in a pipe', () => {
       'value',
       'text',
       '7',
-      '[1,2]',
+      '1 2',
       '-',
       '',
     ]);
@@ -91,17 +88,17 @@ describe('a table in a pipe', () => {
   test('shows fields that are missing, null or of another type', async () => {
     expect(await lines([['{"eventId":null,"createdOn":{"t":1}}', '{"publishStatus":false}']])).toEqual([
       'createdOn  publishStatus  eventId',
-      '{"t":1}    -              -',
-      '-          false          -',
+      '        1  -              -',
+      '        -  false          -',
     ]);
   });
 
   test('shows only --fields', async () => {
     const fields = parseFieldPaths('payload.n,eventType,none');
     expect(await lines([events], { fields })).toEqual([
-      'payload.n  eventType               none',
-      '        1  invoice.payment_failed  -',
-      '        1  user.created            -',
+      'n  eventType               none',
+      '1  invoice.payment_failed  -',
+      '1  user.created            -',
     ]);
   });
 

@@ -15,41 +15,66 @@ describe('a table on a terminal', () => {
     ],
     [
       100,
-      'createdOn                 status   eventType               eventId',
-      '2026-11-01 06:58:12.345Z  FAILED   invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      'createdOn             publishStatus  eventType               eventId',
+      '2026-11-01 06:58:12Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
     ],
     [
       80,
-      'createdOn                 publishStatus  eventType               short id',
-      '2026-11-01 06:58:12.345Z  FAILED         invoice.payment_failed  1a0a6b7c…',
+      'createdOn        publishStatus  eventType   eventId',
+      '11-01 06:58:12Z  FAILED         invoice.p…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
     ],
     [
       60,
-      'createdOn        status   eventType               short id',
-      '11-01 06:58:12Z  FAILED   invoice.payment_failed  1a0a6b7c…',
+      'createdOn        publishStatus  eventType          eventId',
+      '11-01 06:58:12Z  FAILED         invoice.payment_…  1a0a6b7c…',
     ],
-    [40, 'createdOn        status   eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
+    [40, 'createdOn        publis…  eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
     [20, 'createdOn', '2026-11-01 06:58:12Z'],
   ])('fits %i columns', async (width, titles, row) => {
     expect((await lines([events], { width })).slice(0, 2)).toEqual([titles, row]);
   });
 
-  test('keeps distinguishing columns whole, and shows no cut id that --id would refuse', async () => {
-    const types = ['recipient.authentication_failed', 'recipient.authentication_started'];
-    const items = types.map((eventType) => JSON.stringify({ ...JSON.parse(events[0] as string), eventType }));
-    expect(await lines([items], { width: 80 })).toEqual([
-      'createdOn                 status  eventType                         short id',
-      '2026-11-01 06:58:12.345Z  FAILED  recipient.authentication_failed   1a0a6b7c…',
-      '2026-11-01 06:58:12.345Z  FAILED  recipient.authentication_started  1a0a6b7c…',
+  test('from 80 columns on an id is whole: the date or the status that all rows share goes before the type is cut', async () => {
+    const both = (items: string[]) => lines([items], { width: 80, isLast: true });
+    expect(await both(events)).toEqual([
+      'createdOn  publishStatus  eventType         eventId',
+      '06:58:12Z  FAILED         invoice.payment…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '06:58:12Z  SUCCESS        user.created      2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+    ]);
+    const [failed = ''] = events;
+    expect(await both([failed, failed.replace('2026-11-01', '2026-11-02')])).toEqual([
+      'createdOn        eventType               eventId',
+      '11-01 06:58:12Z  invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '11-02 06:58:12Z  invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
     ]);
   });
 
-  test('also with --fields shows no cut id under the name of a filter', async () => {
+  test('cuts an id below 80 columns only, under the same title', async () => {
     const fields = parseFieldPaths('eventId,subscriptionId,createdOn');
     expect((await lines([events], { width: 60, fields })).slice(0, 2)).toEqual([
-      'short id   short subscriptionId  createdOn',
-      '1a0a6b7c…  1af00000-1111-4222-…  2026-11-01 06:58:12.345Z',
+      'eventId    subscriptionId  createdOn',
+      '1a0a6b7c…  1af00000-1111…  2026-11-01 06:58:12.345Z',
     ]);
+    expect((await lines([events], { width: 80, fields })).slice(0, 2)).toEqual([
+      'eventId                               subscriptionId  createdOn',
+      '1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000-1111…  2026-11-01 06:58:12.345Z',
+    ]);
+  });
+
+  test('shows what went wrong where there is room, and no JSON', async () => {
+    const event = (status: string, lastError: string) =>
+      `{"createdOn":"2026-11-01T06:58:12.345Z","publishStatus":"${status}","eventType":"order.created","eventId":"1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b","delivery":{"attempts":3,"lastError":${lastError}}}`;
+    const items = [
+      event('SUCCESS', 'null'),
+      event('FAILED', '{"httpStatus":503,"message":"Service Unavailable"}'),
+    ];
+    expect(await lines([items], { width: 116 })).toEqual([
+      'createdOn             publishStatus  eventType      eventId                               error',
+      '2026-11-01 06:58:12Z  SUCCESS        order.created  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  -',
+      '2026-11-01 06:58:12Z  FAILED         order.created  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  503 Service Unavailable',
+    ]);
+    expect((await lines([items], { width: 90 }))[0]).not.toContain('error');
+    expect((await lines([items.slice(0, 1)], { width: 200 }))[0]).not.toContain('error');
   });
 
   test('leaves out columns that the filters make constant if there is little room', async () => {

@@ -6,15 +6,17 @@ interface Setting extends Partial<FormatOptions> {
   /** Absent: a pipe. */
   readonly width?: number;
   readonly color?: 0 | 1;
+  /** True if the table is told which page is the last. */
+  readonly isLast?: boolean;
 }
 
 /** Prints the items of these pages as a table. Returns the table and the messages. */
-export async function table(pages: string[][], { width, color = 0, ...more }: Setting = {}) {
+export async function table(pages: string[][], { width, color = 0, isLast = false, ...more }: Setting = {}) {
   const stdout = fakeOutput(width);
   const reporter = fakeReporter(color);
   const options = { format: 'table', list: 'events', ...more } as const;
   const writer = await createItemWriter(options, itemContext(stdout), reporter);
-  for (const page of pages) await writer.write(pageOf(page));
+  for (const page of pages) await writer.write(pageOf(page), isLast && page === pages.at(-1));
   await writer.end();
   return { text: stdout.text, said: reporter.said };
 }

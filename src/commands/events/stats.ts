@@ -200,14 +200,14 @@ async function print(stats: Stats, { format, jq }: Options, { context, reporter 
   const { stdout } = context;
   if (format === 'table') {
     const { statsText } = await import('../../output/statistics-text.ts');
-    const { tableDrawing } = await import('../../output/table-drawing.ts');
+    const { loadDraw } = await import('../../output/table.ts');
     const { loadWidths } = await import('../../terminal/cell-width.ts');
     const { paletteOf, takesUnicode } = await import('../../terminal/palette.ts');
     await loadWidths();
     const palette = await paletteOf(reporter.stdoutColor);
     const room = stdout.isTerminal ? stdout.columns : undefined;
     await stdout.write(
-      statsText(stats, { room, unicode: takesUnicode(context), palette, draw: await tableDrawing() }),
+      statsText(stats, { room, unicode: takesUnicode(context), palette, draw: await loadDraw() }),
     );
     return;
   }

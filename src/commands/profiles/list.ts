@@ -48,10 +48,10 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     clientId ?? '-',
   ]);
   const { stdout } = context;
-  const { oneLine, renderTable } = await import('../../output/table-drawing.ts');
+  const { oneLine, tableText } = await import('../../output/table.ts');
   const isTooWide = stdout.isTerminal && widthOf([header, ...rows]) > stdout.columns;
   if (isTooWide) return await stdout.write(blocks(header, rows, oneLine));
-  await stdout.write(await renderTable(header, rows, stdout, reporter));
+  await stdout.write(await tableText({ heads: header.map((title) => ({ title })), rows }, stdout, reporter));
 }
 
 /** The rows in columns, two spaces apart. */

@@ -13,7 +13,6 @@ import type { TimeZone } from '../../time/time-zone.ts';
 import { groupValue } from '../groups-text.ts';
 import { prettyJson } from '../pretty-json.ts';
 import { timeLabels, UNLISTED } from '../statistics-text.ts';
-import { cellsIn } from '../table-drawing.ts';
 import { script, style } from './report-assets.ts';
 import { type Rank, rankChart, timeChart } from './report-charts.ts';
 import { Html, html, shortened } from './report-html.ts';
@@ -238,7 +237,7 @@ function columnsOf(pages: readonly Items[]): FieldPath[] {
 }
 
 function rowsOf(pages: readonly Items[], columns: readonly FieldPath[], zone: TimeZone): Row[] {
-  const read = createRowReader(columns, cellsIn(zone, valueText), '');
+  const read = createRowReader(columns, (...value) => zone.shown(valueText(...value)), '');
   const readCreated = createRowReader([{ text: 'createdOn', steps: ['createdOn'] }], valueText, '');
   return pages.flatMap((page) => {
     const created = readCreated(page);

@@ -1,0 +1,343 @@
+import type { Output } from '../context.ts';
+import type { FieldPath } from '../json/field-path.ts';
+import { createRowReader } from '../json/item-cells.ts';
+import { errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
+import type { Items, ItemWriter, ListKind } from '../json/items.ts';
+import { scalarsText } from '../json/json-bytes.ts';
+import { cellWidth, cutToWidth, loadWidthsFor } from '../terminal/cell-width.ts';
+import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import type { FormatOptions } from './item-writer.ts';
+import {
+  type CellText,
+  type Column,
+  type ColumnHead,
+  fitColumns,
+  GAP,
+  NONE,
+  timeWithin,
+  wholeColumns,
+} from './table-layout.ts';
+
+/** A cell with a colour of its own. Without one, statuses have theirs. */
+export interface PaintedCell {
+  readonly text: CellText;
+  readonly paint: (text: string) => string;
+}
+
+/** A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made inert here. */
+export interface Table {
+  readonly heads: readonly ColumnHead[];
+  readonly rows: readonly (readonly (CellText | PaintedCell)[])[];
+  /** False: without the line of titles. */
+  readonly hasHeader?: boolean;
+}
+
+/** The place that tables are drawn for. */
+export interface TableLook {
+  /** The columns available; undefined if text is never cut. */
+  readonly room: number | undefined;
+  readonly palette: Palette;
+  readonly draw: Draw;
+}
+
+/** Loads what drawing takes. Text that is not made of simple letters needs `loadWidthsFor` too. */
+export async function loadTableLook(
+  output: Pick<Output, 'isTerminal' | 'columns'>,
+  reporter: Pick<Reporter, 'stdoutColor'>,
+): Promise<TableLook> {
+  const [palette, draw] = await Promise.all([paletteOf(reporter.stdoutColor), loadDraw(!output.isTerminal)]);
+  return { room: output.isTerminal ? output.columns : undefined, palette, draw };
+}
+
+/** A complete table as text, each line ended. */
+export async function tableText(
+  table: Table,
+  output: Pick<Output, 'isTerminal' | 'columns'>,
+  reporter: Pick<Reporter, 'stdoutColor'>,
+): Promise<string> {
+  const texts = table.rows.flatMap((row) => row.map((cell) => (typeof cell === 'string' ? cell : '')));
+  await loadWidthsFor([...table.heads.map(({ title }) => title), ...texts]);
+  return ended(tableLines(table, await loadTableLook(output, reporter)));
+}
+
+/** A complete table as lines, without their ends. Text that needs the library for widths is measured after `loadWidths`. */
+export function tableLines(
+  { heads, rows, hasHeader = true }: Table,
+  { room, palette, draw }: TableLook,
+): string[] {
+  const cells = rows.map((row) => row.map((cell) => inertCell(cell)));
+  const shownHeads = (hasHeader ? heads : heads.map(untitled)).map((head) => ({
+    ...head,
+    title: oneLine(head.title),
+  }));
+  const texts = cells.map((row) => row.map((cell) => (typeof cell === 'object' ? cell.text : cell)));
+  const columns =
+    room === undefined ? wholeColumns(shownHeads, texts) : fitColumns(shownHeads, texts, room, true);
+  return draw(columns, [
+    ...(hasHeader ? [titleCells(columns, palette)] : []),
+    ...cells.map((row) => rowCells(row, columns, palette, room !== undefined)),
+  ]);
+}
+
+function inertCell(cell: CellText | PaintedCell): CellText | PaintedCell {
+  if (typeof cell === 'string') return oneLine(cell);
+  if (typeof cell === 'function' || typeof cell.text === 'function') return cell;
+  return { ...cell, text: oneLine(cell.text) };
+}
+
+/** A column without its title, which takes no room then. */
+function untitled(head: ColumnHead): ColumnHead {
+  return { ...head, title: '', ...(isStatusTitle(head.title) ? { kind: 'status' } : {}) };
+}
+
+/** Other characters that end a line: a row of a table has to stay on one line. */
+const BREAKS = /[\u2028\u2029]/g;
+
+/** Text that keeps to its line and does nothing to a terminal. */
+export function oneLine(text: string): string {
+  // Half a surrogate pair is printed as U+FFFD, so it is measured as that.
+  return terminalSafeLine(text.toWellFormed()).replace(BREAKS, unicodeEscape);
+}
+
+/** A cell as it is drawn. */
+export interface Cell {
+  readonly text: string;
+  readonly paint?: ((text: string) => string) | undefined;
+}
+
+/** The cells of a row that are shown: statuses in their colour, and with `isFitted` times in the form that fits. */
+export function rowCells(
+  row: readonly (CellText | PaintedCell)[],
+  columns: readonly Column[],
+  palette: Palette,
+  isFitted = true,
+): Cell[] {
+  return columns.map(({ index, kind, width }) => {
+    const cell = row[index] as CellText | PaintedCell;
+    const own = typeof cell === 'object' ? cell.paint : undefined;
+    const given = typeof cell === 'object' ? cell.text : cell;
+    const text = typeof given === 'function' ? given(width) : given;
+    if (kind === 'time' && isFitted) return { text: timeWithin(text, width), paint: own };
+    return { text, paint: own ?? (kind === 'status' ? statusPaint(text, palette) : undefined) };
+  });
+}
+
+/** The titles of the columns as cells. */
+export function titleCells(columns: readonly Column[], palette: Palette): Cell[] {
+  return columns.map(({ title }) => ({ text: title, paint: palette.bold }));
+}
+
+/** Lines as a text, each ended. */
+export function ended(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** Draws rows as lines, without line ends, each cell aligned in its column; no line ends in spaces. */
+export type Draw = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => string[];
+
+type DrawnColumn = Pick<Column, 'width' | 'kind'>;
+
+/** cli-table3 takes as long for a row of a table of 100 rows as for two of a table of 10. */
+const SLICE_ROWS = 10;
+/** In a pipe the library draws this many rows, and those that follow are padded here: 100,000 would take it 4 s. */
+const LIBRARY_ROWS = 500;
+
+/**
+ * Loads cli-table3, which draws tables. Rows that it would measure or cut wrongly are drawn here, and with `pushes`, in a
+ * pipe, also a row with a text that is wider than its column, which pushes the rest of its row to the right.
+ */
+export async function loadDraw(pushes = false): Promise<Draw> {
+  const { default: CliTable } = await import('cli-table3');
+  let drawn = 0;
+  const drawByLibrary = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => {
+    const table = new CliTable({
+      chars: { ...NO_BORDERS, middle: ' '.repeat(GAP) },
+      colWidths: columns.map(({ width }) => width),
+      colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
+      style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
+    });
+    table.push(...rows.map((row) => row.map(({ text, paint }) => (paint ? paint(text) : text))));
+    return table.toString().split('\n');
+  };
+  return (columns, rows) => {
+    const lines: string[] = [];
+    let slice: Cell[][] = [];
+    const drawSlice = () => {
+      if (slice.length > 0) lines.push(...drawByLibrary(columns, slice));
+      slice = [];
+    };
+    for (const row of rows) {
+      const isLeftToLibrary =
+        !(pushes && drawn++ >= LIBRARY_ROWS) &&
+        row.every(
+          ({ text }, index) =>
+            MEASURED_ALIKE.test(text) && !(pushes && cellWidth(text) > (columns[index] as DrawnColumn).width),
+        );
+      if (isLeftToLibrary) {
+        slice.push(row);
+        if (slice.length === SLICE_ROWS) drawSlice();
+      } else {
+        drawSlice();
+        lines.push(paddedLine(columns, row, pushes));
+      }
+    }
+    drawSlice();
+    return lines.map((line) => line.trimEnd());
+  };
+}
+
+const NO_BORDERS = Object.fromEntries(
+  [
+    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+  ].map((name) => [name, '']),
+);
+
+/**
+ * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere. In other scripts it counts some
+ * combining marks as columns, and it cuts within a character.
+ */
+const MEASURED_ALIKE =
+  /^[\x20-\x7e\xa1-\xac\xae-\u024f\u0386-\u0481\u2010-\u2015\u2018-\u201f…\u2580-\u259f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]*$/;
+
+function paddedLine(columns: readonly DrawnColumn[], row: readonly Cell[], pushes: boolean): string {
+  const cells = row.map(({ text, paint }, index) => {
+    const { width, kind } = columns[index] as DrawnColumn;
+    const cut = pushes ? text : cutToWidth(text, width);
+    const padding = ' '.repeat(Math.max(0, width - cellWidth(cut)));
+    const shown = paint ? paint(cut) : cut;
+    return kind === 'number' ? padding + shown : shown + padding;
+  });
+  return cells.join(' '.repeat(GAP));
+}
+
+/** A cell on a terminal is cut after this many UTF-16 units, which is more than a line has. */
+const LONGEST = 4000;
+
+/** Returns a function that makes a cell of a JSON value: a text as it is, of an object its scalars, times in the zone. */
+export function cellReader(
+  zone: TimeZone,
+  isTerminal: boolean,
+): (bytes: Buffer, start: number, end: number) => string {
+  const shown = (text: string) => (zone.isUtc ? text : zone.shown(text));
+  const longest = isTerminal ? LONGEST : Number.POSITIVE_INFINITY;
+  return (bytes, start, end) => {
+    const text = scalarsText(bytes, start, end, longest);
+    return shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
+  };
+}
+
+/** What decides the columns of a table of items. */
+export interface ItemTableOptions {
+  readonly list: ListKind;
+  readonly fields?: readonly FieldPath[];
+  readonly constant?: ReadonlySet<string>;
+  readonly zone?: TimeZone;
+}
+
+/** The columns of a table of items such as these, and a function that reads rows of cells. */
+export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
+  const { list, constant, zone = UTC } = options;
+  const fields = options.fields ?? defaultFields(pages, list);
+  const heads = fields.map((field, index): ColumnHead => {
+    const title = oneLine(titleOf(field, fields));
+    return options.fields ? { title, isWhole: isEventId(field) } : defaultHead(field, title, index, constant);
+  });
+  return { heads, read: createRowReader(fields, cellReader(zone, isTerminal), NONE) };
+}
+
+function defaultFields(pages: readonly Items[], list: ListKind): readonly FieldPath[] {
+  const members = pages.reduce<ReturnType<typeof membersOf> | undefined>(
+    (before, page) => membersOf(page, before),
+    undefined,
+  );
+  if (!members) return [];
+  const fields = tableColumns(members, list);
+  const error = list === 'events' ? errorField(pages) : undefined;
+  const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);
+  return error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;
+}
+
+const ERROR = 'error';
+/** Enough to tell one error from another. */
+const LEAST_ERROR = 16;
+
+/** The last part of a path, where no other column ends in it. */
+function titleOf({ text, steps }: FieldPath, fields: readonly FieldPath[]): string {
+  const last = steps.at(-1);
+  const isAlone = fields.filter((field) => field.steps.at(-1) === last).length === 1;
+  return last === undefined || text === ERROR || !isAlone || /^\d+$/.test(last) ? text : last;
+}
+
+const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
+const isStatusTitle = (title: string) => /(status|state)$/i.test(title);
+/** The columns that tell events apart. */
+const TELLING = new Set(['createdOn', 'publishStatus', 'eventType', 'eventId']);
+
+/** Among known columns the subscription is left out first and then the error, among unknown ones any but the first. */
+function defaultHead(
+  field: FieldPath,
+  title: string,
+  index: number,
+  constant?: ReadonlySet<string>,
+): ColumnHead {
+  const isWhole = isEventId(field);
+  const spare = field.text === ERROR ? 1 : index > 0 && !TELLING.has(field.text) ? 2 : 0;
+  const isConstant = !isWhole && constant?.has(field.text) === true;
+  return { title, spare, isConstant, isWhole, ...(field.text === ERROR ? { least: LEAST_ERROR } : {}) };
+}
+
+/**
+ * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a terminal
+ * every row fits its width, also after the terminal was resized; elsewhere a later, wider value pushes its own row's rest and is never cut.
+ */
+export async function createTableWriter(
+  options: FormatOptions,
+  stdout: Output,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const { hasHeader = true, sample } = options;
+  const { palette, draw } = await loadTableLook(stdout, reporter);
+  let table: ReturnType<typeof itemTable> | undefined;
+  let measured: readonly (readonly string[])[] = [];
+  let columns: Column[] = [];
+  let fittedTo = 0;
+
+  const open = (page: Items) => {
+    table = itemTable(sample ? [page, sample] : [page], options, stdout.isTerminal);
+    const rows = table.read(page);
+    measured = sample ? [...rows, ...table.read(sample)] : rows;
+    return rows;
+  };
+  const fit = async ({ heads }: Pick<Table, 'heads'>, isComplete: boolean) => {
+    await loadWidthsFor([...heads.map(({ title }) => title), ...measured.flat()]);
+    const shown = hasHeader ? heads : heads.map(untitled);
+    fittedTo = stdout.columns;
+    columns = stdout.isTerminal
+      ? fitColumns(shown, measured, fittedTo, isComplete)
+      : wholeColumns(shown, measured);
+  };
+
+  return {
+    write: async (page, isLast = false) => {
+      if (page.count === 0) return;
+      const isFirst = table === undefined;
+      const rows = table ? table.read(page) : open(page);
+      const isResized = stdout.isTerminal && stdout.columns !== fittedTo;
+      if (isFirst || isResized) await fit(table as Pick<Table, 'heads'>, isFirst && isLast);
+      await loadWidthsFor(rows.flat());
+      const lines = draw(columns, [
+        ...((isFirst || isResized) && hasHeader ? [titleCells(columns, palette)] : []),
+        ...rows.map((row) => rowCells(row, columns, palette, stdout.isTerminal)),
+      ]);
+      await stdout.write(ended(lines));
+    },
+    end: async () => {
+      if (!table) reporter.notice(nothingFound(options.list));
+    },
+    abort: async () => {},
+  };
+}
