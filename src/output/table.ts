@@ -78,7 +78,7 @@ export function tableLines(
     room === undefined ? wholeColumns(shownHeads, texts) : fitColumns(shownHeads, texts, room, true);
   return draw(columns, [
     ...(hasHeader ? [titleCells(columns, palette)] : []),
-    ...cells.map((row) => rowCells(row, columns, palette, room !== undefined)),
+    ...cells.map((row) => rowCells(row, columns, palette)),
   ]);
 }
 

@@ -5,7 +5,12 @@ import { clock } from '../support/clock.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
 const start = (stderr: FakeOutput, environment = {}, quiet = false) =>
-  startProgress({ stdout: fakeOutput(80), stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching', 50);
+  startProgress(
+    { stdout: fakeOutput(80), stderr, environment, clock },
+    { ...fakeReporter(), quiet },
+    'searching',
+    50,
+  );
 /** Waits until progress that started now would be visible. */
 async function untilShown() {
   const stderr = fakeOutput(80);

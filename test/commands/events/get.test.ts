@@ -132,7 +132,7 @@ describe('events get', () => {
     const [, first] = newest(searching, 2) as [string, string];
     const table = await get(searching, [first, second]);
     expect(table.stdout.split('\n')[0]).toMatch(
-      /^createdOn +publishStatus +eventType +eventId +subscriptionId$/,
+      /^createdOn +publishStatus +eventType +eventId +subscriptionId( +error)?$/,
     );
     expect(table.stdout.split('\n')).toHaveLength(4);
     const csv = await get(searching, [first, second, '--csv']);

@@ -34,7 +34,8 @@ async function search(searching: Searching, args: readonly string[], more: objec
   });
   return { ...(await running.finished), pager: pager.seen };
 }
-const rows = (text: string) => text.split('\n').filter((line) => /^\d{4}-/.test(line)).length;
+const rows = (text: string) =>
+  text.split('\n').filter((line) => /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.test(line)).length;
 
 describe('a search on a terminal', () => {
   test('prints 30 rows, and says how many there are', async () => {

@@ -44,7 +44,7 @@ describe('--timezone', () => {
 `,
     });
     const args = ['events', 'search', '--no-pager', ...BERLIN];
-    const wide = await startHooktrail(args, { env: at.env, terminal: 200 }).finished;
+    const wide = await startHooktrail(args, { env: at.env, terminal: 240 }).finished;
     expect(times(wide.stdout)?.[1]).toBe('2027-10-31 02:30:00.1234567+01:00');
     const narrow = await startHooktrail(args, { env: at.env, terminal: 40 }).finished;
     expect(times(narrow.stdout)?.[1]).toBe('2027-10-31 02:30:00+01:00');
