@@ -37,24 +37,28 @@ const HELP: Leaf = {
 export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'login',
+    alsoCalled: ['auth login', 'auth', 'signin', 'sign-in', 'configure', 'init', 'setup'],
     group: SIGN_IN,
     summary: 'sign in through the browser',
     load: () => import('./commands/login.ts'),
   },
   {
     name: 'logout',
+    alsoCalled: ['auth logout', 'signout', 'sign-out'],
     group: SIGN_IN,
     summary: 'delete the secrets that login stored',
     load: () => import('./commands/logout.ts'),
   },
   {
     name: 'status',
+    alsoCalled: ['auth status', 'whoami', 'me'],
     group: SIGN_IN,
     summary: 'show who is signed in, where, until when, and where the secrets are',
     load: () => import('./commands/status.ts'),
   },
   {
     name: 'token',
+    alsoCalled: ['auth token', 'auth print-access-token'],
     group: SIGN_IN,
     summary: 'print a valid access token and nothing else',
     load: () => import('./commands/token.ts'),
@@ -67,6 +71,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
   {
     name: 'event-types',
+    alsoCalled: ['types', 'topics'],
     group: EVENTS,
     summary: 'list the event types that the service offers',
     load: () => import('./commands/event-types.ts'),
@@ -78,18 +83,19 @@ export const tree: readonly (Branch | Leaf)[] = [
     children: [
       {
         name: 'search',
-        alsoCalled: ['list', 'ls', 'find', 'query'],
+        alsoCalled: ['list', 'ls', 'find', 'query', 'logs', 'log'],
         summary: 'search events, through all pages of results',
         load: () => import('./commands/events/search.ts'),
       },
       {
         name: 'browse',
+        alsoCalled: ['open', 'tui', 'ui'],
         summary: 'browse events in an interactive list on the terminal',
         load: () => import('./commands/events/browse.ts'),
       },
       {
         name: 'get',
-        alsoCalled: ['show', 'view'],
+        alsoCalled: ['show', 'view', 'describe', 'inspect'],
         summary: 'print events by their ids',
         load: () => import('./commands/events/get.ts'),
       },
@@ -100,12 +106,13 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'stats',
+        alsoCalled: ['statistics', 'summary', 'metrics'],
         summary: 'count by type, status and time, with bars',
         load: () => import('./commands/events/stats.ts'),
       },
       {
         name: 'watch',
-        alsoCalled: ['tail', 'follow'],
+        alsoCalled: ['tail', 'follow', 'logs tail'],
         summary: 'print new events as they appear',
         load: () => import('./commands/events/watch.ts'),
       },
@@ -116,7 +123,7 @@ export const tree: readonly (Branch | Leaf)[] = [
       },
       {
         name: 'export',
-        alsoCalled: ['download'],
+        alsoCalled: ['download', 'dump'],
         summary: 'download a large result into files, resumable and verified',
         load: () => import('./commands/events/export.ts'),
       },
@@ -130,21 +137,25 @@ export const tree: readonly (Branch | Leaf)[] = [
     children: [
       {
         name: 'listen',
+        alsoCalled: ['forward', 'receive', 'serve'],
         summary: 'receive deliveries, drop duplicates and forward them to a handler',
         load: () => import('./commands/webhooks/listen.ts'),
       },
       {
         name: 'recover',
+        alsoCalled: ['catch-up'],
         summary: 'find by search the events that the journal lacks, and forward them',
         load: () => import('./commands/webhooks/recover.ts'),
       },
       {
         name: 'replay',
+        alsoCalled: ['retry', 'resend', 'redeliver'],
         summary: 'forward chosen events to a handler again',
         load: () => import('./commands/webhooks/replay.ts'),
       },
       {
         name: 'send',
+        alsoCalled: ['test', 'trigger'],
         summary: 'deliver a new event to a handler, to test it',
         load: () => import('./commands/webhooks/send.ts'),
       },
@@ -165,6 +176,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
   {
     name: 'profiles',
+    alsoCalled: ['profile', 'contexts', 'environments'],
     group: SETTINGS,
     summary: 'manage several environments side by side',
     children: [
@@ -189,6 +201,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
   {
     name: 'config',
+    alsoCalled: ['settings', 'configuration'],
     group: SETTINGS,
     summary: 'show and change the saved settings of a profile (never secrets)',
     children: [
@@ -211,12 +224,14 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
   {
     name: 'doctor',
+    alsoCalled: ['check', 'diagnose'],
     group: SETTINGS,
     summary: 'check machine, network and sign-in, and say what to do',
     load: () => import('./commands/doctor.ts'),
   },
   {
     name: 'sandbox',
+    alsoCalled: ['mock', 'server'],
     group: TRY,
     summary: 'run a local identity provider and event service',
     load: () => import('./commands/sandbox.ts'),
@@ -235,6 +250,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
   {
     name: 'help',
+    alsoCalled: ['man', 'docs'],
     isDefault: true,
     group: SHELL,
     summary: 'explain a command or a topic: exit-codes, environment, filters, times, agents',

@@ -26,6 +26,9 @@ export interface CommandTree {
   readonly root: Command;
   /** Reads the declaration of one command: its arguments and options, or the commands of a group. */
   readonly declare: (command: Command) => Promise<void>;
+  /** Words that people type for a command instead of its name. */
+  readonly alsoCalled: (command: Command) => readonly string[];
+  readonly isGroup: (command: Command) => boolean;
 }
 
 /** Loads every declaration below a command, for the manual, `help --json` and the tests of both. */

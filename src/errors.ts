@@ -30,6 +30,8 @@ export interface ErrorParts {
   readonly details?: readonly string[];
   /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
+  /** A word as it was typed, and the one that was probably meant: the next step becomes the corrected line. */
+  readonly correction?: { readonly typed: string; readonly meant: string };
   readonly cause?: unknown;
   /** Instead of the kind of the error's class. */
   readonly kind?: ErrorKind | undefined;
@@ -47,6 +49,7 @@ export abstract class HooktrailError extends Error {
   readonly kind: ErrorKind;
   readonly details: readonly string[];
   readonly next: string | undefined;
+  readonly correction: ErrorParts['correction'];
   readonly status: number | undefined;
   readonly retryable: boolean | undefined;
   readonly errorObject: object | undefined;
@@ -57,6 +60,7 @@ export abstract class HooktrailError extends Error {
     this.kind = parts.kind ?? kind;
     this.details = parts.details ?? [];
     this.next = parts.next;
+    this.correction = parts.correction;
     this.status = parts.status;
     this.retryable = parts.retryable;
     this.errorObject = parts.errorObject;

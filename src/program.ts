@@ -4,7 +4,6 @@ import { type Branch, type Leaf, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
 import type { OutputFileFlags } from './output/format-flags.ts';
-import { suggestion } from './settings/command-words.ts';
 import { oneOf } from './settings/flag-values.ts';
 import { version } from './version.ts';
 
@@ -117,21 +116,20 @@ class LazyProgram implements Program {
       if (node.group) command.helpGroup(node.group);
       this.#nodes.set(command, node);
     }
-    group
-      .helpCommand(false)
-      .on('command:*', ([word]: [string]) => {
-        throw unknownCommand(word, group, nodes);
-      })
-      .hook('preSubcommand', async (_, command) => {
-        const [word] = group.args;
-        // The command that a group runs if none is named takes no arguments: a word was meant as the name of another
-        // command.
-        const isImplied = this.#nodes.get(command)?.isDefault && word !== command.name();
-        if (isImplied && word !== undefined && !word.startsWith('-'))
-          throw unknownCommand(word, group, nodes);
-        await this.declare(command);
-      });
+    group.helpCommand(false).hook('preSubcommand', async (_, command) => {
+      const [word] = group.args;
+      // The command that a group runs if none is named takes no arguments: a word was meant as the name of another
+      // command.
+      const isImplied = this.#nodes.get(command)?.isDefault && word !== command.name();
+      if (isImplied && word !== undefined && !word.startsWith('-'))
+        group.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+      await this.declare(command);
+    });
   }
+
+  readonly alsoCalled = (command: Command): readonly string[] => this.#nodes.get(command)?.alsoCalled ?? [];
+
+  readonly isGroup = (command: Command): boolean => 'children' in (this.#nodes.get(command) ?? {});
 
   readonly declare = async (command: Command): Promise<void> => {
     const node = this.#nodes.get(command);
@@ -150,9 +148,15 @@ class LazyProgram implements Program {
       await this.root.parseAsync(argv, { from: 'user' });
     } catch (thrown) {
       if (thrown instanceof HelpRequest) await this.#printHelp(thrown, argv);
-      else if (!isOfCommander(thrown)) throw thrown;
+      else if (thrown instanceof UsageError && thrown.correction) {
+        const { withCorrectedValue } = await import('./help/corrections.ts');
+        throw withCorrectedValue(thrown, argv);
+      } else if (!isOfCommander(thrown)) throw thrown;
       else if (thrown.code === 'commander.version') await this.#context.stdout.write(`${version}\n`);
-      else throw usageErrorOf(thrown);
+      else {
+        const { usageErrorFor } = await import('./help/corrections.ts');
+        throw await usageErrorFor(thrown, argv, this);
+      }
     }
     return this.#exitCode;
   }
@@ -195,45 +199,4 @@ class LazyProgram implements Program {
 
 function isOfCommander(error: unknown): error is CommanderError {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
-}
-
-/** Rewords an error of commander. */
-function usageErrorOf(error: CommanderError): UsageError {
-  const [message = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const meant = suggestion?.match(/^\(Did you mean (.*)\?\)$/)?.[1];
-  const [, flag, value] = /^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(message) ?? [];
-  return new UsageError(flag ? `${flag} needs a value: ${value}` : message, {
-    next: meant ? `did you mean ${meant}?` : 'run the command with --help to see what it takes',
-  });
-}
-
-function unknownCommand(word: string, group: Command, siblings: readonly (Branch | Leaf)[]): UsageError {
-  const near = suggestion(
-    word,
-    siblings.filter(({ isHidden }) => !isHidden).map(({ name }) => name),
-  );
-  const meant = siblings.find(({ alsoCalled }) => alsoCalled?.includes(word));
-  const paths = meant ? [`${pathOf(group)} ${meant.name}`] : elsewhere(word);
-  return new UsageError(`unknown command '${word}'`, {
-    next:
-      paths.length > 0
-        ? `did you mean ${paths.map((path) => `\`${path}\``).join(' or ')}?`
-        : (near ?? 'run the command with --help to see what it takes'),
-  });
-}
-
-/** The commands of that name in all groups, as they are typed. */
-function elsewhere(word: string): string[] {
-  const isMeant = ({ name, alsoCalled }: Branch | Leaf) => name === word || alsoCalled?.includes(word);
-  return tree.flatMap((node) => {
-    const below = 'children' in node ? node.children.filter(isMeant) : [];
-    return [
-      ...(isMeant(node) ? [`hooktrail ${node.name}`] : []),
-      ...below.map(({ name }) => `hooktrail ${node.name} ${name}`),
-    ];
-  });
-}
-
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }

@@ -157,7 +157,8 @@ describe('--error-format json', () => {
     expect(await hooktrail(['status', '--error-format', 'jsn'], { env: home.env })).toEqual({
       code: 2,
       stdout: '',
-      stderr: "error: --error-format: invalid value 'jsn': must be text or json\nnext: did you mean json?\n",
+      stderr:
+        "error: --error-format: invalid value 'jsn': must be text or json\nnext: hooktrail status --error-format json\n",
     });
   });
 });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addOutputFileFlag, checkJq } from '../output/format-flags.ts';
-import { suggestion } from '../settings/command-words.ts';
+import { didYouMean } from '../settings/command-words.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -94,7 +94,7 @@ function parseMethod(text: string): string {
   throw new UsageError(
     `--method: invalid value '${text}': must be ${METHODS.slice(0, -1).join(', ')} or ${METHODS.at(-1)}`,
     {
-      next: suggestion(text, METHODS),
+      ...didYouMean(text, METHODS),
     },
   );
 }

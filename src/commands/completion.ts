@@ -7,7 +7,7 @@ import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { encodingOf } from '../files/read-file.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { quotedWord, suggestion } from '../settings/command-words.ts';
+import { didYouMean, quotedWord } from '../settings/command-words.ts';
 
 /** The shells that there are completions for. */
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
@@ -74,7 +74,7 @@ function shellNamed(name: string): Shell {
   if (shell) return shell;
   if (name === '') throw new UsageError('the shell is missing', { next: `name one: ${shells.join(', ')}` });
   throw new UsageError(`'${name}' is not a shell with completions: ${shells.join(', ')}`, {
-    next: suggestion(name, shells),
+    ...didYouMean(name, shells),
   });
 }
 

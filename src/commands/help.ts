@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Action, type Call, declareAll } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
-import { suggestion } from '../settings/command-words.ts';
+import { didYouMean } from '../settings/command-words.ts';
 
 interface Flags {
   readonly json?: true;
@@ -56,6 +56,6 @@ function unknown(words: readonly string[], group: Command): UsageError {
   const names = group.commands.map((command) => command.name());
   if (isTopic) names.push(...topics.map(({ name }) => name));
   return new UsageError(`there is no command ${isTopic ? 'or topic ' : ''}'${words.join(' ')}'`, {
-    next: suggestion(words.at(-1) as string, names) ?? 'run `hooktrail --help` to see them all',
+    ...didYouMean(words.at(-1) as string, names, '`hooktrail --help` lists them'),
   });
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { guidsIn, notAGuid } from '../json/guid.ts';
 import { parseCondition } from '../json/item-conditions.ts';
-import { suggestion } from '../settings/command-words.ts';
+import { didYouMean } from '../settings/command-words.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { parseTime } from '../time/time-text.ts';
@@ -123,7 +123,7 @@ function parseStatus(text: string): PublishStatus {
   const status = text.toUpperCase();
   if (status === 'SUCCESS' || status === 'FAILED') return status;
   throw new UsageError(`--status: invalid value '${text}': must be SUCCESS or FAILED`, {
-    next: suggestion(text, ['SUCCESS', 'FAILED']),
+    ...didYouMean(text, ['SUCCESS', 'FAILED']),
   });
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { parseFieldPaths } from '../json/field-path.ts';
 import type { ListKind } from '../json/items.ts';
-import { suggestion } from '../settings/command-words.ts';
+import { didYouMean } from '../settings/command-words.ts';
 import { fileName } from '../settings/flag-values.ts';
 import type { FormatName, FormatOptions } from './item-writer.ts';
 
@@ -91,7 +91,7 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   if (format) return format;
   const accepted = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
   throw new UsageError(`--output: invalid value '${text}': must be ${accepted}`, {
-    next: suggestion(text, formats) ?? 'see --help; a file is named by --output-file, if the command has it',
+    ...didYouMean(text, formats, 'see --help; a file is named by --output-file, if the command has it'),
   });
 }
 

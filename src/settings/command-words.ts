@@ -1,3 +1,5 @@
+import type { ErrorParts } from '../errors.ts';
+
 /**
  * Flags as words of a command line again, in the order of `names` (as commander names them): `authUrl` becomes
  * `--auth-url` and its value, a switch only the flag, a repeated flag as many pairs as it has values.
@@ -65,6 +67,20 @@ export function nearest(text: string, candidates: readonly string[]): string | u
 export function suggestion(text: string, candidates: readonly string[]): string | undefined {
   const meant = nearest(text, candidates);
   return meant && `did you mean ${meant}?`;
+}
+
+/**
+ * The same as parts of an error, which becomes the corrected line if the word stands on the line. Where no candidate is
+ * near, the next step is `otherwise`.
+ */
+export function didYouMean(
+  text: string,
+  candidates: readonly string[],
+  otherwise?: string,
+): Pick<ErrorParts, 'next' | 'correction'> {
+  const meant = nearest(text, candidates);
+  if (meant === undefined) return { next: otherwise };
+  return { next: `did you mean ${meant}?`, correction: { typed: text, meant } };
 }
 
 function editDistance(a: string, b: string): number {

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { suggestion } from './command-words.ts';
+import { didYouMean } from './command-words.ts';
 
 /** A parser of a flag's value that says what it takes, for `help --json`. */
 export type FlagParser<Value> = ((text: string) => Value) & { readonly takes: FlagType };
@@ -39,7 +39,7 @@ export function oneOf<Word extends string>(flag: string, words: readonly Word[])
     if (found) return found;
     const accepted = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
     throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`, {
-      next: suggestion(text, words),
+      ...didYouMean(text, words),
     });
   };
 }

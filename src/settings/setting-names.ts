@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { suggestion } from './command-words.ts';
+import { didYouMean } from './command-words.ts';
 
 /** Every setting with the names it has on the command line, in the environment and in messages. */
 export const settingNames = {
@@ -70,7 +70,7 @@ export function settingOfKey(key: string): SettingName {
   }
   throw new UsageError(`there is no setting '${key}'`, {
     details: [`settings: ${keys.join(', ')}`],
-    next: suggestion(key, keys),
+    ...didYouMean(key, keys),
   });
 }
 

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/zone-names.ts';
-import { suggestion } from './command-words.ts';
+import { didYouMean } from './command-words.ts';
 import type { SettingName } from './setting-names.ts';
 
 /** The settings in their final form. */
@@ -41,9 +41,9 @@ export function parseSetting<Name extends SettingName>(
   source: string,
 ): SettingValues[Name];
 export function parseSetting(name: SettingName, text: string, source: string): SettingValues[SettingName] {
-  const refuse = (accepted: string, next?: string): never => {
+  const refuse = (accepted: string, meant: ReturnType<typeof didYouMean> = {}): never => {
     throw new UsageError(`${source}: invalid value '${withoutCredentials(text)}': must be ${accepted}`, {
-      next,
+      ...meant,
     });
   };
   switch (name) {
@@ -59,16 +59,16 @@ export function parseSetting(name: SettingName, text: string, source: string): S
         : refuse('made of letters, digits and ! # $ & ^ _ . -');
     case 'store':
       if (text === 'keychain' || text === 'file') return text;
-      return refuse('keychain or file', suggestion(text, ['keychain', 'file']));
+      return refuse('keychain or file', didYouMean(text, ['keychain', 'file']));
     case 'errorFormat':
       if (text === 'text' || text === 'json') return text;
-      return refuse('text or json', suggestion(text, ['text', 'json']));
+      return refuse('text or json', didYouMean(text, ['text', 'json']));
     case 'fields':
       return text.split(',').every((path) => path.trim() !== '') ? text : refuse('names such as eventId,a.b');
     case 'timezone':
       return (
         zoneNamed(text) ??
-        refuse('UTC, local or a name of the IANA database such as Europe/Berlin', nearestZone(text))
+        refuse('UTC, local or a name of the IANA database such as Europe/Berlin', zoneMeant(text))
       );
     case 'scope': {
       const scope = text.trim().split(/\s+/).join(' ');
@@ -86,11 +86,12 @@ export function parseSetting(name: SettingName, text: string, source: string): S
 }
 
 /** A city is often typed without its continent. */
-function nearestZone(text: string): string | undefined {
+function zoneMeant(text: string): ReturnType<typeof didYouMean> {
   const names = zoneNames();
   const city = text.trim().replaceAll(' ', '_').toLowerCase();
   const whole = names.find((name) => name.toLowerCase().endsWith(`/${city}`));
-  return whole ? suggestion(whole, [whole]) : suggestion(text, names);
+  if (whole === undefined) return didYouMean(text, names);
+  return { next: `did you mean ${whole}?`, correction: { typed: text, meant: whole } };
 }
 
 /** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */

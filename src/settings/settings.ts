@@ -1,7 +1,7 @@
 import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type TimeZone, zoneOf } from '../time/time-zone.ts';
-import { suggestion } from './command-words.ts';
+import { didYouMean } from './command-words.ts';
 import { configPath, readConfig, type SavedConfig, type SavedProfile } from './config-file.ts';
 import { type SettingName, settingDefaults, settingNames, settingOrder } from './setting-names.ts';
 import { parseSetting, type SettingValues } from './setting-values.ts';
@@ -175,7 +175,7 @@ export function unknownProfile(name: string, config: SavedConfig): UsageError {
   const names = Object.keys(config.profiles);
   return new UsageError(`there is no profile '${name}'`, {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
-    next: suggestion(name, names) ?? `run \`hooktrail login --profile ${name}\` to make one`,
+    ...didYouMean(name, names, `run \`hooktrail login --profile ${name}\` to make one`),
   });
 }
 

@@ -107,7 +107,7 @@ describe('a request to any path', () => {
     expect(result).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: ${message}\nnext: did you mean ${meant}?\n`,
+      stderr: `error: ${message}\nnext: hooktrail api /event-types ${flags[0]} ${meant}\n`,
     });
   });
 });

@@ -90,10 +90,10 @@ test.each([
   [['--redirect-uri', 'callback'], "error: --redirect-uri: invalid value 'callback'"],
   [['--issuer', 'me'], "error: --issuer: invalid value 'me'"],
   [['--scope', ''], "error: --scope: invalid value ''"],
-  [['--store', 'keychian'], 'did you mean keychain?'],
+  [['--store', 'keychian'], 'next: hooktrail login --store keychain'],
   [['--profile', '../x'], "error: --profile: invalid value '../x'"],
-  [['--client-secret', 'x'], "unknown option '--client-secret'"],
-  [['--no-browsre'], 'next: did you mean --no-browser?'],
+  [['--client-secret', 'x'], '--client-secret: a secret is never an argument'],
+  [['--no-browsre'], 'next: hooktrail login --no-browser'],
 ])('%j is a usage error', async (args, message) => {
   const result = await at.run(['login', ...args]);
   expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });

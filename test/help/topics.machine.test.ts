@@ -70,30 +70,6 @@ describe('hooktrail help', () => {
       await hooktrail(['events', 'search', '--help'], { env: home.env }),
     );
   });
-
-  test.each([
-    [['help', 'filtres'], "there is no command or topic 'filtres'", 'filters'],
-    [['evnts', 'search'], "unknown command 'evnts'", 'events'],
-    [['events', 'serch'], "unknown command 'serch'", 'search'],
-    [['events', 'search', '--faild'], "unknown option '--faild'", '--failed'],
-    [
-      ['events', 'search', '--status', 'FAILD'],
-      "--status: invalid value 'FAILD': must be SUCCESS or FAILED",
-      'FAILED',
-    ],
-    [
-      ['login', '--store', 'kechain'],
-      "--store: invalid value 'kechain': must be keychain or file",
-      'keychain',
-    ],
-    [['config', 'get', 'bas-url'], "there is no setting 'bas-url'", 'base-url'],
-  ])('%j suggests the nearest', async (args, message, meant) => {
-    await using home = await createHome();
-    const { code, stdout, stderr } = await hooktrail(args, { env: home.env });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(message);
-    expect(stderr).toContain(`did you mean ${meant}?`);
-  });
 });
 
 test.skipIf(!available('man') || !available('groff'))(

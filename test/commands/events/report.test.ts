@@ -162,7 +162,7 @@ describe('a usage error', () => {
       [['x.html', '--concurrency', '17'], "error: --concurrency: invalid value '17'"],
       [['x.html', '--status', 'SUCCESS'], 'error: --status: a report is about failed deliveries'],
       [['x.html', '--after', 'x'], "error: --after: invalid value 'x': must be a time"],
-      [[], "error: missing required argument 'file'"],
+      [[], 'error: events report needs <file>'],
     ];
     for (const [args, text] of cases) {
       const { code, stdout, stderr } = await hooktrail(['events', 'report', ...args], reporting);

@@ -158,7 +158,7 @@ describe('wrong values of events search', () => {
     [['--id', `${GUID}0`], `--id: '${GUID}0' is not a GUID`],
     [
       ['--status', 'FAILD'],
-      "--status: invalid value 'FAILD': must be SUCCESS or FAILED\nnext: did you mean FAILED?",
+      "--status: invalid value 'FAILD': must be SUCCESS or FAILED\nnext: hooktrail events search --status FAILED",
     ],
     [['--type', ''], '--type: an event type is missing'],
     [['--limit', '0'], "--limit: invalid value '0': must be a whole number of at least 1"],
@@ -169,7 +169,7 @@ describe('wrong values of events search', () => {
     [['--concurrency', '17'], "--concurrency: invalid value '17': must be a whole number from 1 to 16"],
     [['--all', '--limit', '3'], '--all and --limit contradict each other'],
     [['--dry-run', '--curl'], '--dry-run and --curl contradict each other'],
-    [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: did you mean --status?"],
+    [['--stauts', 'FAILED'], "unknown option '--stauts'\nnext: hooktrail events search --status FAILED"],
     [['--after'], '--after needs a value: <time>'],
     [['-n'], '--limit needs a value: <number>'],
     [['extra'], "events search takes no words, but was given 'extra'"],
