@@ -47,14 +47,14 @@ export function shellWord(text: string): string {
 
 /**
  * The candidate that was probably meant, by Damerau–Levenshtein distance without regard to case; undefined where
- * none is near (more than two fifths of the longer text would have to change).
+ * none is near (more than a third of the longer text would have to change).
  */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
-    const allowed = Math.max(1, Math.floor(Math.max(text.length, candidate.length) * 0.4));
+    const allowed = Math.max(1, Math.floor(Math.max(text.length, candidate.length) / 3));
     if (distance <= allowed && distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

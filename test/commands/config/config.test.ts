@@ -133,7 +133,7 @@ describe('profiles', () => {
     for (const verb of ['use', 'delete']) {
       const { code, stderr } = await hooktrail(['profiles', verb, 'prodution'], { env: home.env });
       expect(stderr).toBe(
-        "error: there is no profile 'prodution'\n  profiles: production\nnext: did you mean production?\n",
+        `error: there is no profile 'prodution'\n  profiles: production\nnext: hooktrail profiles ${verb} production\n`,
       );
       expect(code).toBe(2);
     }
