@@ -147,7 +147,7 @@ export interface FromFlags {
 export function addFromFlag(command: Command): Command {
   return command.option(
     '--from <place>',
-    'events of an export, a file of NDJSON or standard input (-) instead of the service; needs no sign-in',
+    'events of an export, of a file (NDJSON or a JSON array) or of standard input (-); needs no sign-in',
   );
 }
 

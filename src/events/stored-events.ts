@@ -1,21 +1,34 @@
-import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
-import { encodingOf } from '../files/read-file.ts';
-import { memberPath } from '../json/field-path.ts';
-import { Items } from '../json/items.ts';
+import { createdOnReader } from '../json/created-on.ts';
+import { type FieldPath, memberPath } from '../json/field-path.ts';
+import { itemsOfText } from '../json/item-text.ts';
+import type { Items } from '../json/items.ts';
 import { stringText } from '../json/json-bytes.ts';
 import { createCursor, MISSING } from '../json/json-cursor.ts';
-import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
-import { compareInstants, parseInstant } from '../time/instant.ts';
+import {
+  compareInstants,
+  type Instant,
+  knownInstant,
+  milliseconds,
+  nextFullSecond,
+  parseInstant,
+} from '../time/instant.ts';
+import { parseTime } from '../time/time-text.ts';
 import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
+import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
+import { checkedItems, checkPart, gunzipped, PIECE_BYTES } from './export/export-parts.ts';
+import { EventGroups } from './group-events.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
+import { type ReportData, type ReportOptions, reportOfEvents } from './report-data.ts';
+import type { Stats } from './statistics.ts';
+import { type StatsWindow, statsWindow } from './statistics-window.ts';
+import { EventTally } from './tally-events.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -26,9 +39,10 @@ export interface StoredOptions {
 }
 
 /**
- * Reads the events that the filters choose from an export, a file of NDJSON (plain or gzip) or standard input (`-`), in
- * their order there. The searches of an export become one list. Throws `UsageError` if there is no such place, and
- * `ServiceError` that names file and line if a file is damaged.
+ * Reads the events that the filters choose from an export, a file of NDJSON or of a JSON array (plain or gzip), or
+ * standard input (`-`), in their order there. The searches of an export become one list, and each of its files is held
+ * against the manifest, read or not. Throws `UsageError` if there is no such place, and `ServiceError` that names the
+ * file, and the line where there is one, if something is damaged.
  */
 export async function* storedEvents(
   place: string,
@@ -44,7 +58,7 @@ export async function* storedEvents(
     : filters.queries(context.clock.now());
   const matches = matcher(queries);
   const { keep } = filters;
-  const lists = await listsIn(place, context, onDoubt);
+  const { lists, checkRest } = await openPlace(place, context, onDoubt);
   const [only, another] = lists;
   const pages = only && !another ? only : mergePages(lists, () => 1, signal, onDoubt);
   let found = 0;
@@ -56,21 +70,28 @@ export async function* storedEvents(
     yield { items: due, total: undefined };
     if (found >= limit) break;
   }
+  // The limit may have ended the loop.
+  await checkRest?.();
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
-/** One list of pages for each search that the place holds the events of. */
-async function listsIn(
+interface Place {
+  /** One list of pages for each search that the place holds the events of. */
+  readonly lists: readonly AsyncGenerator<FoundPage>[];
+  /** Holds against the manifest what was not read. Throws as the lists do. */
+  readonly checkRest?: () => Promise<void>;
+}
+
+async function openPlace(
   place: string,
   { stdin, signal }: StoredOptions['context'],
-  onDoubt?: (doubt: string) => void,
-): Promise<AsyncGenerator<FoundPage>[]> {
-  if (place === '-') return [pagesOf('standard input', stdin.stream(), signal)];
-  const found = await stat(place).catch((error: Error) => {
-    throw new UsageError(`--from: ${place} cannot be read: ${error.message}`, { cause: error });
+  onDoubt: ((doubt: string) => void) | undefined,
+): Promise<Place> {
+  if (place === '-') return { lists: [pagesOfText('standard input', stdin.stream(), signal)] };
+  const found = await stat(place).catch((error: NodeJS.ErrnoException) => {
+    throw unreadablePlace(place, error);
   });
-  if (!found.isDirectory()) return [pagesOfFiles([place], signal)];
-  const { MANIFEST, readManifest } = await import('./export/export-manifest.ts');
+  if (!found.isDirectory()) return { lists: [pagesOfFile(place, signal)] };
   const manifest = await readManifest(place);
   if (!manifest) {
     throw new UsageError(`--from: ${place} holds no export: there is no ${MANIFEST}`, {
@@ -78,46 +99,49 @@ async function listsIn(
     });
   }
   if (!manifest.finishedAt) onDoubt?.(`the export in ${place} is not finished: events are missing`);
-  return manifest.queries.map((_, query) => {
-    const parts = manifest.parts.filter((part) => part.query === query && part.sha256 !== null);
-    return pagesOfFiles(
-      parts.map(({ file }) => path.join(place, file)),
-      signal,
-    );
+  for (const { file, events, lost } of manifest.parts)
+    if (lost) onDoubt?.(`${path.join(place, file)} was damaged: it has ${events} of ${lost.events} events`);
+  const unchecked = new Set(manifest.parts.filter(({ sha256 }) => sha256 !== null));
+  const lists = manifest.queries.map((_, query) => {
+    const parts = [...unchecked].filter((part) => part.query === query);
+    return pagesOfParts(place, parts, signal, (part) => unchecked.delete(part));
+  });
+  const checkRest = async () => {
+    for (const part of unchecked) {
+      signal.throwIfAborted();
+      await checkPart(place, part);
+    }
+  };
+  return { lists, checkRest };
+}
+
+function unreadablePlace(place: string, error: NodeJS.ErrnoException): HooktrailError {
+  const message = `--from: ${place} cannot be read: ${error.message}`;
+  if (error.code !== 'ENOENT') return new ServiceError(message, { cause: error });
+  const isTime = parseTime(place) !== undefined;
+  return new UsageError(isTime ? `--from: there is no file or directory '${place}'` : message, {
+    next: isTime
+      ? `a time goes to --since: --since '${place}'`
+      : '--from takes the directory of `hooktrail events export`, a file of NDJSON or a JSON array, or - for standard input',
+    cause: error,
   });
 }
 
-async function* pagesOfFiles(files: readonly string[], signal: AbortSignal): AsyncGenerator<FoundPage> {
-  for (const file of files) {
-    // Opened here, since a stream reports a missing file only later.
-    const handle = await open(file).catch((error: Error) => {
-      throw new UsageError(`--from: ${file} cannot be read: ${error.message}`, { cause: error });
-    });
-    yield* pagesOf(file, createReadStream('', { fd: handle, highWaterMark: PIECE }), signal);
-  }
+async function* pagesOfFile(file: string, signal: AbortSignal): AsyncGenerator<FoundPage> {
+  // Opened here, since a stream reports a missing file only later.
+  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+    throw unreadablePlace(file, error);
+  });
+  yield* pagesOfText(file, createReadStream('', { fd: handle, highWaterMark: PIECE_BYTES }), signal);
 }
 
-const PIECE = 1 << 19;
-/** The maximum length of a line. */
-const LONGEST_LINE = 1 << 28;
-
-/** The lines of a stream as items. Blank lines count only as line numbers. */
-async function* pagesOf(name: string, stream: Readable, signal: AbortSignal): AsyncGenerator<FoundPage> {
-  let rest: Buffer = Buffer.alloc(0);
-  let line = 0;
+/** The objects in a stream of JSON text, which may be compressed. */
+async function* pagesOfText(name: string, stream: Readable, signal: AbortSignal): AsyncGenerator<FoundPage> {
   try {
-    for await (const piece of plain(stream)) {
+    for await (const items of itemsOfText(decompressed(stream), name)) {
       signal.throwIfAborted();
-      const all = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-      const end = all.lastIndexOf(10) + 1;
-      rest = all.subarray(end);
-      if (rest.length > LONGEST_LINE) throw damaged(name, line + 1, 'it is too long');
-      if (end === 0) continue;
-      const { items, lines } = itemsOf(all.subarray(0, end), name, line);
-      line += lines;
       yield { items, total: undefined };
     }
-    if (rest.length > 0) yield { items: itemsOf(rest, name, line).items, total: undefined };
   } catch (error) {
     if (error instanceof HooktrailError || signal.aborted) throw error;
     throw new ServiceError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
@@ -126,93 +150,36 @@ async function* pagesOf(name: string, stream: Readable, signal: AbortSignal): As
   }
 }
 
-/** The pieces of a stream, decompressed where they are gzip (RFC 1952 section 2.3.1). */
-async function* plain(stream: Readable): AsyncGenerator<Buffer> {
+/** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). */
+async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  const { done, value: first } = await pieces.next();
-  if (done) return;
-  const all = async function* () {
-    yield first;
-    for (;;) {
-      const next = await pieces.next();
-      if (next.done) return;
-      yield next.value;
+  let start = Buffer.alloc(0);
+  while (start.length < 2) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    start = Buffer.concat([start, value]);
+  }
+  const all = (async function* () {
+    yield start;
+    yield* { [Symbol.asyncIterator]: () => pieces };
+  })();
+  yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
+}
+
+/** The events of parts that are as the manifest says. */
+async function* pagesOfParts(
+  directory: string,
+  parts: readonly Part[],
+  signal: AbortSignal,
+  onChecked: (part: Part) => void,
+): AsyncGenerator<FoundPage> {
+  for (const part of parts) {
+    for await (const items of checkedItems(directory, part)) {
+      signal.throwIfAborted();
+      yield { items, total: undefined };
     }
-  };
-  if (first[0] !== 0x1f || first[1] !== 0x8b) {
-    yield* all();
-    return;
+    onChecked(part);
   }
-  const raw = Readable.from(all());
-  const text = raw.pipe(createGunzip({ chunkSize: PIECE }));
-  raw.on('error', (error) => text.destroy(error));
-  yield* text as AsyncIterable<Buffer>;
-}
-
-/**
- * The lines of `bytes` as items. `before` is the number of lines before them. A byte order mark, which programs on Windows
- * write, is ignored (RFC 8259 section 8.1).
- */
-function itemsOf(bytes: Buffer, name: string, before: number): { items: Items; lines: number } {
-  const scanner = new JsonScanner(bytes);
-  const spans: number[] = [];
-  let lines = 0;
-  let spaced = false;
-  const valid = isUtf8(bytes);
-  const isMarked = before === 0 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  for (let start = isMarked ? BYTE_ORDER_MARK.length : 0; start < bytes.length; lines++) {
-    const number = before + lines + 1;
-    if (!valid && !isUtf8(bytes.subarray(start, lineEnd(bytes, start))))
-      throw number === 1 && encodingOf(bytes) === 'utf16le'
-        ? damaged(name, 1, 'it is UTF-16, which Windows PowerShell makes of it with >; use --output-file')
-        : damaged(name, number, 'it is not UTF-8');
-    const first = skipSpace(bytes, start);
-    let end = first;
-    if (first < bytes.length && bytes[first] !== NEWLINE) {
-      scanner.spaced = false;
-      const behind = valueEnd(scanner, first, name, number);
-      end = skipSpace(bytes, behind);
-      // A line feed within a value is white space to the scanner.
-      const isWithinLine = !scanner.spaced || behind <= lineEnd(bytes, first);
-      if (!isWithinLine || (end < bytes.length && bytes[end] !== NEWLINE))
-        throw damaged(name, number, 'it is not one JSON value');
-      spaced ||= scanner.spaced;
-      spans.push(first, behind);
-    }
-    start = end + 1;
-  }
-  const items = new Items(bytes, spans);
-  return { items: spaced ? items.compacted() : items, lines };
-}
-
-const BYTE_ORDER_MARK = Buffer.from('\ufeff');
-const NEWLINE = 0x0a;
-
-function lineEnd(bytes: Buffer, start: number): number {
-  const newline = bytes.indexOf(NEWLINE, start);
-  return newline === -1 ? bytes.length : newline;
-}
-
-function skipSpace(bytes: Buffer, from: number): number {
-  let at = from;
-  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++;
-  return at;
-}
-
-function valueEnd(scanner: JsonScanner, at: number, name: string, line: number): number {
-  try {
-    return scanner.value(at);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw damaged(name, line, 'it is not JSON', error);
-  }
-}
-
-function damaged(name: string, line: number, why: string, cause?: unknown): ServiceError {
-  return new ServiceError(`${name}, line ${line}: ${why}`, {
-    next: 'events are read as one JSON value per line, as --ndjson prints them and `hooktrail events export` writes them',
-    cause,
-  });
 }
 
 /** Keeps the items that match any of the searches, as the event service matches them (service description, part 4). */
@@ -295,4 +262,76 @@ function placesOf(needle: Buffer, items: Items): (item: number) => boolean {
     if (next !== -1 && next < start) next = items.bytes.indexOf(needle, start);
     return next !== -1 && next < items.end(item);
   };
+}
+
+/**
+ * The statistics of events in a file or an export. The window is the time that they span, unless the filters give one.
+ */
+export async function tallyStored(
+  place: string,
+  filters: EventFilters,
+  buckets: number | undefined,
+  options: StoredOptions,
+): Promise<Stats> {
+  const window = await storedWindow(place, filters, options);
+  const tally = new EventTally(window, buckets);
+  for await (const { items } of storedEvents(place, filters, { ...options, within: window }))
+    tally.add(items);
+  return tally.stats;
+}
+
+/** The report of such events. */
+export async function reportStored(
+  place: string,
+  filters: EventFilters,
+  report: Pick<ReportOptions, 'by' | 'limit' | 'buckets'>,
+  options: StoredOptions,
+): Promise<ReportData> {
+  const window = await storedWindow(place, filters, options);
+  return reportOfEvents(window, storedEvents(place, filters, { ...options, within: window }), report);
+}
+
+/** Such events in groups. */
+export async function groupStored(
+  place: string,
+  filters: EventFilters,
+  fields: readonly FieldPath[],
+  options: StoredOptions,
+): Promise<EventGroups> {
+  const groups = new EventGroups(fields);
+  for await (const { items } of storedEvents(place, filters, options)) groups.add(items);
+  return groups;
+}
+
+async function storedWindow(
+  place: string,
+  filters: EventFilters,
+  options: StoredOptions,
+): Promise<StatsWindow> {
+  const window = () => statsWindow(filters, options.context.clock.now());
+  if (filters.after) return window();
+  if (place === '-') {
+    throw new UsageError(
+      '--since is missing: standard input is read once, and its first event is not known beforehand',
+      {
+        next: 'give --since, or name a file',
+      },
+    );
+  }
+  const createdOn = createdOnReader();
+  let first: Instant | undefined;
+  let last: Instant | undefined;
+  for await (const { items } of storedEvents(place, filters, { ...options, onDoubt: undefined })) {
+    for (let item = 0; item < items.count; item++) {
+      const at = createdOn(items.bytes, items.start(item));
+      if (!at) continue;
+      if (!first || compareInstants(at, first) < 0) first = at;
+      if (!last || compareInstants(at, last) > 0) last = at;
+    }
+  }
+  if (!first || !last) return window();
+  // Both bounds are exclusive.
+  const after = knownInstant(milliseconds(first) - 1);
+  const before = nextFullSecond(milliseconds(last));
+  return { ...statsWindow(filters.withoutTimes(), milliseconds(last)), after, before };
 }

@@ -1,12 +1,10 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { startExporting } from '../support/exporting.ts';
-import { DISK_ERRORS, eachFault, FULL, isTold, runFailing, startFailing } from '../support/file-faults.ts';
+import { DISK_ERRORS, eachFault, FULL, isTold, startFailing } from '../support/file-faults.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { API_TOKEN, portOf, post } from '../support/listening.ts';
-import { hooktrail } from '../support/program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGKILL'];
 const KINDS = [
@@ -14,81 +12,6 @@ const KINDS = [
   ['the disk fills at each file operation', FULL],
   ['a signal at each file operation', SIGNALS],
 ] as const;
-
-test.each(KINDS)(
-  'export: %s, and the same command again ends with exactly the matching events',
-  {
-    timeout: 600_000,
-  },
-  async (kind, codes) => {
-    await using at = await startExporting({ events: 120 });
-    const args = ['events', 'export', at.directory, '--page-size', '5'];
-    const whole = (await at.search('--ndjson')).stdout;
-    const { operations } = await runFailing(at.env, args, 0, 'EIO');
-    expect(operations).toBeGreaterThan(20);
-    const broken = await eachFault(`export, ${kind}`, operations as number, codes, async (number, code) => {
-      await rm(at.directory, { recursive: true, force: true });
-      const { result } = await runFailing(at.env, args, number, code);
-      const after = await hooktrail(args, { env: at.env });
-      const lines = await at.lines().catch(String);
-      const told = codes === SIGNALS || isTold(result);
-      return told && after.code === 0 && lines === whole ? undefined : { result, after };
-    });
-    expect(broken).toEqual([]);
-  },
-);
-
-test.each(KINDS)(
-  'report: %s, and the page is the one of before or whole',
-  {
-    timeout: 600_000,
-  },
-  async (kind, codes) => {
-    await using at = await startExporting({ events: 120 });
-    const folder = path.dirname(at.directory);
-    const page = path.join(folder, 'page.html');
-    const args = ['events', 'report', page];
-    const { operations } = await runFailing(at.env, args, 0, 'EIO');
-    expect(operations).toBeGreaterThan(3);
-    let before = await readFile(page, 'utf8');
-    const broken = await eachFault(`report, ${kind}`, operations as number, codes, async (number, code) => {
-      const { result } = await runFailing(at.env, args, number, code);
-      const now = await readFile(page, 'utf8');
-      const isWhole =
-        now === before || (now.includes('<!doctype html>') && now.trimEnd().endsWith('</html>'));
-      const isSaid = codes === SIGNALS || isTold(result);
-      const isTrue = result.code !== 0 || result.stderr.includes('wrote ');
-      before = now;
-      return isSaid && isWhole && isTrue ? undefined : { result };
-    });
-    expect(broken).toEqual([]);
-  },
-);
-
-test.each(KINDS)(
-  'search --output-file: %s, and the file is the one of before or whole',
-  {
-    timeout: 600_000,
-  },
-  async (kind, codes) => {
-    await using at = await startExporting({ events: 120 });
-    const file = path.join(path.dirname(at.directory), 'events.ndjson');
-    const args = ['events', 'search', '--ndjson', '--page-size', '20', '--output-file', file];
-    const whole = (await at.search('--ndjson')).stdout;
-    const { operations } = await runFailing(at.env, args, 0, 'EIO');
-    expect(operations).toBeGreaterThan(3);
-    expect(await readFile(file, 'utf8')).toBe(whole);
-    const broken = await eachFault(`search, ${kind}`, operations as number, codes, async (number, code) => {
-      await writeFile(file, 'old');
-      const { result } = await runFailing(at.env, args, number, code);
-      const now = await readFile(file, 'utf8');
-      const isSaid = codes === SIGNALS || isTold(result);
-      const isTrue = now === whole || (now === 'old' && result.code !== 0);
-      return isSaid && isTrue ? undefined : { result, now };
-    });
-    expect(broken).toEqual([]);
-  },
-);
 
 test.each(KINDS)(
   'listen: %s, and acknowledged events are known and were forwarded once',

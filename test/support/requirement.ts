@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -32,8 +33,14 @@ const programs = {
 const conditions = {
   root: process.getuid?.() === 0,
   '/proc': existsSync('/proc/self'),
+  'the right to trace a process (strace)': mayTrace(),
   "Node 22.15, which knows the system's certificates": 'getCACertificates' in tls,
 } as const;
+
+/** Containers often forbid it. */
+function mayTrace(): boolean {
+  return spawnSync('strace', ['-qq', '-e', 'trace=none', 'true']).status === 0;
+}
 
 export type Need = keyof typeof programs | keyof typeof conditions;
 

@@ -132,7 +132,7 @@ async function gather(
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const both = filters.withStatuses();
   if (from !== undefined) {
-    const { reportStored } = await import('../../events/stored-statistics.ts');
+    const { reportStored } = await import('../../events/stored-events.ts');
     const reading = { context, onDoubt: reporter.warning };
     return { data: await reportStored(from, both, { by, limit, buckets }, reading), host: from };
   }

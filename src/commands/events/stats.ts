@@ -103,7 +103,7 @@ async function run(call: Call<Flags>): Promise<void> {
   // An invalid window is reported before any request is sent. The window is computed again from the service's clock.
   statsWindow(filters, context.clock.now());
   if (from !== undefined) {
-    const { groupStored, tallyStored } = await import('../../events/stored-statistics.ts');
+    const { groupStored, tallyStored } = await import('../../events/stored-events.ts');
     const reading = { context, onDoubt: reporter.warning };
     if (by) await printGroups(await groupStored(from, filters, by, reading), options, call);
     else await print(await tallyStored(from, filters, buckets, reading), options, call);

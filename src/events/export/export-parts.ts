@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { ServiceError } from '../../errors.ts';
 import { renameOver, syncFolder } from '../../files/replace-file.ts';
-import type { Items } from '../../json/items.ts';
+import { Items } from '../../json/items.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { type IdentifiedItems, readPage } from '../page.ts';
 import { eventsIn, type Manifest, type Part, writeManifest } from './export-manifest.ts';
@@ -101,26 +101,29 @@ export const PIECE_BYTES = 1 << 19;
  */
 export async function* readPart(directory: string, part: Part): AsyncGenerator<Buffer> {
   const file = path.join(directory, part.file);
-  const unreadable = (error: Error) =>
-    new ServiceError(`${file} cannot be read: ${error.message}`, { cause: error });
-  const handle = await openPart(file, part).catch((error) => {
-    throw error instanceof ServiceError ? error : unreadable(error);
-  });
   const hash = createHash('sha256');
+  let handle: FileHandle | undefined;
+  const reading = async <T>(step: () => Promise<T>): Promise<T> => {
+    try {
+      return await step();
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      throw new ServiceError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+  };
   try {
+    const opened = await reading(() => openPart(file, part));
+    handle = opened;
     for (;;) {
-      const { bytesRead, buffer } = await handle
-        .read(Buffer.allocUnsafeSlow(PIECE_BYTES), 0, PIECE_BYTES, null)
-        .catch((error) => {
-          throw unreadable(error);
-        });
+      const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+      const { bytesRead } = await reading(() => opened.read(piece, 0, PIECE_BYTES, null));
       if (bytesRead === 0) break;
-      const piece = buffer.subarray(0, bytesRead);
-      hash.update(piece);
-      yield piece;
+      hash.update(piece.subarray(0, bytesRead));
+      yield piece.subarray(0, bytesRead);
     }
   } finally {
-    await handle.close();
+    // What was read is what the file holds, whatever closing it says.
+    await handle?.close().catch(() => undefined);
   }
   if (hash.digest('hex') !== part.sha256)
     throw new DamagedPartError(file, 'was changed: its checksum differs');
@@ -141,27 +144,29 @@ async function openPart(file: string, part: Part): Promise<FileHandle> {
 }
 
 /** The text of a part: its bytes, decompressed if they are gzip. Throws as `readPart` does. */
-export async function* readPartText(directory: string, part: Part): AsyncGenerator<Buffer> {
-  const raw = readPart(directory, part);
-  let events = 0;
-  const text = part.file.endsWith('.gz') ? gunzipped(raw) : raw;
+async function* textOf(directory: string, part: Part, raw: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
-    for await (const piece of text) {
-      for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) events++;
-      yield piece;
-    }
+    yield* part.file.endsWith('.gz') ? gunzipped(raw) : raw;
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    throw new DamagedPartError(
-      path.join(directory, part.file),
-      `cannot be decompressed: ${(error as Error).message}`,
-    );
+    const file = path.join(directory, part.file);
+    throw new DamagedPartError(file, `cannot be decompressed: ${(error as Error).message}`);
   }
-  if (events !== part.events)
-    throw new DamagedPartError(
-      path.join(directory, part.file),
-      `holds ${events} events instead of ${part.events}`,
-    );
+}
+
+/** The text of a part; after its last bytes comes an error if the number of events is wrong. Throws as `readPart` does. */
+async function* readPartText(directory: string, part: Part): AsyncGenerator<Buffer> {
+  let events = 0;
+  for await (const piece of textOf(directory, part, readPart(directory, part))) {
+    for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) events++;
+    yield piece;
+  }
+  if (events !== part.events) throw wrongCount(directory, part, events);
+}
+
+function wrongCount(directory: string, part: Part, events: number): DamagedPartError {
+  const file = path.join(directory, part.file);
+  return new DamagedPartError(file, `holds ${events} events instead of ${part.events}`);
 }
 
 /** Decompresses gzip (RFC 1952). Throws the errors of the source, and those of zlib. */
@@ -223,12 +228,17 @@ export async function verifyExport(
 
 async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {
   try {
-    for await (const _ of readPartText(directory, part));
+    await checkPart(directory, part);
     return undefined;
   } catch (error) {
     if (error instanceof DamagedPartError) return error;
     throw error;
   }
+}
+
+/** Throws as `readPart` does. */
+export async function checkPart(directory: string, part: Part): Promise<void> {
+  for await (const _ of readPartText(directory, part));
 }
 
 /** Gives a damaged file another name, and returns it; undefined if there is no such file. */
@@ -264,4 +274,37 @@ export async function keysOf(directory: string, part: Part): Promise<Set<number>
   const keys = new Set<number>();
   for await (const items of itemsOf(directory, part)) for (const key of items.keys) keys.add(key);
   return keys;
+}
+
+/** Parts that are larger than this are read twice: to be checked, and then for their events. */
+const HELD_BYTES = 64 << 20;
+
+/**
+ * The events of a part, after its checksum was found to be right: they are the lines that were written, whose JSON was
+ * checked before. Throws as `readPart` does.
+ */
+export async function* checkedItems(directory: string, part: Part): AsyncGenerator<Items> {
+  const held: Buffer[] = [];
+  const isHeld = (part.bytes ?? 0) <= HELD_BYTES;
+  for await (const piece of readPart(directory, part)) if (isHeld) held.push(piece);
+  const raw = isHeld ? eachOf(held) : readPart(directory, part);
+  let rest: Buffer = Buffer.alloc(0);
+  let events = 0;
+  for await (const piece of textOf(directory, part, raw)) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const spans: number[] = [];
+    let start = 0;
+    for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, start)) {
+      spans.push(start, end);
+      start = end + 1;
+    }
+    rest = Buffer.from(bytes.subarray(start));
+    events += spans.length / 2;
+    if (spans.length > 0) yield new Items(bytes.subarray(0, start), spans);
+  }
+  if (events !== part.events) throw wrongCount(directory, part, events);
+}
+
+async function* eachOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces;
 }

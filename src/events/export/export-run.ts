@@ -92,6 +92,7 @@ async function exportInto(
   if (there) {
     checkSame(given, there, identity);
     manifest = await verifyExport(directory, there, reporter, context.signal);
+    await removeLeftOvers(directory, manifest);
     if (manifest.finishedAt && !update) {
       checkNothingLost(given, manifest);
       reporter.notice(`verified: ${summaryOf(given, manifest)}; nothing was downloaded`);
@@ -199,7 +200,6 @@ class ExportRun {
 
   /** Reads the parts that are missing, until the files agree with the service. */
   async #complete(): Promise<void> {
-    await removeLeftOvers(this.#directory, this.#manifest);
     this.#events = eventsIn(this.#manifest);
     this.#startedWith = this.#events;
     const { parts } = this.#manifest;

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { createHome } from '../../support/home.ts';
-import { hooktrail } from '../../support/program.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
 
 let at: Exporting;
@@ -129,6 +129,87 @@ describe('--from, without a sign-in', () => {
     expect([cut.code, cut.stderr.startsWith(`error: ${file} cannot be read: `)]).toEqual([1, true]);
   });
 
+  test.each([
+    ['one line', (events: string[]) => `[${events.join(',')}]`],
+    ['an event a line, as --json prints it', (events: string[]) => `[\n${events.join(',\n')}\n]\n`],
+    [
+      'many lines an event',
+      (events: string[]) =>
+        `\n${JSON.stringify(
+          events.map((e) => JSON.parse(e)),
+          null,
+          2,
+        )}\n`,
+    ],
+  ])('a JSON array on %s is read as its events', async (_, arrayOf) => {
+    const events = lines.trimEnd().split('\n');
+    const file = inHome('array.json');
+    for (const bytes of [Buffer.from(arrayOf(events)), gzipSync(arrayOf(events))]) {
+      await writeFile(file, bytes);
+      const { code, stdout } = await offline(['search', '--json', '--from', file]);
+      expect([code, JSON.parse(stdout)]).toEqual([0, events.map((event) => JSON.parse(event))]);
+    }
+    expect((await offline(['count', '--from', '-'], arrayOf(events))).stdout).toBe('1200\n');
+    expect((await offline(['search', '--ndjson', '--from', '-'], '[]')).stdout).toBe('');
+  });
+
+  test.each([
+    ['7\n', 1, 'it is not a JSON object'],
+    ['{}\n\n"x"\n', 3, 'it is not a JSON object'],
+    ['null', 1, 'it is not a JSON object'],
+    ['{}\n[{}]\n', 2, 'it is not a JSON object'],
+    ['[1]', 1, 'it is not a JSON object'],
+    ['[{},\n\n{},[]]', 3, 'it is not a JSON object'],
+    ['[{},\n]', 2, 'it is not JSON'],
+    ['[{}\n{}]', 2, "',' or ']' expected"],
+    ['[{\n"a":\n1x}]', 3, 'it is not JSON'],
+    ['[{},\n{}', 2, 'the array is not closed'],
+    ['[{}]\n\n{}', 3, 'something follows the array'],
+    ['yesterday', 1, 'it is not JSON'],
+    ['{"a":1', 1, 'it is not JSON'],
+    ['{"a":\n1}', 1, 'it is not one JSON object'],
+    ['{"a":1}{"a":2}', 1, 'it is not one JSON object'],
+  ])('what is not a JSON object is an error with its line: %j', async (text, line, why) => {
+    expect(await offline(['count', '--from', '-'], text)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        `error: standard input, line ${line}: ${why}\n` +
+        'next: events are read as one JSON object per line, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them\n',
+    });
+  });
+
+  test('text in pieces of any size is read the same, and gzip whose first byte comes alone', async () => {
+    const text = Buffer.from(lines.slice(0, 20_000).replace(/[^\n]*$/, ''));
+    const events = text.toString().trimEnd().split('\n');
+    const array = Buffer.from(`[${events.join(',\n')}]`);
+    for (const bytes of [text, array, gzipSync(text)]) {
+      for (const size of [1, 7, 4096]) {
+        const running = startHooktrail(['events', 'search', '--ndjson', '--from', '-'], {
+          env: home.env,
+          stdin: null,
+        });
+        for (let at = 0; at < bytes.length; at += size) {
+          running.stdin.write(bytes.subarray(at, at + size));
+          if (at < 5) await new Promise((resolve) => setImmediate(resolve));
+        }
+        running.stdin.end();
+        expect(await running.finished).toEqual({ code: 0, stdout: text.toString(), stderr: '' });
+      }
+    }
+  });
+
+  test('a line without an end is given up at 32 MiB, in a time that grows with its length', async () => {
+    const text = `{"eventId":"${'x'.repeat(64 << 20)}"}`;
+    const { code, stderr } = await offline(['count', '--from', '-'], `{}\n${text}`);
+    expect([code, stderr.split('\n')[0]]).toEqual([
+      1,
+      'error: standard input, line 2: it is longer than 32 MiB, which no event is',
+    ]);
+    const many = `[${'{"a":"0123456789"},'.repeat(2_000_000)}{}]`;
+    expect((await offline(['count', '--from', '-'], many)).stdout).toBe('2000001\n');
+  });
+
   test('a last line without an end counts, white space between tokens does not', async () => {
     const file = inHome('loose.ndjson');
     await writeFile(file, '{ "eventId" : "a b" }\r\n\n  {"eventId":"c"}');
@@ -170,6 +251,10 @@ describe('--from, without a sign-in', () => {
       [['search', '--from', '-', '--curl'], 'error: --from sends no requests'],
       [['stats', '--from', '-'], 'error: --since is missing: standard input is read once'],
       [['get', '-', '--from', '-'], 'error: standard input cannot hold both'],
+      [
+        ['search', '--from', 'yesterday'],
+        "error: --from: there is no file or directory 'yesterday'\nnext: a time goes to --since: --since 'yesterday'\n",
+      ],
     ] as const) {
       const { code, stderr } = await offline(args);
       expect([code, stderr.slice(0, message.length)]).toEqual([2, message]);
@@ -188,6 +273,50 @@ describe('--from, without a sign-in', () => {
     );
     await writeFile(manifest, text);
     await rm(path.join(directory, parts[0].file));
-    expect((await offline(['count', '--from', directory])).code).toBe(2);
+    const { code, stderr } = await offline(['count', '--from', directory]);
+    expect([code, stderr.split('\n')[0]]).toEqual([
+      1,
+      `error: ${path.join(directory, parts[0].file)} is missing`,
+    ]);
+  });
+
+  const damages: [string, (bytes: Buffer) => Buffer][] = [
+    ['emptied', () => Buffer.alloc(0)],
+    ['cut', (bytes) => bytes.subarray(0, bytes.length >> 1)],
+    ['longer', (bytes) => Buffer.concat([bytes, Buffer.from('{}\n')])],
+    [
+      'changed in one bit',
+      (bytes) => {
+        const copy = Buffer.from(bytes);
+        copy[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 4;
+        return copy;
+      },
+    ],
+  ];
+  const commands = [
+    ['search', '--ndjson', '--failed', '--exit-code'],
+    ['search', '--ndjson', '-n', '1'],
+    ['get', '0f8fad5b-d9cb-469f-a165-70867728950e'],
+    ['count'],
+    ['stats', '--since', '7d'],
+    ['stats', '--by', 'eventType'],
+    ['report', 'report.html'],
+  ];
+  test.each(damages)('a part that was %s is an error that names it, for every command', async (_, damage) => {
+    for (const gzip of [[], ['--gzip']]) {
+      await using exporting = await startExporting({ events: 400 });
+      await exporting.export('--page-size', '5', ...gzip);
+      const parts = await exporting.parts();
+      for (const part of [parts[0], parts.at(-1)] as string[]) {
+        const file = path.join(exporting.directory, part);
+        const bytes = await readFile(file);
+        await writeFile(file, damage(bytes));
+        for (const [command = '', ...args] of commands) {
+          const { code, stderr } = await offline([command, ...args, '--from', exporting.directory]);
+          expect([command, code, stderr]).toEqual([command, 1, expect.stringContaining(`error: ${file} `)]);
+        }
+        await writeFile(file, bytes);
+      }
+    }
   });
 });
