@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import type { Context, Environment, Input } from './context.ts';
 import { UnreachableError } from './errors.ts';
 import { temporaryFolder } from './files/folders.ts';
-import { createTransport } from './http/undici-transport.ts';
 import type { SandboxSettings } from './sandbox/sandbox-options.ts';
 import { quotedWord } from './settings/command-words.ts';
+import { REDIRECTS_ONLY, visitWithoutBrowser } from './sign-in/sign-in.ts';
 
 /** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
@@ -22,12 +22,7 @@ export interface SandboxUser {
  */
 export async function createSandboxUser(context: Context, settings: SandboxSettings): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-');
-  const own = {
-    ...environmentOf(settings),
-    HOOKTRAIL_CONFIG_DIR: folder.path,
-    HOOKTRAIL_STORE: 'file',
-    HOOKTRAIL_PASSPHRASE: `htk1-${randomBytes(32).toString('base64url')}`,
-  };
+  const own = environmentOf(settings, folder.path);
   const browserFailed = new AbortController();
   return {
     environment: { ...withoutSecrets(context.environment), ...own },
@@ -40,7 +35,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
       browser: {
         // Not awaited: the last page is sent after the sign-in has ended.
         open: async (url) => {
-          visit(url, context.signal).catch((cause: Error) => {
+          visitWithoutBrowser(url, context.signal).catch((cause: Error) => {
             browserFailed.abort(
               new UnreachableError(`signing in to the sandbox failed: ${cause.message}`, { cause }),
             );
@@ -76,8 +71,8 @@ function withoutSecrets(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !OF_THE_USER.test(name)));
 }
 
-/** A sandbox's settings as environment variables. */
-function environmentOf(settings: SandboxSettings): Readonly<Record<string, string>> {
+/** A sandbox's settings as environment variables, with an encrypted store of their own in a folder. */
+function environmentOf(settings: SandboxSettings, folder: string): Readonly<Record<string, string>> {
   return {
     HOOKTRAIL_PROFILE: 'sandbox',
     HOOKTRAIL_AUTH_URL: settings.authUrl,
@@ -88,33 +83,36 @@ function environmentOf(settings: SandboxSettings): Readonly<Record<string, strin
     HOOKTRAIL_REDIRECT_URI: settings.redirectUri,
     HOOKTRAIL_SCOPE: settings.scope,
     HOOKTRAIL_ISSUER: settings.issuer,
+    HOOKTRAIL_CONFIG_DIR: folder,
+    HOOKTRAIL_STORE: 'file',
+    HOOKTRAIL_PASSPHRASE: `htk1-${randomBytes(32).toString('base64url')}`,
   };
 }
 
-/** Lines that set the variables in a POSIX shell, or in PowerShell on Windows. */
-export function exportLines(settings: SandboxSettings, platform: NodeJS.Platform): string {
-  return Object.entries(environmentOf(settings))
-    .map(([name, value]) =>
-      platform === 'win32'
-        ? `$env:${name} = '${value.replaceAll("'", "''")}'\n`
-        : `export ${name}=${quotedWord(value)}\n`,
-    )
-    .join('');
+/** Lines for a shell of any machine, with or without a keychain and a browser, and what removes their folder. */
+export interface ShellLines {
+  readonly text: string;
+  remove(): Promise<void>;
 }
 
-const MAX_REDIRECTS = 10;
-
-/** Opens an address as a browser would, following redirects, without one. */
-async function visit(url: URL, signal: AbortSignal): Promise<void> {
-  const transport = createTransport({ environment: {} });
-  try {
-    let at = url;
-    for (let hop = 0; hop < MAX_REDIRECTS; hop++) {
-      const { status, headers } = await transport.send({ method: 'GET', url: at, signal });
-      if (status < 300 || status > 399 || !headers.location) return;
-      at = new URL(headers.location, at.href);
-    }
-  } finally {
-    await transport.close();
-  }
+/**
+ * Lines that set the variables in a POSIX shell, or in PowerShell on Windows. Where the sandbox approves sign-ins itself,
+ * they need no browser.
+ */
+export async function shellLines(
+  settings: SandboxSettings,
+  approves: boolean,
+  platform: NodeJS.Platform,
+): Promise<ShellLines> {
+  const folder = await temporaryFolder('hooktrail-sandbox-');
+  const variables = Object.entries({
+    ...environmentOf(settings, folder.path),
+    ...(approves ? { HOOKTRAIL_BROWSER: REDIRECTS_ONLY } : {}),
+  });
+  const text = variables.map(([name, value]) =>
+    platform === 'win32'
+      ? `$env:${name} = '${value.replaceAll("'", "''")}'\n`
+      : `export ${name}=${quotedWord(value)}\n`,
+  );
+  return { text: text.join(''), remove: folder.remove };
 }

@@ -25,7 +25,7 @@ const ESCAPE_TIME = 50;
 
 /**
  * Fills the terminal until a key ends it. The previous screen is restored however it ends: by a key, an error, a signal
- * or a crash. Throws `InterruptedError` on Ctrl+C, the signal's reason when it aborts.
+ * or a crash. Throws `InterruptedError` on Ctrl-C, the signal's reason when it aborts.
  */
 export async function runScreen(screen: Screen, context: Context): Promise<void> {
   const { signal } = context;
@@ -50,7 +50,7 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
       const onAbort = () => reject(signal.reason);
       const onKey = (_text: string | undefined, key: Key) => {
         try {
-          // In raw mode Ctrl+C is a key and sends no signal.
+          // In raw mode Ctrl-C is a key and sends no signal.
           if (key.ctrl && key.name === 'c') throw new InterruptedError('SIGINT');
           if (screen.press(key)) resolve();
           else draw();

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
@@ -20,18 +21,27 @@ Examples:
 
 async function run(call: Call): Promise<ExitCode> {
   const { context, reporter } = call;
-  const { startSandbox } = await import('../sandbox/sandbox.ts');
-  const { createSandboxUser } = await import('../sandbox-user.ts');
+  const [{ startSandbox }, { createSandboxUser }] = await Promise.all([
+    import('../sandbox/sandbox.ts'),
+    import('../sandbox-user.ts'),
+  ]);
   const redirectUri = 'http://127.0.0.1:0/callback';
   const sandbox = await startSandbox({ autoApprove: true, redirectUri, now: () => context.clock.now() });
   const user = await createSandboxUser(context, sandbox.settings);
   try {
     for (const argv of story) {
       reporter.command(`hooktrail ${argv.join(' ')}`);
-      const code = await call.invoke(argv, user.context);
+      // Its own next steps lead into a sandbox that ends with the demo.
+      const quiet = argv.includes('--limit') ? ['--quiet'] : [];
+      const code = await call.invoke([...argv, ...quiet], user.context);
       if (code !== ExitCode.done) return code;
     }
-    reporter.notice('\nYour own service: `hooktrail login`. This sandbox to play with: `hooktrail sandbox`.');
+    const { environment, machine } = context;
+    // `npm run demo` in a checkout, where the program may not be installed.
+    const program = environment['npm_lifecycle_event'] === 'demo' ? 'npx .' : 'hooktrail';
+    const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
+    reporter.notice(`\nA shell that is signed in to such a sandbox:  ${program} sandbox -- ${shell}`);
+    reporter.notice(`Your own service:  ${program} login`);
     return ExitCode.done;
   } finally {
     await sandbox.close();

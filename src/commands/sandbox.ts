@@ -1,9 +1,10 @@
+import path from 'node:path';
 import type { Command } from 'commander';
 import { type Action, type Call, untilStopped } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import type { DeliveryOptions, Sandbox, SandboxOptions } from '../sandbox/sandbox.ts';
-import { share, wholeNumber } from '../settings/flag-values.ts';
+import type { DeliveryOptions, Sandbox, SandboxOptions, SandboxSettings } from '../sandbox/sandbox.ts';
+import { duration, share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
 
 interface Flags {
@@ -19,7 +20,6 @@ interface Flags {
   readonly deliverTo?: URL;
   readonly apiToken?: string;
   readonly duplicates?: number;
-  readonly deliveryRate?: number;
   readonly json?: true;
 }
 
@@ -45,13 +45,13 @@ export function declare(command: Command, action: Action): void {
     )
     .option(
       '--latency <ms>',
-      'wait this long before each answer about events',
-      wholeNumber('--latency', 0, 600_000),
+      'wait this long before each answer about events; also 2s',
+      duration('--latency', 0, 600_000, 'ms'),
     )
     .option(
       '--token-lifetime <s>',
-      'seconds an access token lives (default: 1800)',
-      wholeNumber('--token-lifetime', 1),
+      'how long an access token lives, in seconds or as 2m (default: 1800)',
+      duration('--token-lifetime', 1_000, Number.POSITIVE_INFINITY, 's'),
     )
     .option('--auto-approve', 'approve sign-ins without a click')
     .option(
@@ -64,15 +64,14 @@ export function declare(command: Command, action: Action): void {
       'share of requests about events that fail, from 0 to 1',
       share('--fault-rate'),
     )
-    .option('--rate <number>', 'new events per second, 1 to 1000', wholeNumber('--rate', 1, 1_000))
+    .option(
+      '--rate <number>',
+      `new events per second, 1 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`,
+      wholeNumber('--rate', 1, 1_000),
+    )
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
     .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')
     .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
-    .option(
-      '--delivery-rate <number>',
-      `the same as --rate, for --deliver-to (default: ${DELIVERY_RATE})`,
-      wholeNumber('--delivery-rate', 1, 1_000),
-    )
     .option('--json', 'print the settings as one line of JSON')
     .addHelpText(
       'after',
@@ -108,13 +107,40 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   try {
     if (args.length > 0) return await runCommand(args, sandbox, options.deliveries?.apiToken, call);
     const { settings } = sandbox;
-    const { exportLines } = await import('../sandbox-user.ts');
-    const lines = exportLines(settings, context.machine.platform);
-    await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : lines);
-    reporter.notice(`the sandbox runs at ${settings.baseUrl}; stop it with Ctrl-C`);
+    if (!flags.json) return await untilStoppedWithLines(settings, options.autoApprove === true, call);
+    await context.stdout.write(`${JSON.stringify(settings)}\n`);
+    reporter.notice(runningAt(settings));
     return await untilStopped(context.signal);
   } finally {
     await sandbox.close();
+  }
+}
+
+function runningAt({ baseUrl }: SandboxSettings): string {
+  return `the sandbox runs at ${baseUrl}; stop it with Ctrl-C`;
+}
+
+/** Prints lines for a shell, and keeps the folder that they name until the sandbox stops. */
+async function untilStoppedWithLines(
+  settings: SandboxSettings,
+  approves: boolean,
+  { context, reporter }: Call<Flags>,
+): Promise<never> {
+  const { shellLines } = await import('../sandbox-user.ts');
+  const { stdout, environment, machine, signal } = context;
+  const lines = await shellLines(settings, approves, machine.platform);
+  try {
+    await stdout.write(lines.text);
+    if (stdout.isTerminal) {
+      const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
+      reporter.notice(
+        `\nPaste these lines into another terminal, then type \`hooktrail login\` there. Or stop this sandbox, and\ntype \`hooktrail sandbox -- ${shell}\` for a shell that is signed in to one.`,
+      );
+    }
+    reporter.notice(runningAt(settings));
+    return await untilStopped(signal);
+  } finally {
+    await lines.remove();
   }
 }
 
@@ -159,18 +185,16 @@ const runProblems: Readonly<Record<string, string>> = {
 async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
   const { port, events, seed, latency, tokenLifetime, autoApprove, rateLimit, faultRate } = flags;
   const deliveries = await deliveryOptions(flags, context);
-  if (flags.rate !== undefined && flags.deliveryRate !== undefined)
-    throw new UsageError('--rate and --delivery-rate are the same: give one of them');
   return {
     port,
     events,
     seed,
     latencyMs: latency,
-    tokenLifetimeSeconds: tokenLifetime,
+    tokenLifetimeSeconds: tokenLifetime === undefined ? undefined : tokenLifetime / 1_000,
     autoApprove,
     rateLimit,
     faultRate,
-    rate: flags.rate ?? flags.deliveryRate ?? (deliveries ? DELIVERY_RATE : undefined),
+    rate: flags.rate ?? (deliveries ? DELIVERY_RATE : undefined),
     deliveries,
     now: () => context.clock.now(),
   };
@@ -179,11 +203,7 @@ async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOp
 async function deliveryOptions(flags: Flags, context: Context): Promise<DeliveryOptions | undefined> {
   const { deliverTo, duplicates } = flags;
   if (deliverTo === undefined) {
-    const needing = {
-      'api-token': flags.apiToken,
-      duplicates: flags.duplicates,
-      'delivery-rate': flags.deliveryRate,
-    };
+    const needing = { 'api-token': flags.apiToken, duplicates: flags.duplicates };
     for (const [name, value] of Object.entries(needing)) {
       if (value !== undefined) throw new UsageError(`--${name} needs --deliver-to: the webhook to post to`);
     }

@@ -23,7 +23,10 @@ the file, <NAME>_COMMAND is the command. The first line is the secret.
 The machine:
 ${aligned([
   ['HOOKTRAIL_CONFIG_DIR', 'where settings, and secrets in an encrypted file, are kept'],
-  ['HOOKTRAIL_BROWSER', 'a command that opens a URL: run with the URL as its one argument, without a shell'],
+  [
+    'HOOKTRAIL_BROWSER',
+    'a command that opens a URL: run with the URL as its one argument, without a shell; hooktrail for none, where the provider approves by itself, as a sandbox can',
+  ],
   [
     'HOOKTRAIL_PAGER',
     'a shell command for output that does not fit the terminal, else PAGER, else less; cat for none',

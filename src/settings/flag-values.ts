@@ -74,17 +74,24 @@ const LONGEST_WAIT = 2_147_483_647;
 
 /**
  * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. Without `highest`
- * it is one that a timer can wait; `Infinity` takes any.
+ * it is one that a timer can wait; `Infinity` takes any. A number alone is of the `bare` unit, if there is one.
  */
-export function duration(flag: string, lowest: number, highest = LONGEST_WAIT): FlagParser<number> {
+export function duration(
+  flag: string,
+  lowest: number,
+  highest = LONGEST_WAIT,
+  bare?: 'ms' | 's',
+): FlagParser<number> {
   return takes({ type: 'duration' }, (text) => {
-    const match = /^(\d{1,9})(ms|[smhdw])$/.exec(text);
-    const value = match ? Number(match[1]) * (UNITS[match[2] as string] as number) : Number.NaN;
+    const match = /^(\d{1,9})(ms|[smhdw])?$/.exec(text);
+    const unit = match?.[2] ?? bare;
+    const value = match && unit ? Number(match[1]) * (UNITS[unit] as number) : Number.NaN;
     if (value >= lowest && value <= highest) return value;
-    const range =
-      highest === LONGEST_WAIT ? `from ${durationText(lowest)} to 24d` : `at least ${durationText(lowest)}`;
+    const most = highest === LONGEST_WAIT ? '24d' : durationText(highest);
+    const range = `${Number.isFinite(highest) ? 'from' : 'at least'} ${durationText(lowest)}`;
+    const end = Number.isFinite(highest) ? ` to ${most}` : '';
     throw new UsageError(
-      `${flag}: invalid value '${text}': must be a length of time such as 15s, 2m or 1h, ${range}`,
+      `${flag}: invalid value '${text}': must be a length of time such as 15s, 2m or 1h, ${range}${end}`,
     );
   });
 }

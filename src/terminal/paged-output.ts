@@ -29,7 +29,7 @@ export function pagedOutput(
   let release: (() => void) | undefined;
   const open = async () => {
     onOpen();
-    // Ctrl+C is for the pager. If we ended first, pager and shell would share the terminal.
+    // Ctrl-C is for the pager. If we ended first, pager and shell would share the terminal.
     release = holdOff?.();
     pager = await openPager(command);
     for (const chunk of held) await pager.write(chunk);

@@ -19,7 +19,7 @@ export class NoAnswerError extends InterruptedError {}
 
 /**
  * Asks until the answer, without white space around it, passes the check. Only where `canPrompt`.
- * Throws `InterruptedError` on Ctrl+C, and the `NoAnswerError` among them on Ctrl+D.
+ * Throws `InterruptedError` on Ctrl-C, and the `NoAnswerError` among them on Ctrl+D.
  */
 export async function promptText(message: string, context: Surroundings, check?: Check): Promise<string> {
   return await ask(message, context, false, check);
@@ -49,7 +49,7 @@ async function ask(
   try {
     for (;;) {
       const answer = (await answerTo(`${message}: `, lines, context, isSecret)).trim();
-      const problem = answer === '' ? 'an answer is needed (Ctrl+C stops)' : check?.(answer);
+      const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : check?.(answer);
       if (problem === undefined) return answer;
       await stderr.write(`  ${terminalSafeLine(problem)}\n`);
     }
@@ -66,7 +66,7 @@ async function answerTo(
 ): Promise<string> {
   const over = new AbortController();
   const leave = () => over.abort();
-  // In raw mode Ctrl+C is a key; it has to end the program as the signal would. Ctrl+D closes the interface.
+  // In raw mode Ctrl-C is a key; it has to end the program as the signal would. Ctrl+D closes the interface.
   let isClosed = false;
   const end = () => {
     isClosed = true;

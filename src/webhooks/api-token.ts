@@ -45,7 +45,7 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
     const found = isNew && canAsk ? await given(context) : await findApiToken(place, context);
     if (found !== undefined) return found;
   } catch (error) {
-    // A store that cannot be read matters only when there is no terminal to ask on. Ctrl+C at its passphrase is an answer.
+    // A store that cannot be read matters only when there is no terminal to ask on. Ctrl-C at its passphrase is an answer.
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
     unusable = error;
   }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
@@ -154,10 +155,6 @@ console.log('ready');`,
   test.each([
     [['--', 'no-such-program'], "cannot run 'no-such-program': there is no such program"],
     [['--json', '--', 'x'], '--json: not together with a command, which has the settings in its environment'],
-    [
-      ['--rate', '1', '--deliver-to', 'http://127.0.0.1:1', '--api-token', 'x', '--delivery-rate', '1'],
-      '--rate and --delivery-rate are the same: give one of them',
-    ],
   ])('refuses %j', async (args, message) => {
     await using home = await createHome();
     const { code, stderr } = await spawnHooktrail(['sandbox', '--events', '0', ...args], { env: home.env });
@@ -174,7 +171,7 @@ describe('hooktrail sandbox', () => {
     const { code, stdout } = await program.finished;
     expect(code).toBe(130);
     expect(stdout.split('\n')[0]).toBe("export HOOKTRAIL_PROFILE='sandbox'");
-    expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){9}$/);
+    expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){12}$/);
   });
 
   test('prints lines for PowerShell on Windows', async () => {
@@ -183,7 +180,53 @@ describe('hooktrail sandbox', () => {
     const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env, context: { machine } });
     await program.printed('stdout', /HOOKTRAIL_ISSUER/);
     program.kill('SIGINT');
-    expect((await program.finished).stdout).toMatch(/^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){9}$/);
+    expect((await program.finished).stdout).toMatch(/^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){12}$/);
+  });
+
+  test('with --auto-approve its lines sign in on a machine that has only PATH and HOME', async () => {
+    await using home = await createHome();
+    const { PATH, HOME, TMPDIR } = home.env;
+    const bare = { PATH, HOME, TMPDIR } as Record<string, string>;
+    const program = startHooktrail(['sandbox', '--events', '20', '--auto-approve'], { env: bare });
+    await program.printed('stdout', /HOOKTRAIL_BROWSER.*\n/);
+    const lines = [...program.stdout.matchAll(/^export (\w+)='(.*)'$/gm)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    const env: Record<string, string> = { ...bare, ...Object.fromEntries(lines) };
+    const browser = { open: async () => expect.unreachable('a browser was opened') };
+    expect(await hooktrail(['login'], { env, context: { browser } })).toMatchObject({ code: 0 });
+    expect(await hooktrail(['events', 'count'], { env })).toEqual({ code: 0, stdout: '20\n', stderr: '' });
+    expect(existsSync(String(env['HOOKTRAIL_CONFIG_DIR']))).toBe(true);
+    program.kill('SIGINT');
+    await program.finished;
+    expect([
+      existsSync(String(env['HOOKTRAIL_CONFIG_DIR'])),
+      existsSync(path.join(HOME as string, '.config')),
+    ]).toEqual([false, false]);
+  });
+
+  test('on a terminal it says what to do with its lines', async () => {
+    await using home = await createHome();
+    const env = { ...home.env, SHELL: '/bin/zsh' };
+    const program = startHooktrail(['sandbox', '--events', '0'], { env, terminal: 80 });
+    await program.printed('stderr', /Ctrl-C/);
+    program.kill('SIGINT');
+    expect((await program.finished).stderr).toMatch(
+      /^\nPaste these lines into another terminal, then type `hooktrail login` there\. Or stop this sandbox, and\ntype `hooktrail sandbox -- zsh` for a shell/,
+    );
+  });
+
+  test.each([
+    ['--latency', '10', '10ms'],
+    ['--token-lifetime', '90', '2m'],
+  ])('%s takes a number or a length of time', async (flag, ...values) => {
+    await using home = await createHome();
+    for (const value of values) {
+      const runProgram = async () => 0;
+      const args = ['sandbox', '--events', '0', flag, value, '--', 'x'];
+      expect((await hooktrail(args, { env: home.env, context: { runProgram } })).code).toBe(0);
+    }
   });
 
   test('adds events at a rate without delivering them', async () => {

@@ -121,16 +121,7 @@ describe('hooktrail sandbox --deliver-to', () => {
     const program = startHooktrail(
       [
         ...['sandbox', '--events', '10', '--json', '--auto-approve'],
-        ...[
-          '--deliver-to',
-          handler.url,
-          '--api-token',
-          'right',
-          '--duplicates',
-          '0',
-          '--delivery-rate',
-          '50',
-        ],
+        ...['--deliver-to', handler.url, '--api-token', 'right', '--duplicates', '0', '--rate', '50'],
       ],
       { env: home.env },
     );
@@ -161,20 +152,11 @@ describe('hooktrail sandbox --deliver-to', () => {
     ['only --api-token', ['--api-token', 'a'], '--api-token needs --deliver-to: the webhook to post to'],
     ['only --duplicates', ['--duplicates', '0'], '--duplicates needs --deliver-to: the webhook to post to'],
     [
-      'only --delivery-rate',
-      ['--delivery-rate', '5'],
-      '--delivery-rate needs --deliver-to: the webhook to post to',
-    ],
-    [
       '--duplicates',
       ['--duplicates', '2'],
       "--duplicates: invalid value '2': must be a share from 0 to 1, such as 0.05",
     ],
-    [
-      '--delivery-rate',
-      ['--delivery-rate', '0'],
-      "--delivery-rate: invalid value '0': must be a whole number from 1 to 1000",
-    ],
+    ['--rate', ['--rate', '0'], "--rate: invalid value '0': must be a whole number from 1 to 1000"],
   ];
   test.each(usage)('names %s', async (_name, flags, message) => {
     await using home = await createHome();

@@ -59,14 +59,14 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('Ctrl+C at a question ends with 130', async () => {
+  test('Ctrl-C at a question ends with 130', async () => {
     const terminal = startOnTerminal(['login'], { env: at.home.env });
     await terminal.shows(/Identity provider/);
     terminal.type('\x03');
     expect(await terminal.finished).toBe(130);
   });
 
-  test('Ctrl+C while waiting for the browser ends with 130', async () => {
+  test('Ctrl-C while waiting for the browser ends with 130', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env });
     await terminal.shows(shownUrl);
     terminal.type('\x03');

@@ -38,8 +38,8 @@ counts; files whose number of events changed are read again.
 of the export again, so that each event is there once, in its latest state.
 Older files are no longer compared with the service.
 
-A damaged file is kept as damaged-part-… beside its replacement. If the service
-has deleted events of it meanwhile, the command says so and exits with 1.
+A damaged file is kept as damaged-part-… beside its replacement. If the
+service has deleted events of it meanwhile, the command says so and exits with 1.
 
 Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01

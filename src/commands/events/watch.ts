@@ -79,7 +79,7 @@ array when the watch ends; --jq runs on each event.
 
 With --state the same command continues where it stopped, also after a crash: no
 event is lost, and only those printed right before the crash can come again.
-Without it Ctrl+C prints a command that resumes.
+Without it Ctrl-C prints a command that resumes.
 
 Examples:
   $ hooktrail events watch --failed

@@ -164,7 +164,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('Ctrl+C ends it with 130, the terminal restored', async () => {
+  test('Ctrl-C ends it with 130, the terminal restored', async () => {
     await using searching = await startSearching({ events: 5 });
     const terminal = browse(searching);
     await terminal.shows(/enter open/);

@@ -67,7 +67,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(130);
   });
 
-  test('Ctrl+C at the passphrase of the saved token ends the program', async () => {
+  test('Ctrl-C at the passphrase of the saved token ends the program', async () => {
     await using listening = await startListening('--save-token');
     const { HOOKTRAIL_API_TOKEN: _, HOOKTRAIL_PASSPHRASE: __, ...env } = listening.env;
     const terminal = startOnTerminal(args, { env, columns: 200 });

@@ -33,17 +33,7 @@ test('listen, stop, miss events, find them FAILED, recover: each event reaches t
   try {
     let listener = await listen();
     const sandbox = begin(
-      ...[
-        'sandbox',
-        '--events',
-        '0',
-        '--auto-approve',
-        '--json',
-        '--duplicates',
-        '0.3',
-        '--delivery-rate',
-        '20',
-      ],
+      ...['sandbox', '--events', '0', '--auto-approve', '--json', '--duplicates', '0.3', '--rate', '20'],
       ...['--deliver-to', `http://127.0.0.1:${port}/`, '--api-token', 's3cret'],
     );
     const [line] = await sandbox.printed('stdout', /^\{.*\n/);
