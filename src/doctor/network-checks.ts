@@ -72,7 +72,7 @@ async function reach(check: string, base: URL, path: string, context: Context): 
     const { status, headers } = await transport.send({
       method: 'GET',
       url,
-      dropBody: true,
+      keepBytes: 0,
       signal: context.signal,
     });
     const took = `answers with ${status} in ${context.clock.now() - sent} ms`;

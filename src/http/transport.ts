@@ -7,14 +7,14 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Only the status and the headers are wanted: the body is read and dropped, and `body` stays empty. */
-  readonly dropBody?: boolean;
+  /** Only so many bytes of the body are kept, as they are sent; the rest is read and dropped. */
+  readonly keepBytes?: number;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The whole body, decompressed. */
+  /** The whole body, decompressed; its beginning, if `keepBytes` was given. */
   readonly body: Buffer;
 }
 

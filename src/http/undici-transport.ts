@@ -62,11 +62,11 @@ async function load(environment: Environment, limits: RequestLimits): Promise<Co
  */
 async function exchange(
   connections: Connections,
-  { method, url, headers: asked, body, signal, dropBody = false }: HttpRequest,
+  { method, url, headers: asked, body, signal, keepBytes }: HttpRequest,
   limits: RequestLimits,
 ): Promise<HttpResponse> {
   const raw = await new Promise<HttpResponse>((resolve, reject) => {
-    let received: ReceivedBody | undefined;
+    let received: ReceivedBody | BodyStart | undefined;
     let status = 0;
     let headers: IncomingHttpHeaders = {};
     let controller: Dispatcher.DispatchController | undefined;
@@ -95,7 +95,7 @@ async function exchange(
         method: method as Dispatcher.HttpMethod,
         headers: {
           'user-agent': `hooktrail/${version}`,
-          ...(dropBody ? {} : { 'accept-encoding': ACCEPT_ENCODING }),
+          ...(keepBytes === undefined ? { 'accept-encoding': ACCEPT_ENCODING } : {}),
           ...asked,
         },
         body: body ?? null,
@@ -111,7 +111,10 @@ async function exchange(
             fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
           status = statusCode;
           headers = singleHeaders(raw);
-          if (!dropBody) received = new ReceivedBody(Number(headers['content-length']), limits.bytes);
+          received =
+            keepBytes === undefined
+              ? new ReceivedBody(Number(headers['content-length']), limits.bytes)
+              : new BodyStart(keepBytes);
         },
         onResponseData(_controller, chunk) {
           received?.add(chunk);
@@ -127,7 +130,7 @@ async function exchange(
   // undici considers a connection free only a turn of the event loop after the answer: an earlier request would open
   // another one.
   await turn();
-  return dropBody ? raw : { ...raw, body: await decoded(raw, url, limits.bytes) };
+  return keepBytes === undefined ? { ...raw, body: await decoded(raw, url, limits.bytes) } : raw;
 }
 
 /**
@@ -150,6 +153,27 @@ class ReceivedBody {
 
   bytes(): Buffer {
     return this.#space?.subarray(0, this.#length) ?? Buffer.concat(this.#chunks);
+  }
+}
+
+/** Collects the first bytes of a body. */
+class BodyStart {
+  readonly #chunks: Buffer[] = [];
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#left === 0) return;
+    const start = Buffer.from(chunk.subarray(0, this.#left));
+    this.#chunks.push(start);
+    this.#left -= start.length;
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
   }
 }
 

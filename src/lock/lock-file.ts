@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, open, readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, link, open, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Holder } from './lock-holder.ts';
 
@@ -25,7 +26,7 @@ export class LockFiles {
       const number = highest(await readdir(this.#folder));
       if (number === 0) return { number, text: '', released: true };
       try {
-        return { number, ...parse(await readFile(this.#file(number), 'utf8')) };
+        return { number, ...parse(await readState(this.#file(number))) };
       } catch (error) {
         // Another process removed this file because a higher number exists: look again.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -176,6 +177,18 @@ async function written(file: string, content: string): Promise<FileHandle> {
     await handle.close();
     await rm(file, { force: true }).catch(() => undefined);
     throw error;
+  }
+}
+
+/** Reads a lock's file. In its place a FIFO would make the process wait for ever, deaf to signals, and a link lead elsewhere. */
+async function readState(file: string): Promise<string> {
+  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+  const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  try {
+    if ((await handle.stat()).isFile()) return await handle.readFile('utf8');
+    throw Object.assign(new Error(`${file} is not a regular file`), { code: 'EINVAL', syscall: 'open' });
+  } finally {
+    await handle.close();
   }
 }
 

@@ -123,32 +123,34 @@ export function summaryText({ accepted, duplicates, failed, rejected, recovered 
   return parts.join(', ') + also;
 }
 
-const INTERVAL = 1_000;
+const INTERVAL_MS = 1_000;
 
 /**
- * Limits warnings that may come a thousand times per second: prints the latest once per second, with the number of
- * others.
+ * Limits warnings that may come a thousand times per second: prints so many per second, then the latest, with the number
+ * of the others.
  */
 export class ProblemLog {
   readonly #reporter: Pick<Reporter, 'warning'>;
   readonly #clock: Clock;
+  readonly #perInterval: number;
   readonly #closed = new AbortController();
   /** The latest warning that was not printed. */
-  #latest = '';
+  #latest: { readonly text: string; readonly next: string | undefined } = { text: '', next: undefined };
   #left = 0;
-  #isQuiet = false;
+  /** Those of this interval; undefined before it begins. */
+  #printed: number | undefined;
 
-  constructor(reporter: Pick<Reporter, 'warning'>, clock: Clock) {
+  constructor(reporter: Pick<Reporter, 'warning'>, clock: Clock, perInterval: number) {
     this.#reporter = reporter;
     this.#clock = clock;
+    this.#perInterval = perInterval;
   }
 
-  report(text: string): void {
-    if (this.#isQuiet) {
-      this.#latest = text;
+  report(text: string, next?: string): void {
+    if ((this.#printed ?? 0) < this.#perInterval) this.#print(text, next);
+    else {
+      this.#latest = { text, next };
       this.#left++;
-    } else {
-      this.#print(text);
     }
   }
 
@@ -158,20 +160,24 @@ export class ProblemLog {
     this.#printLatest();
   }
 
-  #print(text: string): void {
-    this.#reporter.warning(text);
-    this.#isQuiet = true;
-    const goOn = () => {
-      this.#isQuiet = false;
+  #print(text: string, next: string | undefined): void {
+    this.#reporter.warning(text, { kind: 'incomplete', next });
+    if (this.#printed !== undefined) {
+      this.#printed++;
+      return;
+    }
+    this.#printed = 1;
+    const begin = () => {
+      this.#printed = undefined;
       this.#printLatest();
     };
-    this.#clock.sleep(INTERVAL, this.#closed.signal).then(goOn, () => undefined);
+    this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(begin, () => undefined);
   }
 
   #printLatest(): void {
     if (this.#left === 0) return;
     const more = this.#left === 1 ? '' : ` (and ${this.#left - 1} more since the last warning)`;
     this.#left = 0;
-    this.#print(`${this.#latest}${more}`);
+    this.#print(`${this.#latest.text}${more}`, this.#latest.next);
   }
 }

@@ -1,8 +1,25 @@
 import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { isGuid } from '../json/guid.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
-import { type EventKey, eventKey } from './event-key.ts';
+
+/** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
+export type EventKey = string;
+
+/** Half of a surrogate pair: UTF-8 would encode every one of them as the same replacement character. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/**
+ * Returns the key of an `eventId`: the digits of a GUID, so that upper and lower case give the same key, and for any
+ * other text (the service description names no format for payloads) the first 128 bits of its SHA-256.
+ */
+export function eventKey(id: string): EventKey {
+  if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
+  const encoding = LONE_SURROGATE.test(id) ? 'utf16le' : 'utf8';
+  return createHash('sha256').update(id, encoding).digest('hex').slice(0, 32);
+}
 
 /** A delivery with the right token, whose body has the form in the service description (parts 2 and 6). */
 export interface Delivery {

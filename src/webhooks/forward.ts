@@ -4,12 +4,12 @@ import { retryAfter } from '../http/retry.ts';
 import { PAGE_LIMITS } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 export interface OutgoingEvent {
   readonly body: Uint8Array;
   readonly contentType?: string | undefined;
   readonly apiToken?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The handler's status, or the failure that left it without an answer. */
@@ -18,7 +18,8 @@ export interface HandlerAnswer {
   readonly failure?: string;
   /** Its `Retry-After`. */
   readonly retryAfter?: string | undefined;
-  readonly headers?: Readonly<Record<string, unknown>>;
+  /** The beginning of its body on one line, inert, if the status is not 2xx. */
+  readonly body?: string | undefined;
 }
 
 export interface Handler {
@@ -27,6 +28,9 @@ export interface Handler {
   /** Ends every connection at once. */
   close(): Promise<void>;
 }
+
+/** Bytes of the handler's answer that are shown. */
+const SHOWN_BYTES = 2048;
 
 /**
  * The HTTP endpoint that events are forwarded to. `timeout`: milliseconds until an attempt counts as failed.
@@ -41,15 +45,17 @@ export function createHandler(
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   transport.prepare();
   return {
-    async forward({ body, contentType, apiToken, headers: others }) {
+    async forward({ body, contentType, apiToken }) {
       const headers = {
-        ...others,
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
         ...(apiToken === undefined ? {} : { 'api-token': apiToken }),
       };
+      const request = { method: 'POST', url, headers, body, keepBytes: SHOWN_BYTES } as const;
       try {
-        const sent = await transport.send({ method: 'POST', url, headers, body, dropBody: true });
-        return { status: sent.status, retryAfter: sent.headers['retry-after'], headers: sent.headers };
+        const { status, headers, body: start } = await transport.send(request);
+        if (isTaken({ status })) return { status };
+        const shown = shownBody(start, headers['content-encoding'], apiToken);
+        return { status, retryAfter: headers['retry-after'], body: shown };
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
         // Outcomes are printed on one line, without a `next:`.
@@ -61,6 +67,18 @@ export function createHandler(
   };
 }
 
+/** Returns the beginning of a body on one line; undefined if there is nothing to read. A page may show the request's headers. */
+function shownBody(
+  start: Buffer,
+  coding: string | undefined,
+  apiToken: string | undefined,
+): string | undefined {
+  if (coding !== undefined && coding !== 'identity') return undefined;
+  const text = start.toString().replace(/\s+/g, ' ').trim();
+  const shown = apiToken === undefined ? text : text.replaceAll(apiToken, '[redacted]');
+  return terminalSafeLine(start.length < SHOWN_BYTES ? shown : `${shown}…`) || undefined;
+}
+
 export function isTaken({ status = 0 }: HandlerAnswer): boolean {
   return status >= 200 && status < 300;
 }
@@ -68,6 +86,18 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
 /** Describes an answer, such as `the handler answered 503`. */
 export function answerText({ status, failure }: HandlerAnswer): string {
   return status === undefined ? `the handler did not answer: ${failure}` : `the handler answered ${status}`;
+}
+
+/** Describes an answer with the beginning of its body. */
+export function answerLine(answer: HandlerAnswer): string {
+  return answer.body === undefined ? answerText(answer) : `${answerText(answer)}: ${answer.body}`;
+}
+
+/** Why the handler did not take an event. */
+export interface NotTaken {
+  readonly reason: string;
+  /** The beginning of its answer. */
+  readonly body?: string | undefined;
 }
 
 export interface ForwardRetryOptions {
@@ -78,9 +108,6 @@ export interface ForwardRetryOptions {
   /** Called before each wait. */
   readonly onWait: (reason: string, delay: number) => void;
 }
-
-/** The reason why the handler did not accept the event; undefined if it did. */
-export type Reason = string | undefined;
 
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY = 250;
@@ -108,10 +135,10 @@ export class ForwardRetry {
   }
 
   /**
-   * Tries to forward one event until the handler accepts it or is given up. Rejects with the signal's reason if it
-   * aborts before or between attempts, and with any error that an attempt throws.
+   * Tries to forward one event until the handler accepts it or is given up. Resolves to undefined if it was accepted.
+   * Rejects with the signal's reason if it aborts before or between attempts, and with any error that an attempt throws.
    */
-  async forward(attempt: () => Promise<HandlerAnswer>): Promise<Reason> {
+  async forward(attempt: () => Promise<HandlerAnswer>): Promise<NotTaken | undefined> {
     const { clock, signal } = this.#options;
     for (let wait = this.#quietUntil - clock.now(); wait > 0; wait = this.#quietUntil - clock.now()) {
       await clock.sleep(wait, signal);
@@ -120,7 +147,7 @@ export class ForwardRetry {
     let before = this.#taken;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (this.#givenUp) return 'not tried: the handler had already been given up';
+      if (this.#givenUp) return { reason: 'not tried: the handler had already been given up' };
       const answer = await attempt();
       if (isTaken(answer)) {
         this.#taken++;
@@ -133,7 +160,7 @@ export class ForwardRetry {
       before = this.#taken;
       if (isAlone) own++;
       const goesOn = isPassing(answer) && own < OWN_FAILURES && (isAlone || this.#hasPatience());
-      if (!goesOn) return answerText(answer);
+      if (!goesOn) return { reason: answerText(answer), body: answer.body };
       await clock.sleep(this.#delay(answer, tries, isAlone), signal);
     }
   }

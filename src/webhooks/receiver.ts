@@ -3,8 +3,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { BodyError, type Delivery, readDelivery } from './delivery.ts';
 import type { HandlerAnswer } from './forward.ts';
-import type { ListenerAnswer, RecoveryDoor } from './listener-address.ts';
-import { type Refusal, refusals, refusalText, refuse } from './refusal.ts';
+
+/** An answer to a sender, in the shape of the service's own Error object (service description, part 2). */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 export interface ReceiverOptions {
   readonly host: string;
@@ -17,7 +23,7 @@ export interface ReceiverOptions {
   /** Milliseconds that a sender has for a whole request. */
   readonly requestTimeout: number;
   /** Handles a delivery and returns the answer to the sender. Must not throw. */
-  readonly accept: (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
+  readonly accept: (delivery: Delivery) => Promise<Accepted | Refused>;
   /** Called for each request at the right path that did not reach `accept`. */
   readonly onRejected: (refusal: Refusal) => void;
   /** Called for each answer. */
@@ -38,12 +44,8 @@ export interface Refused extends Refusal {
 
 export interface Receiver {
   readonly port: number;
-  /** An address at which processes on this machine reach the server. */
-  readonly url: string;
   /** Requests that wait for their answer. */
   readonly underWay: number;
-  /** Accepts events from `recover` with this secret. */
-  admit(door: RecoveryDoor): void;
   /** Stops accepting deliveries, and resolves when those in progress have ended. */
   stop(): Promise<void>;
   /** Ends every connection at once. */
@@ -51,10 +53,10 @@ export interface Receiver {
 }
 
 /** Milliseconds for a request's headers, and for a new connection's first request. */
-const HEADERS_TIMEOUT = 10_000;
+const HEADERS_MS = 10_000;
 /** Senders keep connections open for their next delivery. */
-const KEEP_ALIVE = 60_000;
-const CHECK_CONNECTIONS = 1_000;
+const KEEP_ALIVE_MS = 60_000;
+const CHECK_INTERVAL_MS = 1_000;
 const JSON_TYPE = 'application/json';
 const ACCEPTED = { accepted: '{"outcome":"accepted"}', duplicate: '{"outcome":"duplicate"}' } as const;
 
@@ -62,24 +64,23 @@ const ACCEPTED = { accepted: '{"outcome":"accepted"}', duplicate: '{"outcome":"d
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { maxBody, requestTimeout, health } = options;
   const server = createServer({
-    headersTimeout: Math.min(HEADERS_TIMEOUT, requestTimeout),
+    headersTimeout: Math.min(HEADERS_MS, requestTimeout),
     requestTimeout,
-    keepAliveTimeout: KEEP_ALIVE,
-    connectionsCheckingInterval: Math.min(CHECK_CONNECTIONS, requestTimeout),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeout),
   });
   const connections = new Connections(server);
   const isExpected = tokenCheck(options.token);
-  let door: RecoveryDoor | undefined;
   let stopping = false;
 
-  const objection = (request: IncomingMessage, isRecovery: boolean): Refusal | undefined => {
+  const objection = (request: IncomingMessage): Refusal | undefined => {
     const { url = '', headers } = request;
     if (stopping) return refusals.stopping;
     if (pathOf(url) !== options.path) return refusals.notFound;
     if (request.method !== 'POST') return refusals.method;
-    if (!isRecovery && !isExpected(headers['api-token'] as string | undefined)) return refusals.token;
+    if (!isExpected(headers['api-token'] as string | undefined)) return refusals.token;
     if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
-    return !isRecovery && Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
+    return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
   };
 
   const handle = (request: IncomingMessage, response: ServerResponse, waits = false): void => {
@@ -90,17 +91,15 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       send(response, 200, JSON.stringify(health.report()));
       return;
     }
-    const nonce = door?.admitted(request.headers);
-    const refusal = objection(request, nonce !== undefined);
+    const refusal = objection(request);
     if (refusal) {
       turnAway(request, response, refusal);
       return;
     }
     if (waits) response.writeContinue();
-    // The size limit does not apply to events that a search found.
-    readBody(request, nonce === undefined ? maxBody : Number.POSITIVE_INFINITY, (body) => {
+    readBody(request, maxBody, (body) => {
       if (body === undefined) turnAway(request, response, refusals.tooLarge);
-      else take(request, response, body, nonce).catch(() => response.destroy());
+      else take(request, response, body).catch(() => response.destroy());
     });
   };
 
@@ -110,39 +109,22 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     refuse(request, response, refusal);
   };
 
-  const take = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: Buffer,
-    nonce: string | undefined,
-  ): Promise<void> => {
-    const proven = (answer: ListenerAnswer) => (nonce === undefined ? {} : door?.seal(nonce, answer));
-    if (nonce !== undefined && body.length === 0)
-      return send(response, 200, '', proven({ outcome: 'ready' }));
+  const take = async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {
     let answer: Accepted | Refused;
     try {
       const contentType = request.headers['content-type'];
-      const delivery = readDelivery(body, { contentType, apiToken: options.token });
-      answer = await options.accept(delivery, nonce !== undefined);
+      answer = await options.accept(readDelivery(body, { contentType, apiToken: options.token }));
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       answer = { status: 400, code: 'body.invalid', message: error.message };
       options.onRejected(answer);
     }
-    if ('outcome' in answer) {
-      send(response, 200, ACCEPTED[answer.outcome], proven({ outcome: answer.outcome }));
-    } else {
-      send(
-        response,
-        answer.status,
-        refusalText(answer),
-        proven({ outcome: 'refused', answer: wordsOf(answer) }),
-      );
-    }
+    if ('outcome' in answer) send(response, 200, ACCEPTED[answer.outcome]);
+    else send(response, answer.status, refusalText(answer));
   };
 
-  const send = (response: ServerResponse, status: number, text: string, more: object = {}): void => {
-    const headers = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text), ...more };
+  const send = (response: ServerResponse, status: number, text: string): void => {
+    const headers = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text) };
     response.writeHead(status, stopping ? { ...headers, Connection: 'close' } : headers);
     response.end(text);
   };
@@ -151,15 +133,11 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   // RFC 9110 section 10.1.1: a sender that asks first need not send a body that would be refused.
   server.on('checkContinue', (request, response) => handle(request, response, true));
   await listen(server, options);
-  const { port, address, family } = server.address() as AddressInfo;
+  const { port } = server.address() as AddressInfo;
   return {
     port,
-    url: `http://${reachable(address, family)}:${port}${options.path}`,
     get underWay() {
       return connections.underWay;
-    },
-    admit: (opened) => {
-      door = opened;
     },
     stop: async () => {
       stopping = true;
@@ -167,19 +145,6 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     },
     destroy: () => server.closeAllConnections(),
   };
-}
-
-/** The handler's answer without its headers. */
-function wordsOf({ answer }: Refused): HandlerAnswer | undefined {
-  if (!answer) return undefined;
-  const { headers: _, ...words } = answer;
-  return words;
-}
-
-/** Returns an address to connect to: "every address of this machine" becomes the loopback address. */
-function reachable(address: string, family: string): string {
-  if (family !== 'IPv6') return address === '0.0.0.0' ? '127.0.0.1' : address;
-  return address === '::' ? '[::1]' : `[${address}]`;
 }
 
 function listen(server: Server, { port, host }: ReceiverOptions): Promise<void> {
@@ -225,6 +190,59 @@ function tokenCheck(expected: string): (given: string | undefined) => boolean {
   return (given) => given !== undefined && timingSafeEqual(digest(given), right);
 }
 
+const refusals = {
+  notFound: { status: 404, code: 'path.not_found', message: 'there is nothing at this path' },
+  method: {
+    status: 405,
+    code: 'method.not_allowed',
+    message: 'deliveries are sent with POST',
+    headers: { Allow: 'POST' },
+  },
+  token: {
+    status: 401,
+    code: 'api_token.invalid',
+    message: 'the Api-Token header is missing or is not the expected one',
+  },
+  encoding: { status: 415, code: 'body.encoded', message: 'compressed bodies are not accepted' },
+  tooLarge: { status: 413, code: 'body.too_large', message: 'the body is larger than this receiver accepts' },
+  stopping: { status: 503, code: 'receiver.stopping', message: 'the receiver is being stopped' },
+} satisfies Record<string, Refusal>;
+
+/**
+ * Limits for reading a refused body, in milliseconds and bytes: a sender that is still writing would lose the answer if
+ * the connection were reset.
+ */
+const LINGER_MS = 2_000;
+const LINGER_BYTES = 64 * 1024 * 1024;
+
+function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  const text = refusalText(refusal);
+  response.writeHead(refusal.status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+    ...refusal.headers,
+  });
+  response.write(text);
+  let read = 0;
+  const finish = () => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  timer.unref();
+  request.on('data', (chunk: Buffer) => {
+    read += chunk.length;
+    if (read > LINGER_BYTES) finish();
+  });
+  request.once('end', finish).once('close', finish);
+  if (request.complete) finish();
+}
+
+function refusalText({ code, message }: Refusal): string {
+  return JSON.stringify({ code, message });
+}
+
 /** Each chunk costs a hundred bytes in addition to its content, so this many are joined at a time. */
 const MANY = 1024;
 
@@ -260,7 +278,7 @@ function readBody(request: IncomingMessage, limit: number, done: (body: Buffer |
  * Milliseconds that a sender gets to finish its body when the server stops. After that it has to send the delivery
  * again.
  */
-const HALF_SENT = 1_000;
+const HALF_SENT_MS = 1_000;
 
 /** Tracks which connections of a server carry a request. Node only knows which have never sent one. */
 class Connections {
@@ -294,7 +312,7 @@ class Connections {
     for (const socket of this.#open) if (!busy.has(socket)) socket.destroy();
     const timer = setTimeout(() => {
       for (const { req } of this.#underWay) if (!req.complete) req.destroy();
-    }, HALF_SENT);
+    }, HALF_SENT_MS);
     await closed;
     clearTimeout(timer);
   }

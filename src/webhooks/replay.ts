@@ -1,3 +1,4 @@
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
@@ -5,17 +6,26 @@ import { pageFetcher } from '../events/fetch-page.ts';
 import { getEvent, idsOfLines } from '../events/get/get-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import type { Service } from '../http/service.ts';
-import { createItemWriter } from '../output/create-item-writer.ts';
+import { isGuid } from '../json/guid.ts';
 import type { FormatOptions } from '../output/item-writer.ts';
+import { shellWord } from '../settings/command-words.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { canPrompt, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { shownId } from './delivery.ts';
+import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
 import { answerText, createHandler, isTaken } from './forward.ts';
-import { type FoundEvent, foundEvent, foundEvents, oldestFirst } from './found-events.ts';
-import { inParallel, LeftEvents, stayedBehind } from './recovery.ts';
+import {
+  EventList,
+  type FoundEvent,
+  foundEvent,
+  inParallel,
+  oldestFirst,
+  searchEvents,
+} from './found-events.ts';
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly forwardTo: URL;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
@@ -28,12 +38,50 @@ export interface ReplayOptions {
   readonly yes: boolean;
 }
 
+/** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
+export type ReplaySource = 'ids' | 'search' | { readonly from: string };
+
+/** The command line. */
+export interface ReplayFlags extends Omit<ReplayOptions, 'forwardTo'> {
+  readonly filters: EventFilters;
+  readonly source: ReplaySource;
+  /** Undefined if the events are only listed. */
+  readonly forwardTo: URL | undefined;
+}
+
+/** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
+export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlags>): Promise<void> {
+  const { filters, source, format, forwardTo } = flags;
+  const { context, reporter } = call;
+  const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
+    if (forwardTo === undefined) return await listChosen(chosen, format, context, reporter);
+    const apiToken = await apiTokenOrWarning(place, context, reporter);
+    await replay(chosen, { ...flags, forwardTo }, apiToken, context, reporter);
+  };
+  if (typeof source === 'object') {
+    const settings = await loadSettings(call.flags, context);
+    return await forward(await chosenFrom(source.from, filters, context, reporter), settings);
+  }
+  await withService(call, async (service, settings) => {
+    const chosen =
+      source === 'ids'
+        ? await chosenByIds(filters, service, context)
+        : await chosenBySearch(filters, service, context, reporter);
+    if (source === 'ids' && chosen.length === 0) {
+      throw new UsageError('no event is chosen: standard input holds no ids', {
+        next: 'give filters such as --id or --since, or ids on standard input',
+      });
+    }
+    await forward(chosen, settings);
+  });
+}
+
 /** On a terminal, more events than this are replayed only after a question. */
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
 /** Returns the events that match the filters, in order of creation. */
-export async function chosenBySearch(
+async function chosenBySearch(
   filters: EventFilters,
   service: Service,
   context: Context,
@@ -43,7 +91,7 @@ export async function chosenBySearch(
   const onDoubt = (doubt: string) => reporter.warning(doubt);
   const chosen: FoundEvent[] = [];
   try {
-    for await (const event of foundEvents({ service, filters, context, progress, onDoubt })) {
+    for await (const event of searchEvents({ service, filters, context, progress, onDoubt })) {
       chosen.push(event);
       progress.update({ events: chosen.length });
     }
@@ -54,7 +102,7 @@ export async function chosenBySearch(
 }
 
 /** Does the same for an export, an NDJSON file or standard input (`-`). */
-export async function chosenFrom(
+async function chosenFrom(
   place: string,
   filters: EventFilters,
   context: Context,
@@ -72,11 +120,7 @@ export async function chosenFrom(
  * Returns the events whose ids are on standard input, one per line, in order of creation. Throws `UsageError` if one
  * does not exist.
  */
-export async function chosenByIds(
-  filters: EventFilters,
-  service: Service,
-  context: Context,
-): Promise<FoundEvent[]> {
+async function chosenByIds(filters: EventFilters, service: Service, context: Context): Promise<FoundEvent[]> {
   const { clock, signal, stdin } = context;
   const ids = new Map<string, string>();
   for await (const id of idsOfLines(stdin.lines(), signal)) ids.set(id.toLowerCase(), id);
@@ -98,13 +142,13 @@ export async function chosenByIds(
 }
 
 /** Prints the events that would be replayed. */
-export async function listChosen(
+async function listChosen(
   chosen: readonly FoundEvent[],
   format: FormatOptions,
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
-  const list = new LeftEvents(await createItemWriter(format, context, reporter), format);
+  const list = await EventList.open(format, context, reporter);
   for (const event of chosen) list.add(event);
   await list.end();
   reporter.notice(`${list.count} to replay`);
@@ -114,7 +158,7 @@ export async function listChosen(
  * Forwards events to a handler without reading or writing a journal. Prints those that the handler refused, and throws
  * `ServiceError` if there are any.
  */
-export async function replay(
+async function replay(
   chosen: readonly FoundEvent[],
   options: ReplayOptions,
   apiToken: string | undefined,
@@ -124,14 +168,21 @@ export async function replay(
   const { forwardTo, forwardTimeout, concurrency, format } = options;
   const { signal } = context;
   if (!options.yes && chosen.length > UNASKED && canPrompt(context)) {
-    await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context);
+    const answer = await promptText(
+      `Replay ${chosen.length} events to ${forwardTo.href}? (yes or no)`,
+      context,
+    );
+    if (!/^y(es)?$/i.test(answer)) {
+      reporter.notice('nothing was replayed');
+      throw new InterruptedError('SIGINT');
+    }
   }
   const handler = createHandler(forwardTo, forwardTimeout, context);
-  const left = new LeftEvents(await createItemWriter(format, context, reporter), format);
+  const left = await EventList.open(format, context, reporter);
   const progress = startProgress(context, reporter, 'replaying');
   const turn = pace(options.rate, context);
-  const reasons = new Map<string, number>();
   let taken = 0;
+  const refused: string[] = [];
   const onAbort = () => void handler.close();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -143,12 +194,8 @@ export async function replay(
       signal.throwIfAborted();
       if (isTaken(answer)) taken++;
       else {
-        const reason = answerText(answer);
-        reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-        reporter.trace(
-          `${eventId === undefined ? 'an event without an eventId' : shownId(eventId)}: ${reason}`,
-        );
-        left.add(event);
+        left.addNotTaken(event, { reason: answerText(answer), body: answer.body });
+        if (eventId !== undefined && isGuid(eventId)) refused.push(eventId);
       }
       progress.update({ events: taken + left.count, total: chosen.length });
     });
@@ -159,7 +206,17 @@ export async function replay(
     await handler.close();
     reporter.notice(`${taken} replayed; ${left.count} refused`);
   }
-  if (left.count > 0) throw stayedBehind('replayed', reasons, left.count);
+  if (left.count > 0) throw left.notTakenError('replayed', nextReplay(refused, forwardTo));
+}
+
+const MOST_IDS = 5;
+
+/** The command that sends the refused events again. */
+function nextReplay(ids: readonly string[], forwardTo: URL): string {
+  const to = `--forward-to ${shellWord(forwardTo.href)}`;
+  if (ids.length > 0 && ids.length <= MOST_IDS)
+    return `\`hooktrail webhooks replay --id ${ids.join(',')} ${to}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;
+  return `pipe what is listed to \`hooktrail webhooks replay - ${to}\`, which sends them again`;
 }
 
 /** Forwards one event. Resolves to a one-line outcome. */
@@ -178,12 +235,6 @@ export async function replayOne(
   } finally {
     await handler.close();
   }
-}
-
-async function confirm(question: string, context: Context): Promise<void> {
-  const answer = await promptText(`${question} (yes or no)`, context);
-  if (/^y(es)?$/i.test(answer)) return;
-  throw new InterruptedError('SIGINT');
 }
 
 /** Waits for the next event's turn, so that at most `rate` events start per second. */

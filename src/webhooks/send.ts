@@ -1,29 +1,54 @@
 import { randomUUID } from 'node:crypto';
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError, UsageError } from '../errors.ts';
+import { readRegularFile } from '../files/read-file.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-bytes.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { objectLine } from './delivery.ts';
-import { answerText, createHandler, isTaken } from './forward.ts';
+import { apiTokenOrWarning, tokenPlace } from './api-token.ts';
+import { BodyError, objectLine } from './delivery.ts';
+import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from './forward.ts';
 
-export interface SendOptions {
+/** The command line. */
+export interface SendFlags {
   readonly forwardTo: URL;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
   /** The event's `eventType`; undefined keeps the one in the body. */
   readonly type: string | undefined;
-  /** A JSON object to deliver with another `eventId`; undefined creates one. */
-  readonly body: Buffer | undefined;
+  /** A file with a JSON object to deliver with another `eventId`, `-` for standard input; undefined makes one. */
+  readonly bodyFile: string | undefined;
   /** True to deliver the event twice, as the service may. */
   readonly duplicate: boolean;
+}
+
+/** Sends a new event with the `Api-Token` of the profile. */
+export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>): Promise<void> {
+  const { context, reporter } = call;
+  const body = flags.bodyFile === undefined ? undefined : await readBody(flags.bodyFile, context);
+  const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
+  const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
+  await sendEvent({ ...flags, body }, apiToken, context, reporter).catch((error) => {
+    throw error instanceof BodyError ? new UsageError(`--body: ${error.message}`) : error;
+  });
+}
+
+async function readBody(file: string, { stdin }: Pick<Context, 'stdin'>): Promise<Buffer> {
+  if (file === '-') return await stdin.bytes();
+  try {
+    return readRegularFile(file);
+  } catch (error) {
+    throw new UsageError(`--body: ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /**
  * Delivers a new event to a handler as the service would, and prints its id. Throws `ServiceError` if the handler
  * refuses it.
  */
-export async function sendEvent(
-  { forwardTo, forwardTimeout, type, body, duplicate }: SendOptions,
+async function sendEvent(
+  { forwardTo, forwardTimeout, type, body, duplicate }: SendFlags & { readonly body: Buffer | undefined },
   apiToken: string | undefined,
   context: Context,
   reporter: Reporter,
@@ -41,14 +66,23 @@ export async function sendEvent(
       const began = performance.now();
       const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
       context.signal.throwIfAborted();
-      const text = `${what}${answerText(answer)}`;
-      if (!isTaken(answer)) throw new ServiceError(text);
-      reporter.notice(`${text} in ${Math.round(performance.now() - began)} ms`);
+      if (!isTaken(answer)) throw notTakenError(`${what}${answerLine(answer)}`, answer, forwardTo);
+      reporter.notice(`${what}${answerText(answer)} in ${Math.round(performance.now() - began)} ms`);
     }
   } finally {
     context.signal.removeEventListener('abort', onAbort);
     await handler.close();
   }
+}
+
+function notTakenError(text: string, { status }: HandlerAnswer, { host, pathname }: URL): ServiceError {
+  const next =
+    status === undefined
+      ? `start the handler at ${host}, or name another with --forward-to`
+      : status === 404 || status === 405
+        ? `check the path ${pathname} of --forward-to`
+        : undefined;
+  return new ServiceError(text, { next });
 }
 
 const CLOSE = 0x7d;

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { wholeNumber } from '../settings/flag-values.ts';
+import { duration, durationText, wholeNumber } from '../settings/flag-values.ts';
 import { secureUrl, withoutCredentials } from '../settings/setting-values.ts';
 
 /**
@@ -23,21 +23,29 @@ export function handlerUrl(flag: string): (text: string) => URL {
 const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d{1,5}(?=$|\/)/i;
 
 export interface ForwardFlags {
-  /** Seconds. */
+  /** Milliseconds. */
   readonly forwardTimeout?: number;
 }
 
-const FORWARD_TIMEOUT = 30;
+const FORWARD_TIMEOUT_MS = 30_000;
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 3_600_000;
 
 export function forwardTimeout(): Option {
-  const text = `seconds that the handler has for its answer (default: ${FORWARD_TIMEOUT})`;
-  const parse = wholeNumber('--forward-timeout', 1, 3_600);
-  return new Option('--forward-timeout <s>', text).argParser(parse);
+  const text = `how long the handler has for its answer (default: ${durationText(FORWARD_TIMEOUT_MS)})`;
+  const parse = duration('--forward-timeout', SHORTEST_MS, LONGEST_MS, 's');
+  return new Option('--forward-timeout <time>', text).argParser(parse);
 }
 
 /** Returns the flag or its default, in milliseconds. */
-export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT }: ForwardFlags): number {
-  return forwardTimeout * 1000;
+export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT_MS }: ForwardFlags): number {
+  return forwardTimeout;
+}
+
+/** `--concurrency` of commands that forward events: more at once would reach the handler in another order. */
+export function forwardConcurrency(): Option {
+  const text = 'events forwarded at once, 1 to 64 (default: 1, which keeps their order)';
+  return new Option('--concurrency <number>', text).argParser(wholeNumber('--concurrency', 1, 64));
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };

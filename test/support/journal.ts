@@ -3,9 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import { type EventKey, eventKey } from '../../src/webhooks/event-key.ts';
+import { type EventKey, eventKey } from '../../src/webhooks/delivery.ts';
 import { type Journal, openJournal } from '../../src/webhooks/journal.ts';
-import { HEADER, journalRecord, Kind } from '../../src/webhooks/journal-records.ts';
 import { createContext } from './context.ts';
 
 /** A new folder with a journal for each test. Journals that a test leaves open are closed after it. */
@@ -54,12 +53,4 @@ export const refuse = async () => false;
 /** Returns which of the events 1 to `count` are in a journal. */
 export function held(journal: Journal, count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1).filter((id) => journal.has(key(id)));
-}
-
-/** Returns the journal that a process would leave if it were killed after it had forwarded the events 1 to `count`. */
-export function left(count: number): Buffer {
-  const done = Array.from({ length: count }, (_, index) =>
-    journalRecord(Kind.done, key(index + 1), 1_700_000_000),
-  );
-  return Buffer.concat([HEADER, journalRecord(Kind.opened, Buffer.alloc(16), 1_700_000_000), ...done]);
 }

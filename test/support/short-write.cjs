@@ -1,5 +1,5 @@
 'use strict';
-// Loaded into a program by NODE_OPTIONS: the first write of 25 bytes, a journal's record, writes 10 of them, as on a
+// Loaded into a program by NODE_OPTIONS: the first write of 44 bytes, a journal's record, writes 10 of them, as on a
 // disk that becomes full and has room again right afterwards.
 const fs = require('node:fs');
 const { promisify } = require('node:util');
@@ -7,7 +7,7 @@ const { promisify } = require('node:util');
 const { write } = fs;
 let isCut = false;
 fs.write = (fd, bytes, offset, length, ...rest) => {
-  const cut = !isCut && length === 25;
+  const cut = !isCut && length === 44;
   isCut ||= cut;
   return write(fd, bytes, offset, cut ? 10 : length, ...rest);
 };

@@ -16,8 +16,8 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readIds } from '../../src/webhooks/journal-content.ts';
-import { HEADER, journalRecord, Kind } from '../../src/webhooks/journal-records.ts';
+import { readIds } from '../../src/webhooks/journal.ts';
+import { thisMachine } from '../support/context.ts';
 import { key, take, useJournalFolder } from '../support/journal.ts';
 import { available } from '../support/requirement.ts';
 
@@ -27,7 +27,7 @@ describe('another program', () => {
   test('that writes into the file ends the journal: nothing is acknowledged any more', async () => {
     for (const meddle of [
       () => appendFile(place.file, 'a line of my own\n'),
-      () => truncate(place.file, HEADER.length),
+      () => truncate(place.file, 20),
       async () => {
         await copyFile(place.file, `${place.file}.copy`);
         await rename(`${place.file}.copy`, place.file);
@@ -49,7 +49,7 @@ describe('another program', () => {
     const journal = await place.open();
     expect(await journal.once(key(1), take)).toBe('accepted');
     // As a new holder does when it opens the journal.
-    await appendFile(place.file, journalRecord(Kind.opened, Buffer.alloc(16), 1));
+    await appendFile(place.file, '# hooktrail journal, opened by another\n');
     await expect(journal.once(key(2), () => expect.fail('forwarded'))).rejects.toThrow('changed the journal');
   });
 
@@ -63,9 +63,9 @@ describe('another program', () => {
     await writeFile(place.file, 'hooktrail-journal-2\n...');
     await expect(place.open()).rejects.toMatchObject({
       exitCode: 2,
-      message: `--journal: ${place.file} is not a journal of this version of hooktrail`,
+      message: `--journal: ${place.file} is not a journal of hooktrail`,
     });
-    await expect(readIds(place.file)).rejects.toMatchObject({ exitCode: 2 });
+    await expect(readIds(place.file, thisMachine())).rejects.toMatchObject({ exitCode: 2 });
     expect(await readFile(place.file, 'utf8')).toBe('hooktrail-journal-2\n...');
     expect(await readdir(place.folder)).toEqual(['events.journal']);
   });

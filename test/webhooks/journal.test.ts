@@ -1,8 +1,11 @@
-import { copyFile, mkdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readIds } from '../../src/webhooks/journal-content.ts';
-import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';
+import { eventKey } from '../../src/webhooks/delivery.ts';
+import { readIds } from '../../src/webhooks/journal.ts';
+import { thisMachine } from '../support/context.ts';
+import { key, refuse, take, useJournalFolder } from '../support/journal.ts';
 
 const place = useJournalFolder();
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -24,29 +27,32 @@ test('forwards each event once, and again only if it was refused', async () => {
   expect([journal.size, journal.has(key('b')), journal.has(key('c'))]).toEqual([2, true, false]);
 });
 
-test('each record takes 25 bytes', async () => {
-  const journal = await place.open();
-  const before = (await stat(place.file)).size;
-  await Promise.all(Array.from({ length: 1000 }, (_, id) => journal.once(key(id), take)));
-  expect((await stat(place.file)).size).toBe(before + 25_000);
+test('is text: a line for each start and for each event, with the key and the seconds', async () => {
+  const journal = await place.open(undefined, () => NOW);
+  const id = '0F8FAD5B-D9CB-469F-A165-70867728950E';
+  await journal.once(eventKey(id), take);
+  await journal.once(eventKey('no GUID'), take);
+  expect(await readFile(place.file, 'utf8')).toBe(
+    `# hooktrail journal, opened 2026-11-20T12:00:00.000Z by process ${process.pid}\n` +
+      '0f8fad5bd9cb469fa16570867728950e 1795176000\n' +
+      `${createHash('sha256').update('no GUID').digest('hex').slice(0, 32)} 1795176000\n`,
+  );
 });
 
-test('a journal that earlier versions shared between processes is read, and nothing in it counts as damage', async () => {
-  await copyFile(path.join(import.meta.dirname, 'fixtures', 'shared.journal'), place.file);
-  expect((await readIds(place.file)).size).toBe(5);
+test('is read without the lines that begin with #, as people may cut them off', async () => {
+  await writeFile(place.file, '0f8fad5bd9cb469fa16570867728950e 1795176000\n');
+  expect((await readIds(place.file, thisMachine())).size).toBe(1);
   const journal = await place.open();
-  expect([held(journal, 7), journal.damaged]).toEqual([[1, 2, 3, 4, 6], 0]);
-  expect(await journal.once(key(5), take)).toBe('accepted');
-  expect(await journal.once(key(6), () => expect.fail('forwarded twice'))).toBe('duplicate');
+  expect([journal.has('0f8fad5bd9cb469fa16570867728950e'), journal.damaged]).toEqual([true, 0]);
 });
 
 test('looking at a journal leaves no trace', async () => {
   const journal = await place.open();
   for (const id of [1, 2, 3]) expect(await journal.once(key(id), take)).toBe('accepted');
   const before = await readFile(place.file);
-  expect((await readIds(place.file)).size).toBe(3);
+  expect((await readIds(place.file, thisMachine())).size).toBe(3);
   expect(await readFile(place.file)).toEqual(before);
-  expect((await readIds(path.join(place.folder, 'none'))).size).toBe(0);
+  expect((await readIds(path.join(place.folder, 'none'), thisMachine())).size).toBe(0);
 });
 
 describe('a second writer', () => {
@@ -134,12 +140,16 @@ describe('keeping', () => {
     let journal = await place.open(undefined, () => NOW - 5000 * DAY);
     expect(await journal.once(key('old'), take)).toBe('accepted');
     await place.close(journal);
-    const content = await readFile(place.file);
+    const content = await readFile(place.file, 'utf8');
     // The file as thousands of starts leave it.
-    const opened = content.subarray(20, 45);
-    await writeFile(place.file, Buffer.concat([content, ...Array(3000).fill(opened)]));
+    await writeFile(place.file, content + `${content.split('\n')[0]}\n`.repeat(3000));
     journal = await place.open();
-    expect((await stat(place.file)).size).toBe(20 + 2 * 25);
+    expect((await readFile(place.file, 'utf8')).split('\n').map((line) => line[0])).toEqual([
+      '#',
+      key('old')[0],
+      '#',
+      undefined,
+    ]);
     expect(journal.has(key('old'))).toBe(true);
   });
 

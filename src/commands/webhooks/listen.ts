@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
@@ -33,10 +33,12 @@ interface Flags extends ForwardFlags, SettingFlags {
 const PORT = 8977;
 const HOST = '127.0.0.1';
 const MAX_BODY = 10 * 1024 * 1024;
-const REQUEST_TIMEOUT = 30;
-const WINDOW = 3_600_000;
-const INTERVAL = 300_000;
-const MINUTE = 60_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const WINDOW_MS = 3_600_000;
+const INTERVAL_MS = 300_000;
+const SHORTEST_WINDOW_MS = 60_000;
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
 
 export function declare(command: Command, action: Action): void {
   command
@@ -52,25 +54,25 @@ export function declare(command: Command, action: Action): void {
     .option(
       '--keep <time>',
       'forget ids after this time, such as 30d (default: never)',
-      duration('--keep', 1000, Number.POSITIVE_INFINITY),
+      duration('--keep', SECOND_MS, Number.POSITIVE_INFINITY),
     )
     .option('--max-body <size>', 'the largest delivery accepted (default: 10mb)', byteSize('--max-body'))
     .option('--save-token', 'save the Api-Token where secrets live, for the next time')
     .addOption(forwardTimeout())
     .option(
-      '--request-timeout <s>',
-      `seconds a sender has for a whole delivery (default: ${REQUEST_TIMEOUT})`,
-      wholeNumber('--request-timeout', 1, 3_600),
+      '--request-timeout <time>',
+      'how long a sender has for a whole delivery (default: 30s)',
+      duration('--request-timeout', SECOND_MS, HOUR_MS, 's'),
     )
     .option(
       '--recover [window]',
       'also find undelivered events by search, at the start and at intervals (default window: 1h)',
-      duration('--recover', MINUTE, Number.POSITIVE_INFINITY),
+      duration('--recover', SHORTEST_WINDOW_MS, Number.POSITIVE_INFINITY),
     )
     .option(
       '--recover-interval <time>',
       'time between these searches (default: 5m)',
-      duration('--recover-interval', 1000),
+      duration('--recover-interval', SECOND_MS),
     )
     .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));
   addTimezoneFlag(command);
@@ -115,54 +117,21 @@ function optionsOf({ flags }: Call<Flags>, zone: TimeZone) {
     journal: flags.journal,
     keep: flags.keep,
     maxBody: flags.maxBody ?? MAX_BODY,
-    requestTimeout: (flags.requestTimeout ?? REQUEST_TIMEOUT) * 1000,
+    requestTimeout: flags.requestTimeout ?? REQUEST_TIMEOUT_MS,
     health,
     zone,
     savesToken: flags.saveToken === true,
     recovery:
       recover === undefined
         ? undefined
-        : { window: recover === true ? WINDOW : recover, interval: recoverInterval ?? INTERVAL },
+        : { window: recover === true ? WINDOW_MS : recover, interval: recoverInterval ?? INTERVAL_MS },
   };
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const { savesToken, recovery, ...options } = optionsOf(call, await loadTimeZone(flags, context));
-  const { loadSettings } = await import('../../settings/settings.ts');
-  const { requireApiToken, saveApiToken, tokenPlace } = await import('../../webhooks/api-token.ts');
-  const { defaultJournal } = await import('../../webhooks/journal-file.ts');
-  const { listen } = await import('../../webhooks/listening.ts');
-  const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
-  const place = tokenPlace(settings);
-  const token = await requireApiToken(place, context, savesToken);
-  if (savesToken) {
-    reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
-  }
-  const journal = options.journal ?? defaultJournal(settings.profile, context);
-  const listening = { ...options, token, journal };
-  if (!recovery) return listen({ ...listening, recovery }, context, reporter);
-  const { withService } = await import('../../sign-in/session.ts');
-  const { foundEvents } = await import('../../webhooks/found-events.ts');
-  const { EventFilters } = await import('../../events/event-filters.ts');
-  await withService(call, async (service) => {
-    const find = (from: number, until: number) => {
-      const filters = new EventFilters({
-        after: ago(from),
-        ...(until === 0 ? {} : { before: ago(until) }),
-      });
-      return foundEvents({ service, filters, context, progress: SILENT, onDoubt: reporter.trace });
-    };
-    await listen({ ...listening, recovery: { ...recovery, find } }, context, reporter);
-  });
-}
-
-const SILENT = { update: () => {} };
-
-/** A time so many milliseconds ago, for a search. */
-function ago(milliseconds: number) {
-  const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
-  return { flag: '--recover', text: durationText(milliseconds), time };
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const { listenAsProfile } = await import('../../webhooks/listen.ts');
+  await listenAsProfile(options, call);
 }
 
 /** An empty host would mean every address of the machine. */

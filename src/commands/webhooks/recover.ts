@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, fileName } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import {
   type ForwardFlags,
+  forwardConcurrency,
   forwardTimeout,
   forwardTimeoutOf,
   handlerUrl,
@@ -25,9 +25,7 @@ interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
   readonly dryRun?: true;
 }
 
-/** More at once would reach the handler in another order than that of creation. */
-const CONCURRENCY = 1;
-const RETRY_FOR = 60_000;
+const RETRY_FOR_MS = 60_000;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
@@ -38,11 +36,7 @@ export function declare(command: Command, action: Action): void {
       fileName('--journal'),
     )
     .option('--new-journal', 'treat a missing journal as empty: every event counts as missed')
-    .option(
-      '--concurrency <number>',
-      `events forwarded at once, 1 to 64 (default: ${CONCURRENCY})`,
-      wholeNumber('--concurrency', 1, 64),
-    )
+    .addOption(forwardConcurrency())
     .option(
       '--retry-for <time>',
       'keep trying this long while the handler accepts nothing, such as 10m (default: 60s)',
@@ -96,38 +90,13 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
     /** Undefined for that of the profile. */
     journal: flags.journal,
     newJournal: flags.newJournal === true,
-    concurrency: flags.concurrency ?? CONCURRENCY,
-    retryFor: flags.retryFor ?? RETRY_FOR,
+    concurrency: flags.concurrency ?? 1,
+    retryFor: flags.retryFor ?? RETRY_FOR_MS,
   };
 }
 
-type Options = ReturnType<typeof optionsOf>;
-
 async function run(call: Call<Flags>): Promise<void> {
-  const { context, reporter } = call;
-  const options = optionsOf(call, await loadTimeZone(call.flags, context));
-  const { forwardTo } = options;
-  const { withService } = await import('../../sign-in/session.ts');
-  const { listMissing, recoverMissing } = await import('../../webhooks/recovery.ts');
-  await withService(call, async (service, settings) => {
-    const journal = await journalFile(options, settings.profile, context);
-    if (forwardTo === undefined) return listMissing({ ...options, journal }, service, context, reporter);
-    const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
-    const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
-    await recoverMissing({ ...options, journal, forwardTo }, service, apiToken, context, reporter);
-  });
-}
-
-/** Without a journal every event would be forwarded again, so the user has to confirm that. */
-async function journalFile(
-  { journal, newJournal }: Options,
-  profile: string,
-  context: Context,
-): Promise<string> {
-  const { defaultJournal, journalExists } = await import('../../webhooks/journal-file.ts');
-  const file = journal ?? defaultJournal(profile, context);
-  if (newJournal || journalExists(file)) return file;
-  const next = 'name the journal that `hooktrail webhooks listen` wrote; --new-journal recovers everything';
-  if (journal !== undefined) throw new UsageError(`--journal: there is no journal ${file}`, { next });
-  throw new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const { recoverAsProfile } = await import('../../webhooks/recover.ts');
+  await recoverAsProfile(options, call);
 }

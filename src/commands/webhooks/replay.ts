@@ -15,10 +15,10 @@ import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
-import type { TokenPlace } from '../../webhooks/api-token.ts';
-import type { FoundEvent } from '../../webhooks/found-events.ts';
+import type { ReplaySource } from '../../webhooks/replay.ts';
 import {
   type ForwardFlags,
+  forwardConcurrency,
   forwardTimeout,
   forwardTimeoutOf,
   handlerUrl,
@@ -36,11 +36,7 @@ export function declare(command: Command, action: Action): void {
   command.argument('[-]', 'read the ids of the events from standard input, one per line');
   addFromFlag(addFilterFlags(command))
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
-    .option(
-      '--concurrency <number>',
-      'events forwarded at once, 1 to 64 (default: 1, which keeps their order)',
-      wholeNumber('--concurrency', 1, 64),
-    )
+    .addOption(forwardConcurrency())
     .option('--rate <number>', 'the maximum number of events per second', wholeNumber('--rate', 1, 10_000))
     .addOption(forwardTimeout())
     .option('--dry-run', 'list what would be replayed, and forward nothing')
@@ -99,42 +95,13 @@ function optionsOf(call: Call<Flags>, zone: TimeZone) {
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { context, reporter } = call;
-  const options = optionsOf(call, await loadTimeZone(call.flags, context));
-  const { filters, source, format, forwardTo } = options;
-  const { chosenByIds, chosenBySearch, chosenFrom, listChosen, replay } = await import(
-    '../../webhooks/replay.ts'
-  );
-  const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
-    if (forwardTo === undefined) return await listChosen(chosen, format, context, reporter);
-    const { apiTokenOrWarning } = await import('../../webhooks/api-token.ts');
-    const apiToken = await apiTokenOrWarning(place, context, reporter);
-    await replay(chosen, { ...options, forwardTo }, apiToken, context, reporter);
-  };
-  if (typeof source === 'object') {
-    const { loadSettings } = await import('../../settings/settings.ts');
-    const settings = await loadSettings(call.flags, context);
-    return await forward(await chosenFrom(source.from, filters, context, reporter), settings);
-  }
-  const { withService } = await import('../../sign-in/session.ts');
-  await withService(call, async (service, settings) => {
-    const chosen =
-      source === 'ids'
-        ? await chosenByIds(filters, service, context)
-        : await chosenBySearch(filters, service, context, reporter);
-    if (source === 'ids' && chosen.length === 0) {
-      throw new UsageError('no event is chosen: standard input holds no ids', {
-        next: 'give filters such as --id or --since, or ids on standard input',
-      });
-    }
-    await forward(chosen, settings);
-  });
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const { replayAsProfile } = await import('../../webhooks/replay.ts');
+  await replayAsProfile(options, call);
 }
 
-type Source = 'ids' | 'search' | { readonly from: string };
-
 /** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */
-function sourceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): Source {
+function sourceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): ReplaySource {
   const hasIds = args[0] === '-';
   if (flags.from !== undefined) {
     if (!hasIds) return { from: flags.from };

@@ -57,24 +57,7 @@ function optionsOf({ flags }: Call<Flags>) {
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { bodyFile, ...options } = optionsOf(call);
-  const { flags, context, reporter } = call;
-  const body = bodyFile === undefined ? undefined : await readBody(bodyFile, context);
-  const { loadSettings } = await import('../../settings/settings.ts');
-  const { apiTokenOrWarning, tokenPlace } = await import('../../webhooks/api-token.ts');
-  const { BodyError } = await import('../../webhooks/delivery.ts');
-  const { sendEvent } = await import('../../webhooks/send.ts');
-  const settings = await loadSettings(flags.profile ? { profile: flags.profile } : {}, context);
-  const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
-  await sendEvent({ ...options, body }, apiToken, context, reporter).catch((error) => {
-    throw error instanceof BodyError ? new UsageError(`--body: ${error.message}`) : error;
-  });
-}
-
-async function readBody(file: string, { stdin }: Call['context']): Promise<Buffer> {
-  if (file === '-') return await stdin.bytes();
-  const { readFile } = await import('node:fs/promises');
-  return await readFile(file).catch((error: Error) => {
-    throw new UsageError(`--body: ${file} cannot be read: ${error.message}`, { cause: error });
-  });
+  const options = optionsOf(call);
+  const { sendAsProfile } = await import('../../webhooks/send.ts');
+  await sendAsProfile(options, call);
 }

@@ -5,7 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
-import { readIds } from '../../../src/webhooks/journal-content.ts';
+import { readIds } from '../../../src/webhooks/journal.ts';
+import { thisMachine } from '../../support/context.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, portOf, post } from '../../support/listening.ts';
@@ -52,7 +53,7 @@ test.skipIf(process.platform === 'win32')(
       limited.kill('SIGKILL');
       await once(limited, 'close');
     }
-    expect(acknowledged.length).toBeGreaterThan(200);
+    expect(acknowledged.length).toBeGreaterThan(100);
     expect(refused.length).toBeGreaterThan(200);
     expect(errors.join('\n')).toMatch(/the journal \S+ cannot be written: EFBIG/);
 
@@ -79,10 +80,9 @@ test('a write that was cut short is continued, and the journal is whole', async 
   for (let id = 0; id < 5; id++) expect((await post(port, `{"eventId":"${id}"}`)).status).toBe(200);
   program.kill('SIGTERM');
   expect((await program.finished).code).toBe(143);
-  expect((await readIds(journal)).size).toBe(5);
+  expect((await readIds(journal, thisMachine())).size).toBe(5);
 });
 
-const prlimit = '/usr/bin/prlimit';
 test.skipIf(!available('prlimit'))(
   'when a full disk has room again, deliveries are accepted again behind the record that was cut',
   async () => {
@@ -99,27 +99,30 @@ test.skipIf(!available('prlimit'))(
       },
     );
     const statuses: number[] = [];
+    let whole = 0;
     const send = async (port: number, id: number) => {
       statuses.push((await post(port, `{"eventId":"${id}"}`)).status);
     };
     try {
       const port = await spawnedPort(program, []);
-      // The limit of 512 bytes is inside the twentieth record: the header has 20 bytes, each record 25.
       for (let id = 0; id < 25; id++) await send(port, id);
-      expect(statuses).toEqual([...Array(18).fill(200), ...Array(7).fill(502)]);
-      execFileSync(prlimit, [`--pid=${program.pid}`, '--fsize=unlimited:']);
+      // The limit of 512 bytes is inside one of the records.
+      whole = statuses.indexOf(502);
+      expect(whole).toBeGreaterThan(5);
+      expect(statuses).toEqual([...Array(whole).fill(200), ...Array(25 - whole).fill(502)]);
+      execFileSync('prlimit', [`--pid=${program.pid}`, '--fsize=unlimited:']);
       statuses.length = 0;
-      for (let id = 18; id < 40; id++) await send(port, id);
-      expect(statuses).toEqual(Array(22).fill(200));
+      for (let id = whole; id < 40; id++) await send(port, id);
+      expect(new Set(statuses)).toEqual(new Set([200]));
     } finally {
       program.kill('SIGKILL');
       await once(program, 'close');
     }
-    expect((await readIds(journal)).size).toBe(40);
+    expect((await readIds(journal, thisMachine())).size).toBe(40);
     // Refused events reached the handler again, acknowledged ones did not.
     expect([...handler.taken.values()]).toEqual([
-      ...Array(18).fill(1),
-      ...Array(7).fill(2),
+      ...Array(whole).fill(1),
+      ...Array(25 - whole).fill(2),
       ...Array(15).fill(1),
     ]);
   },
@@ -130,7 +133,7 @@ test.skipIf(process.platform === 'win32')(
   async () => {
     await using home = await createHome();
     const journal = path.join(home.folder, 'events.journal');
-    await writeFile(journal, 'hooktrail-journal-1\n');
+    await writeFile(journal, '# hooktrail journal\n');
     await chmod(journal, 0o444);
     // Root may write anything, so the program runs as another user.
     const isRoot = process.getuid?.() === 0;
@@ -223,6 +226,48 @@ test.skipIf(process.platform === 'win32').each(['with', 'without'])(
     const lines = (await readFile(output, 'utf8')).split('\n').slice(0, -1);
     expect(acknowledged.length).toBeGreaterThan(10);
     expect(lines.map((line) => JSON.parse(line).eventId)).toEqual(acknowledged);
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a delivery that was answered 502, since its line could not be written, gets its line when it is sent again',
+  async () => {
+    await using handler = await startHandler();
+    await using home = await createHome();
+    const output = path.join(home.folder, 'events.ndjson');
+    const journal = path.join(home.folder, 'events.journal');
+    const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN, NODE_DISABLE_COMPILE_CACHE: '1' };
+    const command = [process.execPath, inject('program'), 'webhooks', 'listen', '--port', '0'];
+    const args = [...command, '--journal', journal, '--forward-to', handler.url];
+    const listen = (limit: string) =>
+      spawn(
+        'sh',
+        ['-c', `ulimit -f ${limit} && out=$1 && shift && exec "$@" >> "$out"`, 'sh', output, ...args],
+        {
+          env,
+          stdio: ['ignore', 'ignore', 'pipe'],
+        },
+      );
+    const body = (id: number) => `{"eventId":"${id}","pad":"${'x'.repeat(333)}"}`;
+    const limited = listen('16');
+    const closed = once(limited, 'close');
+    const port = await spawnedPort(limited, []);
+    let refused = 0;
+    for (; refused < 100; refused++) {
+      const { status } = await post(port, body(refused)).catch(() => ({ status: 0 }));
+      if (status !== 200) break;
+    }
+    await closed;
+    const again = listen('unlimited');
+    try {
+      const port = await spawnedPort(again, []);
+      expect((await post(port, body(refused))).status).toBe(200);
+    } finally {
+      again.kill('SIGKILL');
+      await once(again, 'close');
+    }
+    const whole = (await readFile(output, 'utf8')).split('\n').filter((line) => line.endsWith('"}'));
+    expect(whole.at(-1)).toContain(body(refused));
   },
 );
 

@@ -27,8 +27,8 @@ test('an eventId cannot forge log lines', async () => {
   await using listening = await startListening('--forward-to', handler.url);
   handler.answer = () => 500;
   await listening.send(`{"eventId":"a\\nwarning: b\\u001b[31m ${'x'.repeat(5000)}"}`);
-  await listening.program.printed('stderr', /the handler answered 500\n/);
+  await listening.program.printed('stderr', /the handler answered 500: thanks\n/);
   expect(listening.program.stderr.split('\n')[1]).toBe(
-    `warning: a\\u000awarning: b\\u001b[31m ${'x'.repeat(82)}… (5,018 characters): the handler answered 500`,
+    `warning: a\\u000awarning: b\\u001b[31m ${'x'.repeat(82)}… (5,018 characters): the handler answered 500: thanks`,
   );
 });

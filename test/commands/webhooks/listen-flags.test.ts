@@ -33,12 +33,12 @@ const usage: [string, string[], string][] = [
   [
     '--forward-timeout',
     ['--forward-timeout', '0'],
-    "--forward-timeout: invalid value '0': must be a whole number from 1 to 3600",
+    "--forward-timeout: invalid value '0': must be a length of time such as 15s, 2m or 1h, from 1s to 1h",
   ],
   [
     '--request-timeout',
     ['--request-timeout', 'x'],
-    "--request-timeout: invalid value 'x': must be a whole number from 1 to 3600",
+    "--request-timeout: invalid value 'x': must be a length of time such as 15s, 2m or 1h, from 1s to 1h",
   ],
   [
     '--host',

@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Random } from '../../../src/sandbox/random.ts';
-import { eventKey } from '../../../src/webhooks/event-key.ts';
-import { readIds } from '../../../src/webhooks/journal-content.ts';
+import { eventKey } from '../../../src/webhooks/delivery.ts';
+import { readIds } from '../../../src/webhooks/journal.ts';
+import { thisMachine } from '../../support/context.ts';
 import { noteFaults } from '../../support/file-faults.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
@@ -108,7 +109,7 @@ test.skipIf(process.platform !== 'linux')(
       const content = fileAfter(before, random);
       const image = path.join(home.folder, 'after.journal');
       if (content) await writeFile(image, content);
-      const ids = content && (await readIds(image));
+      const ids = content && (await readIds(image, thisMachine()));
       const lost = before.filter((step) => step.op === 'ack' && !ids?.has(eventKey(step.id)));
       expect(lost, `a loss of power behind step ${moment}`).toEqual([]);
     }

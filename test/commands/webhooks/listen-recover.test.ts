@@ -92,7 +92,8 @@ test('events that the handler refuses are tried again the next time', async () =
   await using listener = await startCatchingUp(at);
   await listener.program.printed('stderr', /not accepted/);
   expect(said(listener)).toEqual([
-    `warning: ${eventId}: the handler answered 500`,
+    `warning: ${eventId}: the handler answered 500: thanks`,
+    `next: \`hooktrail webhooks replay --id ${eventId} --forward-to '${at.handler.url}'\` sends it again`,
     'recovered 0 events of the last 1h',
     'warning: 1 found event was not accepted, and is tried again in 5m',
   ]);

@@ -83,7 +83,10 @@ describe('a delivery', () => {
       await using listening = await startListening('--forward-to', handler.url);
       handler.answer = () => status;
       expect((await listening.send('{"eventId":"a"}')).status).toBe(502);
-      await listening.program.printed('stderr', new RegExp(`warning: a: the handler answered ${status}\n`));
+      await listening.program.printed(
+        'stderr',
+        new RegExp(`warning: a: the handler answered ${status}: thanks\n`),
+      );
       handler.answer = () => 204;
       expect(await listening.send('{"eventId":"a"}')).toMatchObject(accepted);
       expect(handler.received).toHaveLength(2);
@@ -112,6 +115,6 @@ describe('a delivery', () => {
     expect((await stat(listening.journal)).size).toBe(before);
     handler.answer = () => 200;
     await listening.send('{"eventId":"a"}');
-    expect((await stat(listening.journal)).size).toBe(before + 25);
+    expect((await stat(listening.journal)).size).toBe(before + 44);
   });
 });

@@ -38,7 +38,8 @@ test('forwards events missing in the journal, oldest first, each as the search s
   const all = (await searching.search('--ndjson')).stdout.split('\n').filter(Boolean);
   const second = await recovering.recover();
   expect(second.stderr).toBe(
-    `${60 - failed.length} forwarded; ${failed.length} in the journal already; 0 left\n`,
+    `${60 - failed.length} forwarded; ${failed.length} in the journal already; 0 left\n` +
+      `${60 - failed.length} of these were delivered before, by the service's own word; --failed leaves such events out\n`,
   );
   expect(handler.received.map(({ body }) => body.toString()).sort()).toEqual(all.sort());
   for (const { headers, url } of handler.received) {
@@ -63,7 +64,10 @@ test('--dry-run lists what it would forward, oldest first, and changes nothing',
   const listed = await recovering.recover('--dry-run', '--ndjson');
   const all = idsOf((await searching.search('--ndjson')).stdout);
   expect(idsOf(listed.stdout)).toEqual(all.reverse().filter((id) => !handler.taken.has(id)));
-  expect(listed.stderr).toBe(`${60 - done} to forward; ${done} in the journal already\n`);
+  expect(listed.stderr).toBe(
+    `${60 - done} to forward; ${done} in the journal already\n` +
+      `${60 - done} of these were delivered before, by the service's own word; --failed leaves such events out\n`,
+  );
   expect(listed.code).toBe(0);
   expect(handler.received).toHaveLength(done);
   expect(await readFile(journal)).toEqual(before);
@@ -84,8 +88,10 @@ test('--where leaves out other events', async () => {
 });
 
 test('events that the handler does not accept are listed, and forwarded the next time', async () => {
-  await using recovering = await startRecovering();
+  await using recovering = await startRecovering({ events: 0 });
   const { handler, searching } = recovering;
+  for (let count = 0; count < 60; count++)
+    searching.sandbox.control.addEvent({ publishStatus: 'FAILED', createdOn: '2026-11-20T11:00:00Z' });
   const ids = searching.sandbox.control.store.newestIds(60);
   const bad = new Set([ids[3], ids[40]]);
   handler.answer = ({ body }) => (bad.has(JSON.parse(body.toString()).eventId) ? 422 : 200);
@@ -94,7 +100,7 @@ test('events that the handler does not accept are listed, and forwarded the next
   expect(first.stderr.split('\n')).toEqual([
     '58 forwarded; 0 in the journal already; 2 left',
     'error: 2 events were not recovered',
-    '  2: the handler answered 422',
+    '  2: the handler answered 422: thanks',
     'next: run the same command again to retry them',
     '',
   ]);
@@ -152,7 +158,7 @@ test('a search that fails midway is an error, and the events found before are fo
   expect(stderr).toContain('500 forwarded; 0 in the journal already; 0 left\n');
   expect(stderr).toContain('error: the search failed: the service answered 400 Bad Request\n');
   control.clearFaults();
-  expect((await recovering.recover()).stderr).toBe('700 forwarded; 500 in the journal already; 0 left\n');
+  expect((await recovering.recover()).stderr).toMatch(/^700 forwarded; 500 in the journal already; 0 left\n/);
 });
 
 test('on SIGINT deliveries in progress are finished and journaled', async () => {
@@ -171,7 +177,7 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   expect(code).toBe(130);
   expect(stderr).toContain('1 forwarded; 0 in the journal already; 0 left\n');
   handler.answer = () => 200;
-  expect((await recovering.recover()).stderr).toBe('59 forwarded; 1 in the journal already; 0 left\n');
+  expect((await recovering.recover()).stderr).toMatch(/^59 forwarded; 1 in the journal already; 0 left\n/);
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
 });
 
@@ -207,7 +213,7 @@ describe('the command line', () => {
     [
       '--forward-timeout',
       ['--after', '1h', '--dry-run', '--forward-timeout', '-1'],
-      "--forward-timeout: invalid value '-1': must be a whole number from 1 to 3600",
+      "--forward-timeout: invalid value '-1': must be a length of time such as 15s, 2m or 1h, from 1s to 1h",
     ],
     [
       'a --journal that is not there',

@@ -101,12 +101,16 @@ test('refused events are listed, each tried once, and the exit code is 1', async
   const { code, stdout, stderr } = await at.replay(['--since', '60d', '--ndjson', '--concurrency', '8']);
   expect(code).toBe(1);
   expect(new Set(idsOf(stdout))).toEqual(new Set([ids[3], ids[40]]));
-  expect(stderr.split('\n').sort()).toEqual(
+  const lines = stderr.split('\n').sort();
+  expect(lines.pop()).toMatch(
+    /^next: `hooktrail webhooks replay --id \S+,\S+ --forward-to '\S+'` sends them again$/,
+  );
+  expect(lines).toEqual(
     [
       '58 replayed; 2 refused',
       'error: 2 events were not replayed',
-      '  1: the handler answered 422',
-      '  1: the handler answered 503',
+      '  1: the handler answered 422: thanks',
+      '  1: the handler answered 503: thanks',
       '',
     ].sort(),
   );

@@ -78,7 +78,7 @@ test('a refusal of the handler is an error', async () => {
   at.handler.answer = () => 500;
   expect(await at.send(['--type', 'a', '--duplicate'])).toMatchObject({
     code: 1,
-    stderr: 'error: the handler answered 500\n',
+    stderr: 'error: the handler answered 500: thanks\n',
   });
   expect(at.handler.received).toHaveLength(1);
 });

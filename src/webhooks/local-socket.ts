@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import type { Context, Machine } from '../context.ts';
+import { makeFolder } from '../files/folders.ts';
+import { replaceableBy } from '../files/trusted-path.ts';
+import type { HandlerAnswer } from './forward.ts';
+import { identityOf, type Journal, type Outcome } from './journal.ts';
+
+/*
+ * The process that has a journal open, its holder, is reached by the user's other processes at a local socket: a Unix
+ * socket in a folder that only this user can enter, or a named pipe on Windows. A connection carries one line with a
+ * question and one with the reply, both JSON. Its name comes from the journal's path, since a socket's own path ends at
+ * about 104 bytes and not every folder with a journal can hold a socket.
+ */
+
+interface Question {
+  /** The journal's device and inode: in another container the same path may be another file. */
+  readonly journal: string;
+  /** An event to accept, in base64; without it the question is who has the journal. */
+  readonly event?: string;
+  /** Asked by a listener that waits for the journal for as long as the connection is open. */
+  readonly wantsJournal?: true;
+}
+
+export interface HolderReply {
+  readonly holder: 'listener' | 'recovery';
+  /** The handler's URL; null if the listener only prints lines. */
+  readonly forwardTo?: string | null;
+  /** Milliseconds that the listener's handler has for an answer. */
+  readonly forwardTimeout?: number;
+  readonly outcome?: Outcome;
+  /** The handler's answer, if it refused the event. */
+  readonly answer?: HandlerAnswer | undefined;
+}
+
+/** The holder's side. */
+export interface HolderSocket {
+  /** Questions that wait for their reply. */
+  readonly underWay: number;
+  /** Answers no more questions, and resolves when those that were asked are answered. */
+  close(): Promise<void>;
+}
+
+export interface HolderAnswers {
+  /** Says who has the journal. */
+  describe(): HolderReply;
+  /** Accepts an event. Absent if this holder accepts none. */
+  accept?(event: Buffer): Promise<HolderReply>;
+  /** Called when a listener begins to wait for the journal; the promise resolves when it waits no longer. */
+  onWanted?(over: Promise<void>): void;
+}
+
+/** Answers questions about a journal that this process has open. Throws if no socket can be made. */
+export async function answerAsHolder(
+  journal: Journal,
+  machine: Machine,
+  answers: HolderAnswers,
+): Promise<HolderSocket> {
+  const sockets = new Map<Socket, Promise<void>>();
+  const underWay = new Set<Promise<void>>();
+  const answer = async (socket: Socket, over: Promise<void>) => {
+    const { journal: asked, event, wantsJournal } = JSON.parse(await readLine(socket)) as Question;
+    if (asked !== journal.identity) throw new Error('another journal');
+    if (wantsJournal && answers.onWanted) return answers.onWanted(over);
+    const accepted = event === undefined ? undefined : answers.accept?.(Buffer.from(event, 'base64'));
+    const written = (async () => writeLine(socket, await (accepted ?? answers.describe())))();
+    underWay.add(written);
+    await written.finally(() => underWay.delete(written));
+  };
+  const server = createServer((socket) => {
+    const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    sockets.set(socket, over);
+    void over.then(() => sockets.delete(socket));
+    answer(socket, over).catch(() => socket.destroy());
+  });
+  await listenAtFirst(server, machine, journal.path);
+  return {
+    get underWay() {
+      return underWay.size;
+    },
+    async close() {
+      // This also removes the socket's file.
+      server.close();
+      await Promise.allSettled(underWay);
+      for (const socket of sockets.keys()) socket.destroy();
+      await Promise.all(sockets.values());
+    },
+  };
+}
+
+/**
+ * Asks the holder of a journal. Returns undefined if there is no answer in `milliseconds` or before the signal aborts: no
+ * holder that this process can reach, or one that ended meanwhile.
+ */
+export async function askHolder(
+  journal: string,
+  machine: Machine,
+  question: Omit<Question, 'journal'>,
+  { milliseconds, signal }: { readonly milliseconds?: number; readonly signal: AbortSignal },
+): Promise<HolderReply | undefined> {
+  const found = fs.statSync(journal, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  const line = JSON.stringify({ journal: identityOf(found), ...question } satisfies Question);
+  for (const place of socketPlaces(journal, machine)) {
+    if (signal.aborted || !isPrivate(place.folder, machine)) continue;
+    const socket = connect(place.path);
+    const leave = () => socket.destroy();
+    const timer = milliseconds === undefined ? undefined : setTimeout(leave, milliseconds);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      socket.write(`${line}\n`);
+      return JSON.parse(await readLine(socket)) as HolderReply;
+    } catch {
+      // Nobody is there, or not any more.
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', leave);
+      socket.destroy();
+    }
+  }
+  return undefined;
+}
+
+/** Asks the holder for the journal until the signal aborts: a recovery gives it up, a listener does not. */
+export async function askForJournal(
+  journal: string,
+  { clock, machine }: Pick<Context, 'clock' | 'machine'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await askHolder(journal, machine, { wantsJournal: true }, { signal });
+    await clock.sleep(ASK_AGAIN_MS, signal).catch(() => undefined);
+  }
+}
+
+const ASK_AGAIN_MS = 1_000;
+
+interface SocketPlace {
+  readonly folder: string | undefined;
+  readonly path: string;
+}
+
+/** The longest path of a socket on macOS, in bytes, less its final zero; Linux takes four more. */
+const LONGEST_PATH = 103;
+
+/**
+ * The places of a journal's socket, the best first: the home is not always writable, and not every file system of homes
+ * can hold a socket.
+ */
+function socketPlaces(journal: string, { platform, userHome, userId, sharedFolder }: Machine): SocketPlace[] {
+  const name = createHash('sha256').update(journal).digest('hex').slice(0, 32);
+  if (platform === 'win32') {
+    return [{ folder: undefined, path: `\\\\.\\pipe\\hooktrail-${name}` }];
+  }
+  const folders = [
+    path.join(userHome, '.hooktrail', 'sockets'),
+    path.join(sharedFolder, `hooktrail-sockets-${userId}`),
+  ];
+  return folders
+    .map((folder) => ({ folder, path: path.join(folder, name) }))
+    .filter((place) => Buffer.byteLength(place.path) <= LONGEST_PATH);
+}
+
+async function listenAtFirst(server: Server, machine: Machine, journal: string): Promise<void> {
+  let failure: unknown = new Error(
+    'the paths of the home and of the folder for temporary files are too long',
+  );
+  for (const { folder, path: place } of socketPlaces(journal, machine)) {
+    try {
+      if (folder !== undefined) {
+        makeFolder(folder);
+        if (!isPrivate(folder, machine))
+          throw new Error(`others can write to ${folder} or a folder above it`);
+        // Only the holder of the journal's lock makes a socket: what is there was left by one that was killed.
+        fs.rmSync(place, { force: true });
+      }
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject).listen(place, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      return;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** Returns true if only this user can use the folder, and only this user and root can replace it. */
+function isPrivate(folder: string | undefined, machine: Machine): boolean {
+  if (folder === undefined) return true;
+  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
+  if (!found?.isDirectory() || found.uid !== machine.userId || (found.mode & 0o077) !== 0) return false;
+  return replaceableBy(folder, machine) === undefined;
+}
+
+const NEWLINE = 0x0a;
+
+/** Resolves to the first line that the peer sends; rejects if the connection ends before. */
+function readLine(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => {
+      const end = chunk.indexOf(NEWLINE);
+      chunks.push(end === -1 ? chunk : chunk.subarray(0, end));
+      if (end !== -1) resolve(Buffer.concat(chunks).toString());
+    });
+    socket.on('error', reject).once('close', () => reject(new Error('the connection was closed')));
+  });
+}
+
+function writeLine(socket: Socket, reply: HolderReply): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once('close', resolve).end(`${JSON.stringify(reply)}\n`, resolve);
+  });
+}

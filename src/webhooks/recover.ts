@@ -1,0 +1,407 @@
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import { waitText } from '../http/retry.ts';
+import type { Service } from '../http/service.ts';
+import { LockedError } from '../lock/lock.ts';
+import type { FormatOptions } from '../output/item-writer.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { apiTokenOrWarning, tokenPlace } from './api-token.ts';
+import type { EventKey } from './delivery.ts';
+import {
+  createHandler,
+  ForwardRetry,
+  type Handler,
+  type HandlerAnswer,
+  type NotTaken,
+  type OutgoingEvent,
+} from './forward.ts';
+import {
+  deliveredTest,
+  EventList,
+  type FoundEvent,
+  inParallel,
+  oldestFirst,
+  searchEvents,
+} from './found-events.ts';
+import {
+  defaultJournal,
+  type Journal,
+  JournalError,
+  journalExists,
+  type Outcome,
+  openJournal,
+  readIds,
+  realJournalPath,
+} from './journal.ts';
+import { answerAsHolder, askHolder, type HolderReply } from './local-socket.ts';
+
+/** A search for the events that a journal lacks. */
+interface MissingOptions {
+  readonly filters: EventFilters;
+  readonly format: FormatOptions;
+  readonly journal: string;
+}
+
+interface RecoverOptions extends MissingOptions {
+  readonly forwardTo: URL;
+  /** Milliseconds without progress until an attempt counts as failed. */
+  readonly forwardTimeout: number;
+  readonly concurrency: number;
+  /** Milliseconds for which a handler that accepts nothing is tried again. */
+  readonly retryFor: number;
+}
+
+/** The command line. */
+export interface RecoverFlags extends Omit<RecoverOptions, 'journal' | 'forwardTo'> {
+  /** Undefined for the profile's own. */
+  readonly journal: string | undefined;
+  /** True if a journal that is not there counts as empty. */
+  readonly newJournal: boolean;
+  /** Undefined if the events are only listed. */
+  readonly forwardTo: URL | undefined;
+}
+
+/** Recovers with the journal, the sign-in and the `Api-Token` of the profile. */
+export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFlags>): Promise<void> {
+  const { context, reporter } = call;
+  const { forwardTo } = flags;
+  await withService(call, async (service, settings) => {
+    const journal = journalFile(flags, settings.profile, context);
+    if (forwardTo === undefined) return listMissing({ ...flags, journal }, service, context, reporter);
+    const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
+    await recoverMissing({ ...flags, journal, forwardTo }, service, apiToken, context, reporter);
+  });
+}
+
+/** Without a journal every event would be forwarded again, so the user has to confirm that. */
+function journalFile({ journal, newJournal }: RecoverFlags, profile: string, context: Context): string {
+  const file = journal ?? defaultJournal(profile, context);
+  if (journalExists(file, context.machine) || newJournal) return file;
+  const next = 'name the journal that `hooktrail webhooks listen` wrote; --new-journal recovers everything';
+  if (journal !== undefined) throw new UsageError(`--journal: there is no journal ${file}`, { next });
+  throw new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
+}
+
+/** Milliseconds that work in progress gets after a signal. */
+const GRACE_MS = 10_000;
+const PROGRESS_INTERVAL_MS = 200;
+
+/** Prints the events that the journal lacks. Changes nothing and sends nothing. */
+async function listMissing(
+  options: MissingOptions,
+  service: Service,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const { missing, known, failure } = await findMissing(options, service, context, reporter);
+  const list = await EventList.open(options.format, context, reporter);
+  for (const event of missing) list.add(event);
+  await list.end();
+  if (failure) throw failure.error;
+  reporter.notice(`${list.count} to forward; ${known} in the journal already`);
+  noticeDelivered(missing.filter(deliveredTest()).length, reporter);
+}
+
+/**
+ * Forwards the events that the journal lacks, oldest first, then prints those that the handler did not accept and a
+ * summary. Throws `ServiceError` if there are any.
+ */
+async function recoverMissing(
+  options: RecoverOptions,
+  service: Service,
+  apiToken: string | undefined,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const { format, concurrency, retryFor } = options;
+  const { clock, signal } = context;
+  const found = await findMissing(options, service, context, reporter);
+  const progress = startProgress(context, reporter, 'recovering');
+  const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
+  const retry = new ForwardRetry({ clock, signal, retryFor, onWait });
+  const forwarder = new OnceForwarder({ ...options, retry }, context, reporter);
+  const left = await EventList.open(format, context, reporter);
+  const isDelivered = deliveredTest();
+  const counts = { forwarded: 0, delivered: 0, known: found.known };
+  const recover = async (event: FoundEvent) => {
+    const { key, body } = event;
+    if (key === undefined) return left.addNotTaken(event, WITHOUT_ID);
+    const sent = { body, contentType: 'application/json', apiToken };
+    try {
+      const { outcome, notTaken = NOT_ACCEPTED } = await forwarder.forward(key, sent);
+      if (outcome === 'refused') left.addNotTaken(event, notTaken);
+      else if (outcome === 'duplicate') counts.known++;
+      else {
+        counts.forwarded++;
+        if (isDelivered(event)) counts.delivered++;
+      }
+    } catch (error) {
+      if (!(error instanceof JournalError) || error.isFatal) throw error;
+      left.addNotTaken(event, { reason: error.message });
+    }
+  };
+  const tick = setInterval(() => {
+    const { forwarded, known } = counts;
+    progress.update({ events: forwarded + known + left.count, note: `${forwarded} forwarded` });
+  }, PROGRESS_INTERVAL_MS);
+  const ended = new AbortController();
+  const onAbort = () => {
+    clock.sleep(GRACE_MS, ended.signal).then(
+      () => forwarder.abandon(),
+      () => undefined,
+    );
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await inParallel(found.missing, concurrency, recover);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    ended.abort();
+    clearInterval(tick);
+    progress.stop();
+    await left.end().catch(() => undefined);
+    await forwarder.close();
+    const { forwarded, delivered, known } = counts;
+    reporter.notice(`${forwarded} forwarded; ${known} in the journal already; ${left.count} left`);
+    noticeDelivered(delivered, reporter);
+  }
+  if (found.failure) throw found.failure.error;
+  if (left.count > 0) throw left.notTakenError('recovered', 'run the same command again to retry them');
+}
+
+const WITHOUT_ID: NotTaken = {
+  reason: "without an 'eventId' there is no way to know whether the handler has it",
+};
+const NOT_ACCEPTED: NotTaken = { reason: 'the handler did not accept it' };
+
+/** What the journal does not hold may have been delivered before the journal began, or to another handler. */
+function noticeDelivered(count: number, reporter: Reporter): void {
+  if (count === 0) return;
+  reporter.notice(
+    `${count} of these ${count === 1 ? 'was' : 'were'} delivered before, by the service's own word; --failed leaves such events out`,
+  );
+}
+
+interface Missing {
+  /** In order of creation. */
+  readonly missing: readonly FoundEvent[];
+  /** The number of found events that are in the journal. */
+  readonly known: number;
+  /** The error that ended the search; the events found before it are still used. */
+  readonly failure: { readonly error: unknown } | undefined;
+}
+
+async function findMissing(
+  { filters, journal }: MissingOptions,
+  service: Service,
+  context: Context,
+  reporter: Reporter,
+): Promise<Missing> {
+  const ids = await readIds(journal, context.machine);
+  const onDoubt = (doubt: string) => reporter.warning(doubt);
+  const progress = startProgress(context, reporter, 'comparing');
+  const missing: FoundEvent[] = [];
+  let known = 0;
+  let failure: Missing['failure'];
+  try {
+    for await (const event of searchEvents({ service, filters, context, progress, onDoubt })) {
+      if (event.key && ids.has(event.key)) known++;
+      else missing.push(event);
+      progress.update({ events: known + missing.length, note: '' });
+    }
+  } catch (error) {
+    context.signal.throwIfAborted();
+    failure = { error };
+  } finally {
+    progress.stop();
+  }
+  return { missing: oldestFirst(missing), known, failure };
+}
+
+interface ForwarderOptions {
+  /** The journal's file. */
+  readonly journal: string;
+  readonly forwardTo: URL;
+  readonly forwardTimeout: number;
+  readonly retry: ForwardRetry;
+}
+
+interface Forwarded {
+  readonly outcome: Outcome;
+  readonly notTaken?: NotTaken | undefined;
+}
+
+/** The journal, opened by this process, or the listener that has it. */
+type Way =
+  | { readonly journal: Journal; readonly release: () => Promise<void> }
+  | { readonly listener: HolderReply };
+
+/** Milliseconds to wait for another recovery, and for a holder that does not answer: it may be starting. */
+const BUSY_MS = 60_000;
+const SILENT_MS = 15_000;
+const ASK_AGAIN_MS = 200;
+/** Milliseconds that the holder has to describe itself. */
+const DESCRIBE_MS = 5_000;
+/** Milliseconds that a listener has beyond the time of its handler, to write its line and its journal. */
+const JOURNALING_MS = 15_000;
+/** Milliseconds that a waiting listener gets to open the journal. */
+const YIELD_MS = 5_000;
+
+/**
+ * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and treats
+ * them as deliveries; otherwise they go through the journal to the handler. When the listener ends, this process opens
+ * the journal and forwards the rest; when one starts, it gets the journal.
+ */
+class OnceForwarder {
+  readonly #options: ForwarderOptions;
+  readonly #context: Context;
+  readonly #reporter: Reporter;
+  readonly #handler: Handler;
+  readonly #abandoned = new AbortController();
+  #way: Promise<Way> | undefined;
+  /** Listeners that wait for the journal. */
+  #wanted = 0;
+
+  constructor(options: ForwarderOptions, context: Context, reporter: Reporter) {
+    this.#options = options;
+    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, context);
+    this.#context = context;
+    this.#reporter = reporter;
+  }
+
+  /** Forwards an event unless that was done before. Rejects if the journal cannot be opened or used. */
+  async forward(key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
+    for (;;) {
+      this.#way ??= this.#find();
+      const current = this.#way;
+      const way = await current;
+      // Another event may have found another way meanwhile.
+      if (this.#way !== current) continue;
+      if ('journal' in way && this.#wanted > 0) {
+        this.#way = this.#giveUp(way.release);
+        continue;
+      }
+      const result =
+        'journal' in way
+          ? await this.#throughJournal(way.journal, key, event)
+          : await this.#throughListener(way.listener, event);
+      if (result) return result;
+      if (this.#way === current) this.#way = undefined;
+    }
+  }
+
+  /** Ends every attempt in progress. */
+  async abandon(): Promise<void> {
+    this.#abandoned.abort();
+    await this.#handler.close();
+  }
+
+  async close(): Promise<void> {
+    await this.abandon();
+    const way = await this.#way?.catch(() => undefined);
+    if (way && 'journal' in way) await way.release();
+  }
+
+  async #throughJournal(journal: Journal, key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
+    let notTaken: NotTaken | undefined;
+    const outcome = await journal.once(key, async () => {
+      notTaken = await this.#options.retry.forward(() => this.#handler.forward(event));
+      return notTaken === undefined;
+    });
+    return { outcome, notTaken };
+  }
+
+  /** Resolves to undefined if the listener is no longer there. */
+  async #throughListener(listener: HolderReply, { body }: OutgoingEvent): Promise<Forwarded | undefined> {
+    const event = Buffer.from(body).toString('base64');
+    let outcome: Outcome | undefined;
+    const notTaken = await this.#options.retry.forward(async (): Promise<HandlerAnswer> => {
+      const reply = await this.#ask({ event }, (listener.forwardTimeout ?? 0) + JOURNALING_MS);
+      outcome = reply?.outcome;
+      return outcome === 'refused' ? (reply?.answer ?? NOT_JOURNALED) : { status: 200 };
+    });
+    return outcome && { outcome, notTaken };
+  }
+
+  /** Opens the journal, or finds the listener that has it. Throws `JournalError` if neither succeeds in time. */
+  async #find(): Promise<Way> {
+    const { clock, signal } = this.#context;
+    const began = clock.now();
+    for (;;) {
+      let holder: string | undefined;
+      try {
+        return await this.#open();
+      } catch (error) {
+        if (!(error instanceof LockedError)) throw error;
+        holder = error.holder;
+      }
+      const reply = await this.#ask({}, DESCRIBE_MS);
+      if (reply?.holder === 'listener') return this.#through(reply);
+      if (clock.now() - began >= (reply ? BUSY_MS : SILENT_MS)) throw this.#held(holder, reply !== undefined);
+      await clock.sleep(ASK_AGAIN_MS, signal);
+    }
+  }
+
+  async #open(): Promise<Way> {
+    const { machine } = this.#context;
+    const journal = await openJournal(this.#options.journal, { patience: 0 }, this.#context);
+    // Without a socket a listener that starts meanwhile waits until this process has ended.
+    const socket = await answerAsHolder(journal, machine, {
+      describe: () => ({ holder: 'recovery' }),
+      onWanted: (over) => {
+        this.#wanted++;
+        this.#reporter.trace('a listener waits for the journal, and gets it');
+        void over.then(() => this.#wanted--);
+      },
+    }).catch(() => undefined);
+    return { journal, release: () => journal.close(() => socket?.close()) };
+  }
+
+  /** Gives the journal up to the listener that waits for it, then finds that listener. */
+  async #giveUp(release: () => Promise<void>): Promise<Way> {
+    const { clock, signal } = this.#context;
+    await release();
+    for (const began = clock.now(); clock.now() - began < YIELD_MS; ) {
+      const reply = await this.#ask({}, DESCRIBE_MS);
+      if (reply?.holder === 'listener') return this.#through(reply);
+      await clock.sleep(ASK_AGAIN_MS, signal);
+    }
+    return await this.#find();
+  }
+
+  async #ask(question: { event?: string }, milliseconds: number): Promise<HolderReply | undefined> {
+    const { machine } = this.#context;
+    const journal = realJournalPath(this.#options.journal, machine);
+    return await askHolder(journal, machine, question, { milliseconds, signal: this.#abandoned.signal });
+  }
+
+  /** Throws `UsageError` if the listener has another handler. */
+  #through(listener: HolderReply): Way {
+    const { forwardTo, journal } = this.#options;
+    const other = listener.forwardTo ?? null;
+    if (other === forwardTo.href) return { listener };
+    const goesTo = other === null ? 'forwards to no handler' : `forwards to ${other}`;
+    throw new UsageError(
+      `--forward-to: a running \`webhooks listen\` has the journal ${journal} and ${goesTo}, not to ${forwardTo.href}`,
+      { next: 'name the same handler, stop the listener, or choose another journal' },
+    );
+  }
+
+  #held(holder: string | undefined, isReached: boolean): JournalError {
+    const name = holder === undefined ? '' : ` (${holder})`;
+    const has = `another hooktrail process${name} has the journal ${this.#options.journal}`;
+    if (isReached)
+      return new JournalError(has, { next: 'run the command again when that process has ended' });
+    return new JournalError(`${has}, and does not answer this one`, {
+      next: 'if it listens as another user or in another container, recover there, with `hooktrail webhooks listen --recover`; otherwise run the command again when it has ended',
+    });
+  }
+}
+
+/** The answer for an event that the listener could not journal. */
+const NOT_JOURNALED: HandlerAnswer = { failure: 'the listener could not accept the event' };
