@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { readRegularFile } from '../files/read-file.ts';
 import { addOutputFileFlag, checkJq } from '../output/format-flags.ts';
 import { didYouMean } from '../settings/command-words.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -36,7 +37,8 @@ export function declare(command: Command, action: Action): void {
       'after',
       `
 Prints the body unchanged; on a terminal JSON is indented and coloured. If the
-service answers with an error, its body is printed too, and the exit code is 1.
+service answers with an error, its body is printed too, with a line end, and the
+exit code is 1.
 
 Examples:
   $ hooktrail api /event-types
@@ -60,29 +62,16 @@ function optionsOf({ flags, args }: Call<Flags>) {
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { path, headers, method, input, include, jq } = optionsOf(call);
-  const { context } = call;
-  const { withService } = await import('../sign-in/session.ts');
-  const { apiUrl } = await import('../http/service.ts');
-  const { serviceError } = await import('../http/service-error.ts');
-  const body = input === undefined ? undefined : await inputBody(input, context);
-  await withService(call, async (service) => {
-    const url = apiUrl(service.baseUrl, path);
-    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    const response = await service.send({ url, method, headers: { ...type, ...headers }, body });
-    const isError = response.status < 200 || response.status >= 300;
-    const { printAnswer } = await import('../output/answer-text.ts');
-    // A jq program expects a successful answer; an error answer goes into the error message instead.
-    await printAnswer(response, { include, jq: isError ? undefined : jq }, context.stdout, call.reporter);
-    if (isError) throw serviceError(response, `${method} ${url.pathname}`);
-  });
+  const { input, ...request } = optionsOf(call);
+  const { printApiAnswer } = await import('../output/api-answer.ts');
+  const body = input === undefined ? undefined : await inputBody(input, call.context);
+  await printApiAnswer(call, { ...request, body });
 }
 
-async function inputBody(file: string, context: Call['context']): Promise<Buffer> {
-  if (file === '-') return context.stdin.bytes();
-  const { readFile } = await import('node:fs/promises');
+async function inputBody(file: string, { stdin }: Call['context']): Promise<Buffer> {
+  if (file === '-') return stdin.bytes();
   try {
-    return await readFile(file);
+    return readRegularFile(file);
   } catch (error) {
     throw new UsageError(`--input: ${(error as Error).message}`, { cause: error });
   }

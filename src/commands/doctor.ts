@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
-import { ExitCode } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -28,17 +28,6 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, context, reporter } = call;
-  const { diagnose } = await import('../doctor/diagnosis.ts');
-  const { stdout } = context;
-  const findings = await diagnose(call);
-  if (flags.json) {
-    const { printJson } = await import('../output/print-json.ts');
-    await printJson(findings, undefined, context, reporter, JSON.stringify(findings, null, 2));
-  } else {
-    const { diagnosisText } = await import('../doctor/diagnosis.ts');
-    const { paletteOf } = await import('../terminal/palette.ts');
-    await stdout.write(diagnosisText(findings, await paletteOf(reporter.stdoutColor)));
-  }
-  return findings.some(({ state }) => state === 'broken') ? ExitCode.failed : ExitCode.done;
+  const { printDiagnosis } = await import('../doctor/diagnosis.ts');
+  return await printDiagnosis(call, call.flags.json === true);
 }

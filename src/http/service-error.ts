@@ -10,9 +10,14 @@ const SIGN_IN_AGAIN =
 
 /**
  * The error for an unsuccessful answer, with the text of its body: the service's Error object (service description,
- * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
+ * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text. `ifNotFound` is the next step
+ * after 404.
  */
-export function serviceError(response: HttpResponse, what: string): ServiceError | NotSignedInError {
+export function serviceError(
+  response: HttpResponse,
+  what: string,
+  ifNotFound = 'check --base-url (HOOKTRAIL_BASE_URL)',
+): ServiceError | NotSignedInError {
   const { status } = response;
   const details = describeBody(response);
   const message = `${what}: the service answered ${status}${reasonOf(status)}`;
@@ -26,7 +31,7 @@ export function serviceError(response: HttpResponse, what: string): ServiceError
   }
   return new ServiceError(message, {
     details,
-    next: nextStep(response),
+    next: status === 404 ? ifNotFound : nextStep(response),
     status,
     retryable: RETRIED.has(status),
     errorObject: parsed(response.body.toString('utf8')),
@@ -81,7 +86,6 @@ function limited(text: string): string {
 
 function nextStep({ status, headers }: HttpResponse): string | undefined {
   if (status === 403) return 'check that the sign-in has the scope event_api: `hooktrail status`';
-  if (status === 404) return 'check --base-url (HOOKTRAIL_BASE_URL)';
   if (status === 406) return 'check --vendor (HOOKTRAIL_VENDOR): it names the media type that is asked for';
   const wait = headers['retry-after'];
   const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;

@@ -64,10 +64,24 @@ describe('a request to any path', () => {
       stderr: 'error: --jq: the answer is not JSON\n',
     });
     control.fault('service', { kind: 'status', status: 400, body: '{"a":["x"]}' });
-    expect(await api('--jq', '.a[]')).toMatchObject({ code: 1, stdout: '{"a":["x"]}' });
+    expect(await api('--jq', '.a[]')).toMatchObject({ code: 1, stdout: '{"a":["x"]}\n' });
     const before = searching.sandbox.log.length;
     expect(await api('--jq', '.[')).toMatchObject({ code: 2, stdout: '' });
     expect(searching.sandbox.log.length).toBe(before);
+  });
+
+  test('of nothing: its body ends its line, and the next step is about the path', async () => {
+    await using searching = await startSearching({ events: 3 });
+    const { baseUrl } = searching.sandbox.settings;
+    const nothing = `there is nothing at ${new URL(baseUrl).pathname}/subscriptions`;
+    expect(await hooktrail(['api', '/subscriptions'], { env: searching.env })).toEqual({
+      code: 1,
+      stdout: `{"code":"path.not_found","message":"${nothing}"}\n`,
+      stderr:
+        `error: GET ${new URL(baseUrl).pathname}/subscriptions: the service answered 404 Not Found\n` +
+        `  code: path.not_found\n  message: ${nothing}\n` +
+        `next: check the path: the service has nothing at ${baseUrl}/subscriptions\n`,
+    });
   });
 
   test('sends method, headers and body', async () => {

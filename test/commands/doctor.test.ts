@@ -42,9 +42,9 @@ test('if all is well, every check says so and no secret is printed', async () =>
     `ok        certificates      Node's own authorities ${trusted}; NODE_EXTRA_CA_CERTS is not set`,
     "ok        settings          profile 'default'; overridden by HOOKTRAIL_AUTH_URL, HOOKTRAIL_BASE_URL, HOOKTRAIL_CLIENT_ID, HOOKTRAIL_VENDOR, HOOKTRAIL_REDIRECT_URI, HOOKTRAIL_STORE",
     `ok        proxy             ${new URL(baseUrl).host} is reached directly`,
-    `ok        provider          ${authUrl} answers with 200`,
+    `ok        provider          ${authUrl} reached (answers as it should)`,
     'ok        clock (provider)  agrees with that of the provider',
-    `ok        service           ${baseUrl} answers with 401`,
+    `ok        service           ${baseUrl} reached (asks for a token, as it should)`,
     'ok        clock (service)   agrees with that of the service',
     'ok        refresh           no other process refreshes the sign-in',
     "ok        sign-in           the service accepts the token (profile 'default')",
@@ -57,6 +57,27 @@ test('if all is well, every check says so and no secret is printed', async () =>
     signing.env['HOOKTRAIL_PASSPHRASE'],
   ])
     expect(stdout).not.toContain(secret);
+});
+
+test('on a terminal lines fit its width, and what is wrapped is indented', async () => {
+  await using home = await createHome();
+  const env = {
+    ...home.env,
+    NO_COLOR: '1',
+    HOOKTRAIL_AUTH_URL: 'http://127.0.0.1:1',
+    HOOKTRAIL_BASE_URL: 'http://127.0.0.1:1',
+  };
+  const { stdout } = await hooktrail(['doctor'], { env, terminal: 80 });
+  const lines = stdout.split('\n').filter((line) => !line.includes(home.folder));
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  const at = lines.findIndex((line) => line.includes('  certificates  '));
+  expect(lines[at + 1]).toMatch(/^ {25}\S/);
+});
+
+test('next steps carry the profile of the run', async () => {
+  await using home = await createHome();
+  const { stdout } = await hooktrail(['doctor', '--profile', 'night'], { env: home.env });
+  expect(stdout).toContain('next: give --auth-url, or run `hooktrail login --profile night`\n');
 });
 
 test('missing settings are broken, each with what to do, and the exit code is 1', async () => {
