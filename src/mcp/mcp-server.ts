@@ -1,5 +1,5 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { deserializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { type Call, untilStopped } from '../command.ts';
@@ -8,8 +8,10 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { registerTools, UNTRUSTED } from './mcp-tools.ts';
 
-/** Milliseconds to finish the outstanding answers after the input ends: the peer may be gone. */
-const PARTING_TIME = 5_000;
+/** Time to finish the outstanding answers after the input ends: the peer may be gone. */
+const PARTING_MS = 5_000;
+/** Between two pings (Model Context Protocol, Utilities): only a write finds that the peer has closed our output. */
+const PING_INTERVAL_MS = 6_000;
 
 /**
  * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is stopped.
@@ -30,14 +32,25 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
   const leaving = new AbortController();
   // Requests that arrived just before the end of the input are answered, too.
   const served = transport.read().then(async () => {
-    const late = context.clock.sleep(PARTING_TIME, AbortSignal.any([context.signal, leaving.signal]));
+    const late = context.clock.sleep(PARTING_MS, AbortSignal.any([context.signal, leaving.signal]));
     await Promise.race([transport.answered(), late]);
   });
+  const pinging = pingRegularly(server, context, leaving.signal);
   try {
     await Promise.race([served, untilStopped(context.signal)]);
   } finally {
     leaving.abort(new Error('over'));
+    await transport.stopReading();
     await server.close();
+    await pinging;
+  }
+}
+
+async function pingRegularly({ server }: McpServer, { clock }: Context, leaving: AbortSignal): Promise<void> {
+  while (!leaving.aborted) {
+    await clock.sleep(PING_INTERVAL_MS, leaving).catch(() => undefined);
+    // Whether and what the peer answers does not matter.
+    if (!leaving.aborted) server.ping().catch(() => undefined);
   }
 }
 
@@ -49,29 +62,41 @@ class StreamTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   onerror?: (error: Error) => void;
   onclose?: () => void;
-  readonly #streams: Pick<Context, 'stdin' | 'stdout'>;
+  readonly #lines: AsyncIterator<string>;
+  readonly #stdout: Context['stdout'];
   readonly #unanswered = new Set<RequestId>();
   #onAnswered: (() => void) | undefined;
 
-  constructor(streams: Pick<Context, 'stdin' | 'stdout'>) {
-    this.#streams = streams;
+  constructor({ stdin, stdout }: Pick<Context, 'stdin' | 'stdout'>) {
+    this.#lines = stdin.lines()[Symbol.asyncIterator]();
+    this.#stdout = stdout;
   }
 
   async start(): Promise<void> {}
 
-  /** Reads messages until the peer closes its end. */
+  /** Reads messages until the peer closes its end. What is none is answered with an error (JSON-RPC 2.0 section 5.1). */
   async read(): Promise<void> {
-    for await (const line of this.#streams.stdin.lines()) {
+    for (;;) {
+      const { done, value: line } = await this.#lines.next();
+      if (done) return;
+      if (line.trim() === '') continue;
       let message: JSONRPCMessage;
       try {
         message = deserializeMessage(line);
       } catch (error) {
-        this.onerror?.(error as Error);
+        const isJson = !(error instanceof SyntaxError);
+        const [code, text] = isJson ? [-32600, 'Invalid Request'] : [-32700, 'Parse error'];
+        await this.#write({ jsonrpc: '2.0', id: null, error: { code, message: text } });
         continue;
       }
       if ('method' in message && 'id' in message) this.#unanswered.add(message.id);
       this.onmessage?.(message);
     }
+  }
+
+  /** An input that is left open does not keep the process alive then. */
+  async stopReading(): Promise<void> {
+    await this.#lines.return?.();
   }
 
   /** Waits until every request that was read has its answer. */
@@ -84,10 +109,14 @@ class StreamTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    await this.#streams.stdout.write(serializeMessage(message));
+    await this.#write(message);
     if ('method' in message || message.id === undefined) return;
     this.#unanswered.delete(message.id);
     this.#onAnswered?.();
+  }
+
+  async #write(message: object): Promise<void> {
+    await this.#stdout.write(`${JSON.stringify(message)}\n`);
   }
 
   async close(): Promise<void> {
