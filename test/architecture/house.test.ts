@@ -45,7 +45,7 @@ test('no exported name means two things', () => {
     }
   }
   const doubled = [...places].filter(([, files]) => files.length > 1);
-  expect(doubled.map(([name, files]) => `${name}: ${files.join(', ')}`)).toHaveLength(5);
+  expect(doubled.length, doubled.join('\n')).toBeLessThanOrEqual(5);
 });
 
 /** Words for times and sizes, and the units one of which such a name ends in. */
