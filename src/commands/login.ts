@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../command.ts';
-import type { Environment } from '../context.ts';
-import { wholeNumber } from '../settings/flag-values.ts';
+import { duration } from '../settings/flag-values.ts';
 import { addIdentityFlags, addServiceFlags } from '../settings/setting-names.ts';
-import type { SignInFlags } from '../sign-in/sign-in-setup.ts';
+import type { SignInFlags } from '../sign-in/sign-in.ts';
 
 interface Flags extends SignInFlags {
   readonly browser: boolean;
-  readonly timeout: number;
+  readonly timeout?: number;
   readonly paste?: true;
   readonly device?: true;
 }
@@ -16,10 +15,10 @@ export function declare(command: Command, action: Action): void {
   addServiceFlags(addIdentityFlags(command))
     .option('--client-secret-stdin', 'read the client secret from the first line of standard input')
     .option('--no-browser', 'only print the URL to sign in at')
-    .addOption(
-      new Option('--timeout <seconds>', 'how long to wait for the sign-in')
-        .default(300)
-        .argParser(wholeNumber('--timeout', 1, 86_400)),
+    .option(
+      '--timeout <span>',
+      'how long to wait for the sign-in: 10m, or seconds (default: 5m)',
+      duration('--timeout', 1000, 86_400_000, 's'),
     )
     .option('--paste', 'read the redirected URL from standard input instead of waiting for the browser')
     .addOption(
@@ -53,28 +52,8 @@ Examples:
   $ hooktrail login --paste --no-browser
   $ hooktrail login --client-secret-stdin < client-secret.txt`;
 
-/** The command line in its final form, except for the settings: the sign-in asks for those that are missing. */
-function optionsOf({ flags }: Call<Flags>) {
-  const { browser, paste = false, device = false, timeout } = flags;
-  return {
-    browser,
-    paste,
-    device,
-    timeoutSeconds: timeout,
-    isPlain: flags.color === false,
-  } as const;
-}
-
-async function run(call: Call<Flags>): Promise<void> {
-  const { isPlain, ...options } = optionsOf(call);
-  const { flags, reporter } = call;
-  // Prompts know only the environment.
-  const plain: Environment = { ...call.context.environment, NO_COLOR: '1', FORCE_COLOR: '' };
-  const context = isPlain ? { ...call.context, environment: plain } : call.context;
-  const { isSecretGiven } = await import('../secrets/given-secret.ts');
-  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
-    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
-  }
+async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { signIn } = await import('../sign-in/sign-in.ts');
-  await signIn(flags, options, context, reporter);
+  const { browser, paste = false, device = false, timeout: timeoutMs = 300_000 } = flags;
+  await signIn(flags, { browser, paste, device, timeoutMs }, context, reporter);
 }

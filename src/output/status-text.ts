@@ -1,4 +1,5 @@
 import type { SignInState } from '../sign-in/session.ts';
+import { durationWords } from '../terminal/numbers-text.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 
@@ -23,8 +24,10 @@ export function statusText(
 ): string {
   const rows: [string, string | null][] = [
     ['profile', state.profile],
-    ['signed in', signedIn(state)],
-    ['token', state.source === 'stored' ? lifetime(state, now, zone) : null],
+    ['signed in', signedInText(state)],
+    ['user', state.subject],
+    ['token', state.source === 'environment' ? null : lifetimeText(state, now, zone)],
+    ['renewal', refusalText(state, now, zone)],
     ['provider', state.authUrl],
     ['service', state.baseUrl],
     ['client', state.clientId],
@@ -38,14 +41,28 @@ export function statusText(
     .join('');
 }
 
-function signedIn({ source, signedIn }: SignInState): string {
-  if (!signedIn) return 'no';
-  return source === 'environment' ? 'by the token in HOOKTRAIL_ACCESS_TOKEN' : 'yes';
+function signedInText({ source, signedIn, refusedAt }: SignInState): string {
+  if (source === 'environment') return 'by the token in HOOKTRAIL_ACCESS_TOKEN';
+  if (signedIn) return 'yes';
+  return refusedAt === null ? 'no' : 'no: the sign-in has ended';
 }
 
-function lifetime({ expiresAt, renewable }: SignInState, now: number, zone: TimeZone): string {
-  const after = renewable ? 'renewed when needed' : 'then sign in again';
+function lifetimeText(
+  { signedIn, expiresAt, renewable, refusedAt }: SignInState,
+  now: number,
+  zone: TimeZone,
+): string | null {
+  if (!signedIn && expiresAt === null) return null;
+  const after = renewable && refusedAt === null ? 'renewed when needed' : 'then sign in again';
   if (expiresAt === null) return `of unknown lifetime, ${after}`;
   const time = zone.shown(expiresAt);
-  return Date.parse(expiresAt) > now ? `until ${time}, ${after}` : `ended ${time}, ${after}`;
+  const left = Date.parse(expiresAt) - now;
+  if (left > 0) return `${durationWords(left)} left, until ${time}, ${after}`;
+  return signedIn ? `ended ${time}, ${after}` : `ended ${time}`;
+}
+
+function refusalText({ refusedAt }: SignInState, now: number, zone: TimeZone): string | null {
+  if (refusedAt === null) return null;
+  const ago = durationWords(Math.max(0, now - Date.parse(refusedAt)));
+  return `refused by the identity provider ${ago} ago, at ${zone.shown(refusedAt)}`;
 }

@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts';
-import { openKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
 import { bindingHash, deleteSecretFile, listSecretFiles } from './secret-files.ts';
 import type { Binding, Vault } from './vault.ts';
@@ -53,6 +52,7 @@ async function forget(profile: string | undefined, context: Context): Promise<nu
   }
   const entries = await keychainEntries(profile, context);
   if (entries.length > 0) {
+    const { openKeychain } = await import('./keychain.ts');
     const keychain = await openKeychain(context);
     for (const { account, signIn } of entries) {
       await keychain.delete(account);
@@ -66,6 +66,7 @@ async function keychainEntries(
   profile: string | undefined,
   context: Context,
 ): Promise<{ account: string; signIn: string }[]> {
+  const { openKeychain } = await import('./keychain.ts');
   let accounts: string[];
   try {
     accounts = await (await openKeychain(context)).accounts();

@@ -1,6 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { NotSignedInError } from '../errors.ts';
 import { type RedirectUri, type SettingValues, urlText } from '../settings/setting-values.ts';
 import type { Settings } from '../settings/settings.ts';
+import { canPrompt, type Lines, NoAnswerError, type PromptContext, promptText } from '../terminal/prompt.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /** An authorization request, with the values that prove that an answer belongs to it. */
@@ -41,7 +44,7 @@ export async function createAuthorizationRequest(identity: Identity): Promise<Au
 }
 
 /** The values that make a redirect an answer to our request. */
-export interface Expected {
+export interface ExpectedRedirect {
   readonly state: string;
   /** The expected `iss` (RFC 9207); `none` turns the check off. */
   readonly issuer: string;
@@ -58,7 +61,7 @@ export function expectedOf({
   authUrl,
   clientId,
   given,
-}: Settings<'authUrl' | 'clientId'>): Omit<Expected, 'state'> {
+}: Settings<'authUrl' | 'clientId'>): Omit<ExpectedRedirect, 'state'> {
   if (issuer !== undefined) return { issuer, clientId };
   return { issuer: urlText(authUrl), clientId, issuerAsTyped: given.authUrl?.text.trim() };
 }
@@ -69,12 +72,12 @@ export type AuthorizationResponse =
   /** The provider refused to issue a code. */
   | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
   /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
-  | { readonly kind: 'foreign'; readonly issuer: string | undefined }
+  | { readonly kind: 'foreign'; readonly issuer: string | undefined; readonly parameters: URLSearchParams }
   /** A request that anyone could have sent. */
   | { readonly kind: 'stray'; readonly reason: string };
 
 /** A response with our `state`: it ends the wait. */
-export type Answer = Exclude<AuthorizationResponse, { kind: 'stray' }>;
+export type AuthorizationAnswer = Exclude<AuthorizationResponse, { kind: 'stray' }>;
 
 /**
  * Checks `state`, then `iss`, then `error`, then `code`, so that nothing a stranger sends counts as an answer
@@ -82,7 +85,7 @@ export type Answer = Exclude<AuthorizationResponse, { kind: 'stray' }>;
  */
 export async function checkResponse(
   parameters: URLSearchParams,
-  expected: Expected,
+  expected: ExpectedRedirect,
 ): Promise<AuthorizationResponse> {
   const names = [...parameters.keys()];
   // RFC 6749 section 3.1: parameters must not be included more than once.
@@ -93,7 +96,7 @@ export async function checkResponse(
   }
   const issuer = parameters.get('iss') ?? undefined;
   if (expected.issuer !== 'none' && (issuer === undefined || !isExpected(issuer, expected))) {
-    return { kind: 'foreign', issuer };
+    return { kind: 'foreign', issuer, parameters };
   }
   const error = parameters.get('error');
   if (error !== null) {
@@ -104,14 +107,14 @@ export async function checkResponse(
 }
 
 /** RFC 9207 section 2.4: compared as strings, without normalizing them. */
-function isExpected(named: string, { issuer, issuerAsTyped }: Expected): boolean {
+function isExpected(named: string, { issuer, issuerAsTyped }: ExpectedRedirect): boolean {
   return named === issuer || named === issuerAsTyped;
 }
 
 /** The library's own check: its token request accepts only parameters that passed it. */
 async function validated(
   parameters: URLSearchParams,
-  { state, clientId, issuer: wanted }: Expected,
+  { state, clientId, issuer: wanted }: ExpectedRedirect,
   named: string | undefined,
 ): Promise<AuthorizationResponse> {
   const { validateAuthResponse } = await import('oauth4webapi');
@@ -139,4 +142,94 @@ export function issuerText(issuer: string | undefined): string {
 export function sameSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(secret));
+}
+
+const QUESTION = 'Paste the URL that the browser ended up at';
+const BESIDE = "If the browser's last page does not load, paste its address here";
+
+/**
+ * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal. A forged, foreign or
+ * mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
+ */
+export async function receivePasted(
+  redirectUri: URL,
+  expected: ExpectedRedirect,
+  context: PromptContext,
+  lines: Lines,
+  reporter: Reporter,
+): Promise<AuthorizationAnswer> {
+  if (!canPrompt(context)) return await receiveLine(redirectUri, expected, lines, reporter);
+  return await promptRedirect(QUESTION, redirectUri, expected, context);
+}
+
+/**
+ * Returns the first answer: the browser's at the listener, or one pasted on the terminal because the browser could not
+ * reach the listener. Both pass the same checks.
+ */
+export async function pastedBeside(
+  answer: Promise<AuthorizationAnswer>,
+  redirectUri: URL,
+  expected: ExpectedRedirect,
+  context: PromptContext,
+): Promise<AuthorizationAnswer> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, context.signal]);
+  const pasted = promptRedirect(BESIDE, redirectUri, expected, { ...context, signal }).catch((error) => {
+    // Terminals without a person, of `script` or a container, end at once: the browser may still come.
+    if (error instanceof NoAnswerError) return answer;
+    throw error;
+  });
+  try {
+    return await Promise.race([answer, pasted]);
+  } finally {
+    over.abort(new Error('over'));
+    // Wait until the prompt has restored the terminal before anything else is printed.
+    await pasted.catch(() => undefined);
+  }
+}
+
+async function promptRedirect(
+  question: string,
+  redirectUri: URL,
+  expected: ExpectedRedirect,
+  context: PromptContext,
+): Promise<AuthorizationAnswer> {
+  let problem: string | undefined;
+  for (;;) {
+    const text = await promptText(problem ? `${problem}. ${QUESTION}` : question, context);
+    const checked = await readPasted(text, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = `That URL is not accepted: ${checked}`;
+  }
+}
+
+async function receiveLine(redirectUri: URL, expected: ExpectedRedirect, lines: Lines, reporter: Reporter) {
+  let problem: string | undefined;
+  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+    if (line.trim() === '') continue;
+    const checked = await readPasted(line, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = checked;
+    reporter.warning(`the pasted URL is not accepted: ${problem}`);
+  }
+  throw new NotSignedInError(`the pasted URL is not accepted: ${problem ?? 'it is empty'}`, {
+    next: 'sign in again, and paste the whole URL of the new sign-in',
+  });
+}
+
+/** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
+async function readPasted(
+  text: string,
+  redirectUri: URL,
+  expected: ExpectedRedirect,
+): Promise<AuthorizationAnswer | string> {
+  const bare = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
+  if (bare === '') return 'it is empty';
+  if (!URL.canParse(bare)) return 'it is not a whole URL';
+  const url = new URL(bare);
+  if (url.origin !== redirectUri.origin || url.pathname !== redirectUri.pathname) {
+    return `it does not begin with ${redirectUri.origin}${redirectUri.pathname}`;
+  }
+  const result = await checkResponse(url.searchParams, expected);
+  return result.kind === 'stray' ? result.reason : result;
 }

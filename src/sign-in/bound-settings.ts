@@ -1,7 +1,7 @@
-import type { Context } from '../context.ts';
+import type { Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Binding } from '../secrets/vault.ts';
-import { readConfig } from '../settings/config-file.ts';
+import type { SavedConfig } from '../settings/config-file.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
 
 /** The settings that a stored sign-in is bound to. All of them are needed to find it. */
@@ -13,10 +13,14 @@ export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
 
-/** The saved settings of a profile; undefined if they do not identify a sign-in, or are damaged. */
-export async function savedSettings(profile: string, context: Context): Promise<BoundSettings | undefined> {
+/** The saved settings of a profile, or what the environment adds to them; undefined if they do not identify a sign-in. */
+export function savedSettings(
+  profile: string,
+  config: SavedConfig,
+  environment: Environment = {},
+): BoundSettings | undefined {
   try {
-    return resolveSettings({ profile }, {}, await readConfig(context), BOUND);
+    return resolveSettings({ profile }, environment, config, BOUND);
   } catch (error) {
     if (error instanceof UsageError) return undefined;
     throw error;

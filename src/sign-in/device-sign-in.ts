@@ -1,102 +1,98 @@
 import type { Context } from '../context.ts';
-import { NotSignedInError, UnreachableError } from '../errors.ts';
-import { traced } from '../http/redaction.ts';
-import { TOKEN_LIMITS } from '../http/transport.ts';
+import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
 import { TransportError } from '../http/transport-error.ts';
-import { createTransport } from '../http/undici-transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import type { SignInSetup } from './sign-in-setup.ts';
+import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import type { BoundSettings } from './bound-settings.ts';
 import {
   authorizeDevice,
   exchangeDeviceCode,
-  METADATA_LIMITS,
+  OPTIONAL_LIMITS,
+  providerUnreachable,
   RefusedGrantError,
   readMetadata,
   type TokenGrant,
+  type TokenRequestWorld,
+  withProvider,
 } from './token-endpoint.ts';
 
-/** Seconds between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
-const INTERVAL = 5;
+/** Between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
+const INTERVAL_SECONDS = 5;
 
 /**
  * Signs in with a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
- * provider does not offer this, or if the person refuses. The context's signal ends the wait.
+ * provider does not offer this, if the person refuses, or if the code expires. The context's signal ends the wait.
  */
-export async function deviceGrant(
-  { settings, clientSecret }: Pick<SignInSetup, 'settings' | 'clientSecret'>,
+export async function grantByDevice(
+  settings: BoundSettings,
+  clientSecret: string,
   context: Context,
   reporter: Reporter,
 ): Promise<TokenGrant> {
   const { clock, signal } = context;
   const endpoint = await deviceEndpoint(settings, context, reporter);
-  const transport = traced(createTransport(context, TOKEN_LIMITS), reporter, clock);
-  try {
-    const world = { transport, clock };
+  return await withProvider(context, reporter, async (world) => {
     const device = await authorizeDevice(settings, clientSecret, endpoint, world);
+    const expiresAt = clock.now() + device.expires_in * 1000;
     reporter.notice('Sign in with a browser on any device. The page is');
-    reporter.say(device.verification_uri_complete ?? device.verification_uri);
+    reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
     reporter.notice('and the code that it asks for or shows is');
-    reporter.say(device.user_code);
-    let interval = device.interval ?? INTERVAL;
+    reporter.say(terminalSafeLine(device.user_code));
+    let interval = device.interval ?? INTERVAL_SECONDS;
     for (;;) {
-      await clock.sleep(interval * 1000, signal);
+      const left = expiresAt - clock.now();
+      await clock.sleep(Math.min(interval * 1000, left), signal);
+      if (interval * 1000 >= left) throw expired();
       try {
         return await exchangeDeviceCode(settings, clientSecret, device.device_code, world);
       } catch (error) {
-        if (!isPending(error)) throw explained(error);
+        if (!isPending(error)) throw explainRefusal(error);
         // RFC 8628 section 3.5: poll less often after a time-out, too.
         const isSlowDown = !(error instanceof RefusedGrantError) || error.error === 'slow_down';
-        if (isSlowDown) interval += INTERVAL;
+        if (isSlowDown) interval += INTERVAL_SECONDS;
       }
     }
-  } finally {
-    await transport.close();
-  }
+  });
 }
 
 async function deviceEndpoint(
-  settings: SignInSetup['settings'],
+  settings: BoundSettings,
   context: Context,
   reporter: Reporter,
 ): Promise<string> {
-  const transport = traced(createTransport(context, METADATA_LIMITS), reporter, context.clock);
-  try {
-    const { deviceAuthorization } = await readMetadata(settings, transport);
-    if (deviceAuthorization !== undefined) return deviceAuthorization;
-  } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    throw new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
-      cause: error,
-      next:
-        error.setupStep ??
-        'check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login --device` again',
-    });
-  } finally {
-    await transport.close();
-  }
+  const read = ({ transport }: TokenRequestWorld) => readMetadata(settings, transport, 'deviceAuthorization');
+  const { deviceAuthorization } = await withProvider(context, reporter, read, OPTIONAL_LIMITS).catch(
+    (error) => {
+      if (!(error instanceof TransportError)) throw error;
+      throw providerUnreachable(error, 'run `hooktrail login --device` again');
+    },
+  );
+  if (deviceAuthorization !== undefined) return deviceAuthorization;
   throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
-    details: [
-      'its metadata (.well-known/openid-configuration) names no device_authorization_endpoint of its own',
-    ],
+    details: ['its metadata names no device_authorization_endpoint of its own'],
     next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
   });
 }
 
+/** True if the next poll may be answered otherwise. */
 function isPending(error: unknown): boolean {
   if (error instanceof RefusedGrantError)
     return error.error === 'authorization_pending' || error.error === 'slow_down';
+  if (error instanceof ServiceError) return error.retryable === true;
   return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.passing;
 }
 
-function explained(error: unknown): unknown {
+function explainRefusal(error: unknown): unknown {
   if (!(error instanceof RefusedGrantError)) return error;
   if (error.error === 'access_denied')
     return new NotSignedInError('the sign-in was refused: access_denied', {
       next: 'sign in again and allow the access',
     });
-  if (error.error === 'expired_token')
-    return new NotSignedInError('nobody signed in before the code expired', {
-      next: 'run `hooktrail login --device` again',
-    });
-  return error;
+  return error.error === 'expired_token' ? expired() : error;
+}
+
+function expired(): NotSignedInError {
+  return new NotSignedInError('nobody signed in before the code expired', {
+    next: 'run `hooktrail login --device` again',
+  });
 }

@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { isLoopback, type RedirectUri } from '../settings/setting-values.ts';
-import { type Answer, checkResponse, type Expected } from './authorization.ts';
+import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect } from './authorization.ts';
 
 /** Sockets on loopback that receive the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
 export interface RedirectPort {
@@ -21,15 +21,22 @@ export interface RedirectPort {
    * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short reason for
    * each rejected request. A repeated answer gets the same page as the first one.
    */
-  receive(expected: Expected, clock: Pick<Clock, 'sleep'>, onStray: (reason: string) => void): Reception;
+  receive(
+    expected: ExpectedRedirect,
+    clock: Pick<Clock, 'sleep'>,
+    onStray: (reason: string) => void,
+  ): Reception;
   /** Frees the port at once, and closes the sockets that a browser keeps open. */
   close(): void;
 }
 
 export interface Reception {
   /** The first redirect that answers the request; any other request is rejected and changes nothing. */
-  readonly answer: Promise<Answer>;
-  /** Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is sent. */
+  readonly answer: Promise<AuthorizationAnswer>;
+  /**
+   * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is delivered: a
+   * browser that reloads the page while it waits for the outcome is answered too.
+   */
   conclude(name: PageName, issuer?: string): Promise<void>;
 }
 
@@ -105,35 +112,41 @@ function explained(error: unknown, { host, hostname, port }: URL): unknown {
 }
 
 /** Milliseconds that a browser waits for the outcome; then the page points to the terminal. */
-const PATIENCE = 10_000;
+const PATIENCE_MS = 10_000;
 /** Milliseconds that a browser may take to fetch the page. */
-const FAREWELL = 2_000;
+const FAREWELL_MS = 2_000;
 
 function receive(
   servers: readonly Server[],
   redirectUri: URL,
-  expected: Expected,
+  expected: ExpectedRedirect,
   clock: Pick<Clock, 'sleep'>,
   onStray: (reason: string) => void,
 ): Reception {
   const waiting = new Set<ServerResponse>();
-  let accept: (answer: Answer) => void;
-  const answer = new Promise<Answer>((resolve) => {
+  let accept: (answer: AuthorizationAnswer) => void;
+  const answer = new Promise<AuthorizationAnswer>((resolve) => {
     accept = resolve;
   });
   let outcome: string | undefined;
   const concluded = new AbortController();
+  let isAsked = false;
+  const delivered = new AbortController();
+  const deliver = async (response: ServerResponse, content: string) => {
+    if (await send(response, content, clock)) delivered.abort();
+  };
 
   const keepWaiting = (response: ServerResponse) => {
-    if (outcome) return void send(response, outcome, clock);
+    isAsked = true;
+    if (outcome) return void deliver(response, outcome);
     waiting.add(response);
     const done = new AbortController();
     response.on('close', () => {
       waiting.delete(response);
       done.abort();
     });
-    const late = () => void send(response, page('received'), clock);
-    clock.sleep(PATIENCE, AbortSignal.any([done.signal, concluded.signal])).then(late, () => undefined);
+    const late = () => void deliver(response, page('received'));
+    clock.sleep(PATIENCE_MS, AbortSignal.any([done.signal, concluded.signal])).then(late, () => undefined);
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -147,7 +160,7 @@ function receive(
       onStray(result.reason);
       return turnAway(response, 400);
     }
-    // Only the first call resolves the promise; a later one is a reload, a prefetch or a replay.
+    // Only the first call resolves the promise; a later one is a reload or a replay.
     accept(result);
     keepWaiting(response);
   };
@@ -165,19 +178,29 @@ function receive(
       const content = page(name, issuer);
       outcome = content;
       concluded.abort();
-      await Promise.all([...waiting].map((response) => send(response, content, clock)));
+      await Promise.all([...waiting].map((response) => deliver(response, content)));
+      if (isAsked && !delivered.signal.aborted)
+        await clock.sleep(FAREWELL_MS, delivered.signal).catch(() => undefined);
     },
   };
 }
 
-/** Resolves when the page is sent, or after a time-out: a response queued behind another one may never close. */
-async function send(response: ServerResponse, content: string, clock: Pick<Clock, 'sleep'>): Promise<void> {
-  if (response.writableEnded || response.destroyed) return;
+/**
+ * Resolves when the page is sent, or after a time-out: a response queued behind another one may never close. Returns
+ * false if its browser left before.
+ */
+async function send(
+  response: ServerResponse,
+  content: string,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<boolean> {
+  if (response.writableEnded || response.destroyed) return false;
   const closed = new AbortController();
   response.on('close', () => closed.abort());
   const body = Buffer.from(content);
   response.writeHead(200, { ...pageHeaders, 'content-length': body.length }).end(body);
-  await clock.sleep(FAREWELL, closed.signal).catch(() => undefined);
+  await clock.sleep(FAREWELL_MS, closed.signal).catch(() => undefined);
+  return response.writableFinished;
 }
 
 const TURNED_AWAY = Buffer.from('Only the answer to a sign-in is accepted here.\n');
@@ -192,6 +215,9 @@ function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
   });
   response.end(TURNED_AWAY);
 }
+
+/** Headers in which browsers say that nobody asked for the page yet: the standard one, and older ones. */
+const PREFETCHES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
 
 /** The reason why a request cannot be the redirect, and the status of the response. */
 interface Refusal {
@@ -211,6 +237,9 @@ function redirectParameters(
   }
   const [path, ...query] = url.split('?');
   if (path !== redirectUri.pathname) return { status: 404, reason: 'another path' };
+  // A prefetch may never be shown, and would leave the person's own request without an answer.
+  if (PREFETCHES.some((name) => /\bpre(fetch|render|view)\b/i.test(String(headers[name] ?? ''))))
+    return { status: 400, reason: 'a prefetch' };
   // HEAD comes from link previews and virus scanners: it must not use up the code.
   if (method !== 'GET') return { status: 405, reason: 'not a GET' };
   return new URLSearchParams(query.join('?'));
@@ -223,23 +252,36 @@ function hostsOf({ hostname, port }: URL): string[] {
 /** The page that the browser shows. Nothing of a request is on it, except the issuer of one that carries our `state`. */
 export type PageName = 'signedIn' | 'failed' | 'refused' | 'foreign' | 'received';
 
-const texts: { readonly [Name in PageName]: readonly [title: string, text: string] } = {
-  signedIn: ['Signed in', 'You can close this tab and go back to the terminal.'],
-  failed: ['Not signed in', 'Something went wrong. The terminal says what.'],
-  refused: ['Not signed in', 'The sign-in was refused. The terminal says why.'],
+const texts: {
+  readonly [Name in PageName]: readonly [mood: 'good' | 'bad' | 'busy', title: string, text: string];
+} = {
+  signedIn: ['good', 'Signed in', 'You can close this tab and go back to the terminal.'],
+  failed: ['bad', 'Not signed in', 'Something went wrong. The terminal says what.'],
+  refused: ['bad', 'Not signed in', 'The sign-in was refused. The terminal says why.'],
   foreign: [
+    'bad',
     'Not signed in',
     'The answer names another identity provider than expected. If it is yours, give its name with --issuer.',
   ],
-  received: ['Almost there', 'The terminal finishes the sign-in. You can close this tab.'],
+  received: ['busy', 'Almost there', 'The terminal finishes the sign-in. You can close this tab.'],
 };
 
+const signs = { good: 'M7 12.5l3.4 3.4L17 9', bad: 'M8 8l8 8M16 8l-8 8', busy: 'M12 7v5.2l3.2 2' } as const;
+
 const style = `
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
-body { display: grid; min-height: 90vh; margin: 0; place-content: center; text-align: center; padding: 1rem }
-h1 { font-size: 1.75rem; font-weight: 600; margin: 0 }
-p { margin: .5rem 0; opacity: .8 }
-small { display: block; margin-top: 3rem; opacity: .6; letter-spacing: .05em }
+:root { color-scheme: light dark; --ground: #f3f5f8; --card: #fff; --ink: #1b2430; --soft: #5b6776; --line: #dfe4ea;
+  --good: #12804a; --bad: #c02a37; --busy: #9a6700; font: 1rem/1.5 system-ui, sans-serif }
+@media (prefers-color-scheme: dark) { :root { --ground: #10141a; --card: #1a2029; --ink: #e8ecf1; --soft: #a3afbd;
+  --line: #2c3541; --good: #4cc38a; --bad: #ff7b86; --busy: #e0b341 } }
+body { display: grid; min-height: 100vh; margin: 0; place-content: center; background: var(--ground); color: var(--ink) }
+main { max-width: 26rem; margin: 1rem; padding: 2.5rem 2rem 2rem; text-align: center; background: var(--card);
+  border: 1px solid var(--line); border-top: .375rem solid var(--mood); border-radius: .75rem; overflow-wrap: anywhere }
+.good { --mood: var(--good) } .bad { --mood: var(--bad) } .busy { --mood: var(--busy) }
+svg { width: 3.5rem; height: 3.5rem; fill: none; stroke: var(--mood); stroke-width: 1.75; stroke-linecap: round;
+  stroke-linejoin: round }
+h1 { margin: .75rem 0 .25rem; font-size: 1.625rem; line-height: 1.25 }
+p { margin: .5rem 0; color: var(--soft) }
+small { display: block; margin-top: 1.75rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft) }
 `;
 
 const styleHash = createHash('sha256').update(style).digest('base64');
@@ -255,7 +297,7 @@ const pageHeaders: OutgoingHttpHeaders = {
 };
 
 function page(name: PageName, issuer?: string): string {
-  const [title, text] = texts[name];
+  const [mood, title, text] = texts[name];
   const named = issuer === undefined ? '' : `\n<p>It names ${escaped(issuer)}.</p>`;
   return `<!doctype html>
 <html lang="en">
@@ -263,7 +305,8 @@ function page(name: PageName, issuer?: string): string {
 <meta name="viewport" content="width=device-width">
 <title>${title} – hooktrail</title>
 <style>${style}</style>
-<main>
+<main class="${mood}">
+<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10"/><path d="${signs[mood]}"/></svg>
 <h1>${title}</h1>
 <p>${text}</p>${named}
 <small>hooktrail</small>

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
 import type { Context } from '../context.ts';
 import {
   type HooktrailError,
@@ -6,15 +8,17 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
-import { traced } from '../http/redaction.ts';
-import { TOKEN_LIMITS } from '../http/transport.ts';
+import { makeFolder } from '../files/folders.ts';
+import { cacheFolder } from '../files/places.ts';
+import { readRegularFile } from '../files/read-file.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { TransportError } from '../http/transport-error.ts';
-import { createTransport } from '../http/undici-transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
+import { bindingHash } from '../secrets/secret-files.ts';
 import { type AccessToken, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type BoundSettings, signInLockName } from './bound-settings.ts';
+import { type BoundSettings, bindingOf, signInLockName } from './bound-settings.ts';
 import {
   InvalidGrantError,
   RefusedGrantError,
@@ -22,6 +26,7 @@ import {
   type TokenGrant,
   type TokenRequestWorld,
   UnusableGrantError,
+  withProvider,
 } from './token-endpoint.ts';
 
 export interface RefreshParts {
@@ -37,8 +42,8 @@ export interface RefreshParts {
 
 const LOGIN = 'run `hooktrail login`';
 
-/** Milliseconds to wait for another process's refresh: a little more than two token requests may take. */
-const PATIENCE = 150_000;
+/** For another process's refresh: a little more than two token requests may take. */
+const PATIENCE_MS = 150_000;
 
 /**
  * The first try, one more with the same token after a lost answer, and a third if another process stored a new token.
@@ -53,19 +58,83 @@ export async function refreshSignIn(
   parts: RefreshParts & { readonly reporter: Reporter },
 ): Promise<AccessToken | undefined> {
   const { context, reporter, settings, vault, serves } = parts;
-  // This needs a transport of its own: the command's transport closes with the command's requests, and an interrupt
-  // must not cut off the answer that carries the new refresh token.
-  const transport = traced(createTransport(context, TOKEN_LIMITS), reporter, context.clock);
   const meanwhile = async () => {
     const stored = await vault.readAccess();
     return stored && serves(stored) ? stored : undefined;
   };
+  // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that carries the
+  // new refresh token.
+  return await withProvider(context, reporter, async (world) => {
+    const work = async (lock: HeldLock) => {
+      await throwRecentRefusal(parts);
+      return await refreshUnderLock(parts, world, lock).catch(async (error) => {
+        // Without the note, the next command asks once more.
+        if (error.cause instanceof InvalidGrantError) await noteRefusal(error, parts).catch(() => undefined);
+        throw error;
+      });
+    };
+    return await withLock(signInLockName(settings), context, work, { patience: PATIENCE_MS, meanwhile });
+  });
+}
+
+/** The refusal of a refresh token, in a file of the cache: it holds no secret, and is not missed. */
+interface Refusal {
+  /** SHA-256 of the refused token: a later sign-in has another one. */
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** What the provider said. */
+  readonly details: readonly string[];
+}
+
+/** For this long, commands that run side by side or in a loop do not send a refused token again. */
+const REFUSAL_MS = 60_000;
+
+/** Returns the last refusal to renew this sign-in; undefined if none is noted, or another token was refused. */
+export async function readRefusal(
+  settings: BoundSettings,
+  context: Pick<Context, 'environment' | 'machine'>,
+  readToken: () => Promise<string | undefined>,
+): Promise<Refusal | undefined> {
   try {
-    const work = (lock: HeldLock) => refreshUnderLock(parts, { transport, clock: context.clock }, lock);
-    return await withLock(signInLockName(settings), context, work, { patience: PATIENCE, meanwhile });
-  } finally {
-    await transport.close();
+    const file = readRegularFile(refusalFile(settings, context)).toString('utf8');
+    const { token, at, details }: Refusal = JSON.parse(file);
+    const current = await readToken();
+    return current !== undefined && token === hashOf(current) ? { token, at, details } : undefined;
+  } catch {
+    return undefined;
   }
+}
+
+async function throwRecentRefusal({ vault, settings, context, serves }: RefreshParts): Promise<void> {
+  const readToken = async () => {
+    const stored = await vault.read();
+    return stored?.access && serves(stored.access) ? undefined : stored?.refreshToken;
+  };
+  const refusal = await readRefusal(settings, context, readToken);
+  if (refusal === undefined) return;
+  const age = context.clock.now() - refusal.at;
+  if (age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
+}
+
+async function noteRefusal(
+  { details }: HooktrailError,
+  { vault, settings, context }: RefreshParts,
+): Promise<void> {
+  const refreshToken = (await vault.read())?.refreshToken;
+  if (refreshToken === undefined) return;
+  const refusal: Refusal = { token: hashOf(refreshToken), at: context.clock.now(), details };
+  const file = refusalFile(settings, context);
+  makeFolder(path.dirname(file));
+  await replaceFile(file, JSON.stringify(refusal));
+}
+
+function refusalFile(settings: BoundSettings, context: Pick<Context, 'environment' | 'machine'>): string {
+  return path.join(cacheFolder(context), `refusal-${bindingHash(bindingOf(settings))}.json`);
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }
 
 /**
@@ -207,11 +276,13 @@ function isAmbiguous(error: unknown): boolean {
 
 function ended(error: unknown, lost: boolean): unknown {
   if (!(error instanceof InvalidGrantError)) return error;
-  const details = lost
-    ? [...error.details, 'the answer to the previous request was lost, and with it the new refresh token']
-    : error.details;
+  const more = lost ? ['the answer to the previous request was lost, and with it the new refresh token'] : [];
+  return endedSignIn([...error.details, ...more], error);
+}
+
+function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInError {
   return new NotSignedInError(
     'the sign-in has ended: the identity provider does not accept the refresh token',
-    { details, next: LOGIN },
+    { details, next: LOGIN, cause },
   );
 }

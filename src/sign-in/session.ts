@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
@@ -8,20 +7,20 @@ import { createTransport } from '../http/undici-transport.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
 import { openVault } from '../secrets/open-vault.ts';
-import type { AccessToken, Binding, Secrets, Vault } from '../secrets/vault.ts';
+import type { AccessToken, Secrets, Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { urlText } from '../settings/setting-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { BOUND, type BoundSettings, bindingOf } from './bound-settings.ts';
 
-/** A token is refreshed this long before its end, in milliseconds. */
-const MARGIN = 60_000;
+/** A token is refreshed this long before its end. */
+const MARGIN_MS = 60_000;
 /**
  * The margin for a token that another process has just stored: the provider may grant tokens that live less than
- * `MARGIN`.
+ * `MARGIN_MS`.
  */
-const SHORT_MARGIN = 5_000;
+const SHORT_MARGIN_MS = 5_000;
 
 /**
  * A source of access tokens. `latest` returns the last one it supplied, or undefined for a token from the environment.
@@ -47,10 +46,7 @@ export async function openSession<Needed extends SettingName = never>(
     return { settings, tokens: { accessToken, replace: async () => undefined, latest: () => undefined } };
   }
   const settings = await loadSettings(flags, context, [...BOUND, ...needed]);
-  const binding = bindingOf(settings);
-  const vault = await openForReading(settings.store, binding, context).catch((error) => {
-    throw withoutSignIn(error, settings);
-  });
+  const vault = await openVault(settings.store, bindingOf(settings), context);
   return { settings, tokens: new StoredSession(settings, vault, context, reporter) };
 }
 
@@ -62,34 +58,15 @@ export async function withService<Result>(
   { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
   work: (service: Service, settings: Settings<'baseUrl'>) => Promise<Result>,
 ): Promise<Result> {
-  const { settings, tokens: source } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
+  const { settings, tokens } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
   const { baseUrl, vendor } = settings;
   const transport = traced(createTransport(context), reporter, context.clock);
   try {
-    const tokens = askedEarly(source);
-    transport.prepare();
     const { clock, signal } = context;
     return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
   } finally {
     await transport.close();
   }
-}
-
-/** Asks for the first token at once: while the keychain answers, the rest of the command can be loaded. */
-function askedEarly(tokens: TokenSource): TokenSource {
-  let first: Promise<string> | undefined = tokens.accessToken();
-  // The first request that needs the token throws this error; a command that fails earlier reports its own.
-  first.catch(() => undefined);
-  return {
-    async accessToken() {
-      try {
-        return await (first ?? tokens.accessToken());
-      } finally {
-        first = undefined;
-      }
-    },
-    replace: (rejected) => tokens.replace(rejected),
-  };
 }
 
 /** The token in `HOOKTRAIL_ACCESS_TOKEN`, or from its file or command. Throws `UsageError` if it is not a token. */
@@ -100,21 +77,6 @@ export async function givenToken(context: Context): Promise<string> {
     'HOOKTRAIL_ACCESS_TOKEN is not a token: it holds spaces, line ends or other characters',
     { next: 'put a valid token there, or unset the variable to use the stored sign-in' },
   );
-}
-
-/**
- * Opens the keychain first, and loads the code that reads it in the meantime. The keychain is open when this resolves.
- */
-async function openForReading(store: Vault['kind'], binding: Binding, context: Context): Promise<Vault> {
-  if (store === 'file') return await openVault(store, binding, context);
-  const { openKeychain } = await import('../secrets/keychain.ts');
-  const keychain = openKeychain(context);
-  keychain.catch(() => undefined);
-  // The request is sent in the next turn of the event loop; loading code first would delay it.
-  await setImmediate();
-  const vault = await openVault(store, binding, context, keychain);
-  await keychain;
-  return vault;
 }
 
 class StoredSession implements Session {
@@ -158,16 +120,19 @@ class StoredSession implements Session {
   }
 
   async #obtain(): Promise<string> {
-    const cached = await this.#vault.readAccess();
-    return cached && this.#hasTime(cached, MARGIN)
+    const cached = await this.#vault.readAccess().catch((error) => {
+      throw withoutSignIn(error, this.#settings);
+    });
+    return cached && this.#hasTime(cached, MARGIN_MS)
       ? this.#use(cached)
       : await this.#refresh(cached?.token, undefined);
   }
 
   async #refresh(known: string | undefined, rejected: string | undefined): Promise<string> {
     const serves = (access: AccessToken) =>
-      access.token !== rejected && this.#hasTime(access, access.token === known ? MARGIN : SHORT_MARGIN);
-    // Most runs find a valid token, so the code of a refresh is loaded only when needed.
+      access.token !== rejected &&
+      this.#hasTime(access, access.token === known ? MARGIN_MS : SHORT_MARGIN_MS);
+    // Most runs find a valid token, and load none of this.
     const { refreshSignIn } = await import('./refresh.ts');
     const access = await refreshSignIn({
       settings: this.#settings,
@@ -191,7 +156,7 @@ class StoredSession implements Session {
     // If the provider grants two minutes or less, not every request of this run may refresh the token.
     this.#current = {
       ...access,
-      until: this.#now() + (left > 2 * MARGIN ? left - MARGIN : Math.max(left / 2, SHORT_MARGIN)),
+      until: this.#now() + (left > 2 * MARGIN_MS ? left - MARGIN_MS : Math.max(left / 2, SHORT_MARGIN_MS)),
     };
     return token;
   }
@@ -244,6 +209,8 @@ async function notSignedIn(
 export interface SignInState {
   readonly profile: string;
   readonly signedIn: boolean;
+  /** Who signed in, if the access token says so. */
+  readonly subject: string | null;
   /** The source of the token; null if there is none. */
   readonly source: 'environment' | 'stored' | null;
   readonly authUrl: string | null;
@@ -256,6 +223,8 @@ export interface SignInState {
   readonly expiresAt: string | null;
   /** True if a refresh token is stored. */
   readonly renewable: boolean;
+  /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
+  readonly refusedAt: string | null;
   readonly store: 'keychain' | 'file' | null;
   readonly place: string | null;
 }
@@ -263,28 +232,51 @@ export interface SignInState {
 /** Reads the stored sign-in without any request. Throws if the store is unusable. */
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
   const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
-  if (fromEnvironment) await givenToken(context);
-  const vault = fromEnvironment ? undefined : await vaultOf(settings, context);
-  const secrets = await secretsIn(vault, settings);
-  const { access, refreshToken } = secrets;
+  const given = fromEnvironment ? await givenToken(context) : undefined;
+  const bound = fromEnvironment ? undefined : boundOf(settings);
+  const vault = bound && (await openVault(settings.store, bindingOf(bound), context));
+  const { access, refreshToken } = await secretsIn(vault, settings);
   const renewable = refreshToken !== undefined;
+  const { readRefusal } = await import('./refresh.ts');
+  const refusal = bound && (await readRefusal(bound, context, async () => refreshToken));
   const alive =
     access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
-  const stored = renewable || alive;
+  const stored = alive || (renewable && refusal === undefined);
+  const holdsAny = access !== undefined || renewable;
   return {
     profile: settings.profile,
     signedIn: fromEnvironment || stored,
+    subject: subjectOf(given ?? access?.token),
     source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
     authUrl: shown(settings.authUrl),
     baseUrl: shown(settings.baseUrl),
     clientId: settings.clientId ?? null,
     vendor: settings.vendor ?? null,
     scope: fromEnvironment ? null : (access?.scope ?? settings.scope),
-    expiresAt: access?.expiresAt === undefined ? null : new Date(access.expiresAt).toISOString(),
+    expiresAt: isoTime(access?.expiresAt),
     renewable,
+    refusedAt: isoTime(refusal?.at),
     store: vault?.kind ?? null,
-    place: vault?.place ?? null,
+    place: holdsAny ? (vault?.place ?? null) : null,
   };
+}
+
+function isoTime(milliseconds: number | undefined): string | null {
+  return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
+}
+
+/** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
+const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
+
+/** Who a JSON Web Token says it is for; not verified, since nothing depends on it. */
+function subjectOf(token: string | undefined): string | null {
+  try {
+    const claims = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const name = NAMES.map((claim) => claims[claim]).find((value) => typeof value === 'string' && value);
+    return name === undefined ? null : name.slice(0, 200);
+  } catch {
+    return null;
+  }
 }
 
 async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<Secrets> {
@@ -297,13 +289,12 @@ async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<
   }
 }
 
-function shown(url: URL | undefined): string | null {
-  return url ? urlText(url) : null;
+/** Undefined without all of them: nothing can have been stored then. */
+function boundOf(settings: Settings): BoundSettings | undefined {
+  const { authUrl, baseUrl, clientId } = settings;
+  return authUrl && baseUrl && clientId ? { ...settings, authUrl, baseUrl, clientId } : undefined;
 }
 
-/** Without all of them, nothing can have been stored. */
-async function vaultOf(settings: Settings, context: Context): Promise<Vault | undefined> {
-  const { authUrl, baseUrl, clientId } = settings;
-  if (!authUrl || !baseUrl || !clientId) return undefined;
-  return await openVault(settings.store, bindingOf({ ...settings, authUrl, baseUrl, clientId }), context);
+function shown(url: URL | undefined): string | null {
+  return url ? urlText(url) : null;
 }

@@ -1,90 +1,193 @@
 import type { Context } from '../context.ts';
-import { traced } from '../http/redaction.ts';
-import { createTransport } from '../http/undici-transport.ts';
+import { ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openVault } from '../secrets/open-vault.ts';
-import { forgetProfile } from '../secrets/stored-sign-ins.ts';
+import { forgetEverything, forgetProfile } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
+import { changeConfig, readConfig, type SavedConfig } from '../settings/config-file.ts';
+import { chooseProfile, savedProfileName, unknownProfile } from '../settings/settings.ts';
+import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
-import { METADATA_LIMITS, RefusedGrantError, readMetadata, revoke } from './token-endpoint.ts';
+import {
+  OPTIONAL_LIMITS,
+  RefusedGrantError,
+  readMetadata,
+  revoke,
+  type TokenRequestWorld,
+  withProvider,
+} from './token-endpoint.ts';
 
-export interface SignOut {
-  /** The number of sign-ins removed from this machine. */
-  readonly removed: number;
-  /** The outcome at the provider; `failure` says why the tokens could not be revoked. */
-  readonly revocation:
-    | 'done'
-    | 'refresh token only'
-    | 'not offered'
-    | 'nothing to revoke'
-    | { readonly failure: string };
+export interface SignOutFlags {
+  readonly profile?: string;
+  readonly all?: true;
+  readonly yes?: true;
+}
+
+/** Signs out of a profile, or of all, and says what became of the tokens. Asks first on a terminal if it is all. */
+export async function logout(flags: SignOutFlags, context: Context, reporter: Reporter): Promise<void> {
+  const config = await readConfig(context);
+  // No other setting matters here, and an invalid one must not prevent signing out.
+  const { profile } = chooseProfile(flags, context.environment, config);
+  const saved = Object.keys(config.profiles);
+  if (flags.all && !flags.yes && saved.length > 0 && canPrompt(context)) {
+    const declined = new UsageError('nothing was changed', {
+      next: 'sign out of one profile with --profile NAME',
+    });
+    await confirm(`Sign out of every profile (${saved.join(', ')})?`, context, declined);
+  }
+  let total = 0;
+  let unknown: string | undefined;
+  for (const name of flags.all ? saved : [profile]) {
+    const { removed, revocation, failure } = await signOut(name, config, context, reporter);
+    total += removed;
+    if (revocation === 'provider unknown') unknown ??= `the profile '${name}'`;
+    else if (removed > 0) {
+      reporter.notice(`signed out of the profile '${name}' on this machine${OUTCOMES[revocation]}`);
+      if (failure) reporter.warning(failure);
+    }
+  }
+  if (flags.all) {
+    const removed = await forgetEverything(context);
+    total += removed;
+    if (removed > 0) unknown ??= 'profiles that are no longer saved';
+  }
+  if (total === 0)
+    reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
+  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
+  }
+  if (unknown !== undefined)
+    throw new ServiceError(
+      `the secrets of ${unknown} are deleted, but the tokens could not be revoked: no saved settings name their identity provider`,
+      { next: 'revoke the tokens at the identity provider, or wait until they expire' },
+    );
+}
+
+/** Signs out of a profile and deletes what is saved under its name. */
+export async function deleteProfile(typed: string, context: Context, reporter: Reporter): Promise<void> {
+  const config = await readConfig(context);
+  const name = savedProfileName(typed, config);
+  if (name === undefined) throw unknownProfile(typed, config);
+  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
+  const { failure } = await signOut(name, config, context, reporter);
+  await changeConfig(context, (saved) => {
+    delete saved.profiles[name];
+    if (saved.profile === name) delete saved.profile;
+  });
+  reporter.notice(`deleted profile '${name}' and what was stored for it on this machine`);
+  if (failure) reporter.warning(failure);
+}
+
+type Revocation =
+  | 'done'
+  | 'refresh token only'
+  | 'not offered'
+  | 'nothing to revoke'
+  | 'failed'
+  | 'provider unknown';
+
+const OUTCOMES: { readonly [Outcome in Revocation]: string } = {
+  done: '; its tokens are revoked',
+  'refresh token only': '; its refresh token is revoked',
+  'not offered': '; the identity provider offers no way to revoke tokens',
+  'nothing to revoke': '',
+  failed: '',
+  'provider unknown': '',
+};
+
+interface Outcome {
+  /** What became of the tokens at the provider. */
+  readonly revocation: Revocation;
+  /** Which tokens stay valid that should not, and why. */
+  readonly failure?: string;
 }
 
 /**
- * Deletes every secret of a profile, and then revokes the tokens if the provider offers that (RFC 7009). Waits for a refresh in progress, so that its tokens are deleted too. Throws if a store cannot
- * be emptied, or stays locked; a failed revocation does not throw.
+ * Revokes the tokens of a profile if the provider offers that (RFC 7009), and deletes its secrets, in that order: what
+ * was deleted first could never be revoked. Waits for a refresh in progress, so that its tokens are covered. Throws if
+ * the secrets cannot be read or deleted because of a fault, or the store stays locked. A failed revocation, and secrets
+ * that nothing opens any more, do not keep it from deleting them. `removed` counts sign-ins.
  */
-export async function signOut(profile: string, context: Context, reporter: Reporter): Promise<SignOut> {
-  const saved = await savedSettings(profile, context);
-  if (!saved) return { removed: await forgetProfile(profile, context), revocation: 'nothing to revoke' };
-  return await withLock(signInLockName(saved), context, async () => {
-    const secrets = await readable(saved, context);
+async function signOut(
+  profile: string,
+  config: SavedConfig,
+  context: Context,
+  reporter: Reporter,
+): Promise<Outcome & { readonly removed: number }> {
+  const settings = savedSettings(profile, config) ?? savedSettings(profile, config, context.environment);
+  if (!settings) {
     const removed = await forgetProfile(profile, context);
     if (removed === 0) return { removed, revocation: 'nothing to revoke' };
-    return { removed, revocation: await revokeAt(saved, secrets, context, reporter) };
+    const failure = `the tokens of '${profile}' could not be revoked: no saved settings name their provider`;
+    return { removed, revocation: 'provider unknown', failure };
+  }
+  return await withLock(signInLockName(settings), context, async () => {
+    const outcome = await revokeStored(settings, context, reporter);
+    const removed = await forgetProfile(profile, context);
+    if (removed === 0) return { removed, revocation: 'nothing to revoke' };
+    if (removed === 1 || outcome.failure) return { removed, ...outcome };
+    const failure = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;
+    return { removed, ...outcome, failure };
   });
 }
 
-/** Returns the stored secrets if they can be read without asking anyone: signing out must not need a passphrase. */
-async function readable(settings: BoundSettings, context: Context): Promise<Secrets | undefined> {
-  if (settings.store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
-    return undefined;
+async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
+  const { profile, store } = settings;
+  const failed = (why: string): Outcome => ({
+    revocation: 'failed',
+    failure: `the tokens of '${profile}' could not be revoked: ${why}`,
+  });
+  // Signing out must not need a passphrase.
+  if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
+    return failed('they could not be read');
+  let secrets: Secrets;
   try {
-    const vault = await openVault(settings.store, bindingOf(settings), context);
-    return await vault.read();
-  } catch {
-    return undefined;
+    secrets = (await (await openVault(store, bindingOf(settings), context)).read()) ?? {};
+  } catch (error) {
+    // A fault may pass; what is damaged or sealed with another passphrase stays so.
+    if (error instanceof Error && isSystemError(error.cause)) throw error;
+    return failed('they could not be read');
+  }
+  if (secrets.refreshToken === undefined && secrets.access === undefined)
+    return { revocation: 'nothing to revoke' };
+  const revokeThere = async (world: TokenRequestWorld) =>
+    (await revokeAt(settings, secrets, context, world)) ?? failed('the client secret is not stored');
+  try {
+    return await withProvider(context, reporter, revokeThere, OPTIONAL_LIMITS);
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error));
   }
 }
 
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}
+
+/** Resolves to undefined if there is no client secret to ask with. */
 async function revokeAt(
   settings: BoundSettings,
-  secrets: Secrets | undefined,
+  { refreshToken, access, clientSecret: stored }: Secrets,
   context: Context,
-  reporter: Reporter,
-): Promise<SignOut['revocation']> {
-  const transport = traced(createTransport(context, METADATA_LIMITS), reporter, context.clock);
+  world: TokenRequestWorld,
+): Promise<Outcome | undefined> {
+  const { revocation: endpoint } = await readMetadata(settings, world.transport, 'revocation');
+  if (endpoint === undefined) return { revocation: 'not offered' };
+  const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored;
+  if (clientSecret === undefined) return undefined;
+  const request = { clientSecret, endpoint };
+  if (refreshToken !== undefined)
+    await revoke(settings, { ...request, token: refreshToken, hint: 'refresh_token' }, world);
+  if (access === undefined) return { revocation: 'done' };
   try {
-    const { revocation } = await readMetadata(settings, transport);
-    if (revocation === undefined) return 'not offered';
-    if (!secrets) return { failure: 'they could not be read' };
-    const { refreshToken, access } = secrets;
-    if (refreshToken === undefined && access === undefined) return 'nothing to revoke';
-    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? secrets.clientSecret;
-    if (clientSecret === undefined) return { failure: 'the client secret is not stored' };
-    const request = { clientSecret, endpoint: revocation };
-    const world = { transport, clock: context.clock };
-    if (refreshToken !== undefined)
-      await revoke(settings, { ...request, token: refreshToken, hint: 'refresh_token' }, world);
-    if (access === undefined) return 'done';
-    try {
-      // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).
-      await revoke(settings, { ...request, token: access.token, hint: 'access_token' }, world);
-    } catch (error) {
-      if (refreshToken === undefined || !isUnsupported(error)) throw error;
-      return 'refresh token only';
-    }
-    return 'done';
+    // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).
+    await revoke(settings, { ...request, token: access.token, hint: 'access_token' }, world);
   } catch (error) {
-    return { failure: error instanceof Error ? error.message : String(error) };
-  } finally {
-    await transport.close();
+    // The provider revokes no tokens of this type (RFC 7009 section 2.2.1).
+    const isUnsupported = error instanceof RefusedGrantError && error.error === 'unsupported_token_type';
+    if (refreshToken === undefined || !isUnsupported) throw error;
+    return { revocation: 'refresh token only' };
   }
-}
-
-/** The provider revokes no tokens of this type (RFC 7009 section 2.2.1). */
-function isUnsupported(error: unknown): boolean {
-  return error instanceof RefusedGrantError && error.error === 'unsupported_token_type';
+  return { revocation: 'done' };
 }

@@ -1,5 +1,5 @@
 import type * as OAuth from 'oauth4webapi';
-import type { Clock } from '../context.ts';
+import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
   type HooktrailError,
@@ -7,11 +7,14 @@ import {
   ServiceError,
   UnreachableError,
 } from '../errors.ts';
+import { traced } from '../http/redaction.ts';
 import { describeBody } from '../http/service-error.ts';
-import type { HttpResponse, Transport } from '../http/transport.ts';
+import { type HttpResponse, TOKEN_LIMITS, type Transport } from '../http/transport.ts';
 import { TransportError } from '../http/transport-error.ts';
+import { createTransport } from '../http/undici-transport.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { expectedOf } from './authorization.ts';
 import type { BoundSettings } from './bound-settings.ts';
 
@@ -35,16 +38,10 @@ export interface CodeExchange {
   /** Exactly as in the authorization request. */
   readonly redirectUri: string;
   readonly codeVerifier: string;
-  readonly clientSecret: string;
 }
 
 /** The client that asks, and the provider. */
 export type Client = Pick<SettingValues, 'authUrl' | 'clientId'>;
-
-export interface Refresh {
-  readonly refreshToken: string;
-  readonly clientSecret: string;
-}
 
 /** The parts of the context that a token request uses. */
 export interface TokenRequestWorld {
@@ -55,30 +52,51 @@ export interface TokenRequestWorld {
 const KEPT = 'run the command again later: the sign-in is kept';
 /** The request may have been carried out. In that case the stored refresh token is spent. */
 const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
+const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
+
+/** Milliseconds and bytes for an answer that the sign-in can do without. */
+export const OPTIONAL_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
+
+/**
+ * Runs `work` with connections of its own to the identity provider, which no other part of the command closes, and then
+ * closes them.
+ */
+export async function withProvider<Result>(
+  context: Pick<Context, 'environment' | 'requestLimits' | 'clock'>,
+  reporter: Reporter,
+  work: (world: TokenRequestWorld) => Promise<Result>,
+  limits = TOKEN_LIMITS,
+): Promise<Result> {
+  const transport = traced(createTransport(context, limits), reporter, context.clock);
+  try {
+    return await work({ transport, clock: context.clock });
+  } finally {
+    await transport.close();
+  }
+}
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Throws `NotSignedInError`
  * if the provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
  */
 export async function exchangeCode(
-  settings: Client,
-  { callbackParameters, redirectUri, codeVerifier, clientSecret }: CodeExchange,
+  client: Client,
+  clientSecret: string,
+  { callbackParameters, redirectUri, codeVerifier }: CodeExchange,
   world: TokenRequestWorld,
 ): Promise<TokenGrant> {
   const secrets = [callbackParameters.get('code') ?? '', codeVerifier, clientSecret];
-  return await request(settings, clientSecret, secrets, world, {
-    what: 'the sign-in',
-    send: (oauth, as, client, authentication, options) =>
-      oauth.authorizationCodeGrantRequest(
-        as,
-        client,
-        authentication,
-        callbackParameters,
-        redirectUri,
-        codeVerifier,
-        options,
-      ),
-    process: (oauth, as, client, response) => oauth.processAuthorizationCodeResponse(as, client, response),
+  return await requestGrant('the sign-in', client, secrets, world, async ({ oauth, server, id, options }) => {
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      id,
+      oauth.ClientSecretPost(clientSecret),
+      callbackParameters,
+      redirectUri,
+      codeVerifier,
+      options,
+    );
+    return await oauth.processAuthorizationCodeResponse(server, id, response);
   });
 }
 
@@ -87,43 +105,38 @@ export async function exchangeCode(
  * is spent.
  */
 export async function refresh(
-  settings: Client,
-  { refreshToken, clientSecret }: Refresh,
+  client: Client,
+  { refreshToken, clientSecret }: { readonly refreshToken: string; readonly clientSecret: string },
   world: TokenRequestWorld,
 ): Promise<TokenGrant> {
-  return await request(settings, clientSecret, [refreshToken, clientSecret], world, {
-    what: 'refreshing the sign-in',
-    send: (oauth, as, client, authentication, options) =>
-      oauth.refreshTokenGrantRequest(as, client, authentication, refreshToken, options),
-    process: (oauth, as, client, response) => oauth.processRefreshTokenResponse(as, client, response),
+  const secrets = [refreshToken, clientSecret];
+  const what = 'refreshing the sign-in';
+  return await requestGrant(what, client, secrets, world, async ({ oauth, server, id, options }) => {
+    const authentication = oauth.ClientSecretPost(clientSecret);
+    const response = await oauth.refreshTokenGrantRequest(server, id, authentication, refreshToken, options);
+    return await oauth.processRefreshTokenResponse(server, id, response);
   });
 }
 
 /** Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
 export async function authorizeDevice(
-  settings: Client & Pick<SettingValues, 'scope'>,
+  client: Client & Pick<SettingValues, 'scope'>,
   clientSecret: string,
   endpoint: string,
   { transport }: TokenRequestWorld,
 ): Promise<OAuth.DeviceAuthorizationResponse> {
-  const oauth = await import('oauth4webapi');
-  const as = { ...serverOf(settings), device_authorization_endpoint: endpoint };
-  const client = { client_id: settings.clientId };
   const what = 'the sign-in';
-  const response = await oauth.deviceAuthorizationRequest(
-    as,
-    client,
-    oauth.ClientSecretPost(clientSecret),
-    { scope: settings.scope },
-    sending(oauth, settings, transport, (answer) => {
-      if (!isSuccess(answer)) throw tokenRefusal(answer, what, [clientSecret]);
-      return new Response(answer.body.toString('utf8'), { headers: { 'content-type': 'application/json' } });
-    }),
+  const { oauth, server, id, options } = await libraryFor(client, transport, (answer) =>
+    successOf(answer, what, [clientSecret], answer.body.toString('utf8')),
   );
+  const as = { ...server, device_authorization_endpoint: endpoint };
+  const authentication = oauth.ClientSecretPost(clientSecret);
+  const parameters = { scope: client.scope };
+  const response = await oauth.deviceAuthorizationRequest(as, id, authentication, parameters, options);
   try {
-    return await oauth.processDeviceAuthorizationResponse(as, client, response);
+    return await oauth.processDeviceAuthorizationResponse(as, id, response);
   } catch (error) {
-    throw unusable(what, error);
+    throw new ServiceError(unusableText(what, error));
   }
 }
 
@@ -132,16 +145,16 @@ export async function authorizeDevice(
  * `authorization_pending` or `slow_down` until the person has signed in.
  */
 export async function exchangeDeviceCode(
-  settings: Client,
+  client: Client,
   clientSecret: string,
   deviceCode: string,
   world: TokenRequestWorld,
 ): Promise<TokenGrant> {
-  return await request(settings, clientSecret, [deviceCode, clientSecret], world, {
-    what: 'the sign-in',
-    send: (oauth, as, client, authentication, options) =>
-      oauth.deviceCodeGrantRequest(as, client, authentication, deviceCode, options),
-    process: (oauth, as, client, response) => oauth.processDeviceCodeResponse(as, client, response),
+  const secrets = [deviceCode, clientSecret];
+  return await requestGrant('the sign-in', client, secrets, world, async ({ oauth, server, id, options }) => {
+    const authentication = oauth.ClientSecretPost(clientSecret);
+    const response = await oauth.deviceCodeGrantRequest(server, id, authentication, deviceCode, options);
+    return await oauth.processDeviceCodeResponse(server, id, response);
   });
 }
 
@@ -154,135 +167,166 @@ export interface Revocation {
 
 /** Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode` does. */
 export async function revoke(
-  settings: Client,
+  client: Client,
   { token, hint, clientSecret, endpoint }: Revocation,
   { transport }: TokenRequestWorld,
 ): Promise<void> {
-  const oauth = await import('oauth4webapi');
-  const as = { ...serverOf(settings), revocation_endpoint: endpoint };
-  const client = { client_id: settings.clientId };
-  await oauth.revocationRequest(as, client, oauth.ClientSecretPost(clientSecret), token, {
+  const { oauth, server, id, options } = await libraryFor(client, transport, (answer) =>
+    successOf(answer, 'the revocation', [token, clientSecret], null),
+  );
+  const as = { ...server, revocation_endpoint: endpoint };
+  const response = await oauth.revocationRequest(as, id, oauth.ClientSecretPost(clientSecret), token, {
+    ...options,
     additionalParameters: { token_type_hint: hint },
-    ...sending(oauth, settings, transport, (answer) => {
-      if (!isSuccess(answer)) throw tokenRefusal(answer, 'the revocation', [token, clientSecret]);
-      return new Response(null, { status: 200 });
-    }),
   });
+  await oauth.processRevocationResponse(response);
 }
 
-function serverOf({ authUrl }: Client): OAuth.AuthorizationServer & { issuer: string } {
+/** The OAuth library, and what each of its functions takes. */
+interface Library {
+  readonly oauth: typeof OAuth;
+  readonly server: OAuth.AuthorizationServer;
+  readonly id: OAuth.Client;
+  /** Make the library send its requests through our transport. */
+  readonly options: OAuth.TokenEndpointRequestOptions;
+}
+
+/** Loads the library, which most runs do not need. `receive` turns each answer into one that it accepts, or throws. */
+async function libraryFor(
+  { authUrl, clientId }: Client,
+  transport: Transport,
+  receive: (answer: HttpResponse) => Response,
+): Promise<Library> {
+  const oauth = await import('oauth4webapi');
   const issuer = urlText(authUrl);
-  return { issuer, token_endpoint: `${issuer}/connect/token` };
+  return {
+    oauth,
+    server: { issuer, token_endpoint: `${issuer}/connect/token` },
+    id: { client_id: clientId },
+    options: {
+      [oauth.allowInsecureRequests]: isLoopback(authUrl),
+      [oauth.customFetch]: async (url, { body, headers }) =>
+        receive(await post(transport, new URL(url), headers, String(body))),
+    },
+  };
+}
+
+async function requestGrant(
+  what: string,
+  client: Client,
+  secrets: readonly string[],
+  { transport, clock }: TokenRequestWorld,
+  ask: (library: Library) => Promise<OAuth.TokenEndpointResponse>,
+): Promise<TokenGrant> {
+  const sentAt = clock.now();
+  let successor: string | undefined;
+  const library = await libraryFor(client, transport, (answer) => {
+    const members = answer.status > 299 ? {} : conformingMembers(answer);
+    successor = members.refresh_token;
+    return successOf(answer, what, secrets, JSON.stringify(members));
+  });
+  try {
+    const { access_token, expires_in, refresh_token, scope } = await ask(library);
+    if (!isHeaderSafe(access_token)) throw new Error('no header can carry its access token');
+    const expiresAt = expires_in === undefined ? undefined : sentAt + expires_in * 1000;
+    return { accessToken: access_token, expiresAt, refreshToken: refresh_token, scope };
+  } catch (error) {
+    if (error instanceof NotSignedInError || error instanceof UnreachableError) throw error;
+    if (error instanceof ServiceError) throw error;
+    const next = successor === undefined ? UNKNOWN : KEPT;
+    throw new UnusableGrantError(unusableText(what, error), { next }, successor);
+  }
+}
+
+/** The error itself is not kept as a cause: it holds the answer with the tokens. */
+function unusableText(what: string, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return `${what} failed: the identity provider's answer cannot be used: ${why}`;
+}
+
+/** A successful answer as the library accepts it, with this body. Throws the error of any other answer. */
+function successOf(
+  answer: HttpResponse,
+  what: string,
+  secrets: readonly string[],
+  body: string | null,
+): Response {
+  if (answer.status < 200 || answer.status > 299) throw tokenRefusal(answer, what, secrets);
+  return new Response(body, { headers: { 'content-type': 'application/json' } });
 }
 
 /**
- * Options that make the library send its requests through our transport. `receive` turns an answer into the library's
- * response.
+ * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token can be
+ * renewed.
  */
-function sending(
-  oauth: typeof OAuth,
-  { authUrl }: Client,
-  transport: Transport,
-  receive: (answer: HttpResponse) => Response,
-) {
+const STATED_LIFETIME_SECONDS = 1800;
+/** A hundred years; much later dates cannot be represented. */
+const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
+
+interface GrantMembers {
+  readonly access_token?: unknown;
+  readonly token_type?: unknown;
+  readonly refresh_token?: string | undefined;
+  readonly scope?: string | undefined;
+  readonly expires_in?: number | undefined;
+}
+
+/**
+ * The members of a grant that the service description has, with what real providers get wrong put right: a lifetime as
+ * text, out of range or missing, no token type, and optional members of a wrong type, which are left out.
+ */
+function conformingMembers({ body }: HttpResponse): GrantMembers {
+  const { access_token, token_type = 'Bearer', refresh_token, scope, expires_in } = jsonObject(body);
+  const isRenewable = typeof refresh_token === 'string' && refresh_token !== '';
+  const isNumber = typeof expires_in === 'string' && /^-?\d+(\.\d+)?$/.test(expires_in);
+  const seconds = isNumber ? Number(expires_in) : expires_in;
+  const stated = isRenewable ? STATED_LIFETIME_SECONDS : undefined;
   return {
-    [oauth.allowInsecureRequests]: isLoopback(authUrl),
-    [oauth.customFetch]: async (
-      url: string,
-      { body, headers, method }: { body: unknown; headers: Record<string, string>; method: string },
-    ) => receive(await post(transport, new URL(url), method, headers, String(body))),
+    access_token,
+    token_type: token_type ?? 'Bearer',
+    refresh_token: isRenewable ? refresh_token : undefined,
+    scope: typeof scope === 'string' ? scope : undefined,
+    expires_in:
+      typeof seconds === 'number' ? Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS) : stated,
   };
 }
 
-function isSuccess({ status }: HttpResponse): boolean {
-  return status >= 200 && status <= 299;
-}
-
-function unusable(what: string, error: unknown): ServiceError {
-  // The error is not kept as the cause: it holds the answer with the tokens.
-  const why = error instanceof Error ? error.message : String(error);
-  return new ServiceError(`${what} failed: the identity provider's answer cannot be used: ${why}`);
-}
-
-interface Grant {
-  /** The name of the step for error messages. */
-  readonly what: string;
-  send(
-    oauth: typeof OAuth,
-    as: OAuth.AuthorizationServer,
-    client: OAuth.Client,
-    authentication: OAuth.ClientAuth,
-    options: OAuth.TokenEndpointRequestOptions,
-  ): Promise<Response>;
-  process(
-    oauth: typeof OAuth,
-    as: OAuth.AuthorizationServer,
-    client: OAuth.Client,
-    response: Response,
-  ): Promise<OAuth.TokenEndpointResponse>;
-}
-
-async function request(
-  settings: Client,
-  clientSecret: string,
-  secrets: readonly string[],
-  { transport, clock }: TokenRequestWorld,
-  grant: Grant,
-): Promise<TokenGrant> {
-  const oauth = await import('oauth4webapi');
-  const as = serverOf(settings);
-  const client = { client_id: settings.clientId };
-  const sentAt = clock.now();
-  let received: Granted | undefined;
-  const options = sending(oauth, settings, transport, (answer) => {
-    if (!isSuccess(answer)) throw tokenRefusal(answer, grant.what, secrets);
-    received = grantedIn(answer);
-    return received.response;
-  });
-  const response = await grant.send(oauth, as, client, oauth.ClientSecretPost(clientSecret), options);
-  let granted: OAuth.TokenEndpointResponse;
+function jsonObject(body: Buffer): Record<string, unknown> {
   try {
-    granted = await grant.process(oauth, as, client, response);
-    if (!isHeaderSafe(granted.access_token)) throw new Error('no header can carry its access token');
-  } catch (error) {
-    const { message } = unusable(grant.what, error);
-    const next = received?.refreshToken === undefined ? UNKNOWN : KEPT;
-    throw new UnusableGrantError(message, { next }, received?.refreshToken);
-  }
-  return {
-    accessToken: granted.access_token,
-    expiresAt: granted.expires_in === undefined ? undefined : sentAt + granted.expires_in * 1000,
-    refreshToken: granted.refresh_token,
-    scope: granted.scope,
-  };
+    // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
+    const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
+    if (value !== null && typeof value === 'object' && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {}
+  throw new ServiceError("the identity provider's answer cannot be used: it is not a JSON object", {
+    next: CHECK_ADDRESS,
+  });
 }
 
 async function post(
   transport: Transport,
   url: URL,
-  method: string,
   headers: Record<string, string>,
   body: string,
 ): Promise<HttpResponse> {
   try {
-    return await transport.send({
-      method,
-      url,
-      // The library adds a `charset`, but the media type has no parameters.
-      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-      body,
-    });
+    // The library adds a `charset`, but the media type has no parameters.
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    return await transport.send({ method: 'POST', url, headers: { ...headers, ...type }, body });
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     if (error.kind === 'too-large')
-      throw new ServiceError(error.message, { next: 'check --auth-url (HOOKTRAIL_AUTH_URL)', cause: error });
-    throw new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
-      cause: error,
-      next:
-        error.setupStep ??
-        `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${error.ambiguous ? UNKNOWN : KEPT}`,
-    });
+      throw new ServiceError(error.message, { next: CHECK_ADDRESS, cause: error });
+    throw providerUnreachable(error, error.ambiguous ? UNKNOWN : KEPT);
   }
+}
+
+/** The error for a provider that gave no answer; `then` is what to do when the network and the address are right. */
+export function providerUnreachable(error: TransportError, then: string): UnreachableError {
+  return new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
+    cause: error,
+    next: error.setupStep ?? `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${then}`,
+  });
 }
 
 /** An unusable answer to a grant request, although the token that was sent is spent. */
@@ -296,54 +340,9 @@ export class UnusableGrantError extends ServiceError {
   }
 }
 
-/** A success of the token endpoint. */
-interface Granted {
-  readonly refreshToken: string | undefined;
-  /**
-   * The answer in the form that the OAuth library requires, with only the members in the service description. An
-   * optional member of the wrong type is left out.
-   */
-  readonly response: Response;
-}
-
-/**
- * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token can be
- * renewed.
- */
-const STATED_LIFETIME = 1800;
-/** A hundred years in seconds; much later dates cannot be represented. */
-const LONGEST_LIFETIME = 3_155_760_000;
-
-function grantedIn({ body }: Pick<HttpResponse, 'body'>): Granted {
-  const answer = parsed(body.toString('utf8'));
-  const { access_token, token_type, refresh_token, scope, expires_in } = answer;
-  const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
-  const kept = {
-    access_token,
-    token_type: token_type ?? 'Bearer',
-    refresh_token: refreshToken,
-    ...(typeof scope === 'string' ? { scope } : {}),
-    expires_in: lifetimeOf(expires_in) ?? (refreshToken === undefined ? undefined : STATED_LIFETIME),
-  };
-  const response = new Response(JSON.stringify(kept), { headers: { 'content-type': 'application/json' } });
-  return { refreshToken, response };
-}
-
-function lifetimeOf(value: unknown): number | undefined {
-  const seconds = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
-  return typeof seconds === 'number' ? Math.min(Math.max(seconds, 0), LONGEST_LIFETIME) : undefined;
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
-    if (value !== null && typeof value === 'object' && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {}
-  throw new ServiceError("the identity provider's answer cannot be used: it is not a JSON object", {
-    next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
-  });
+/** True if the same request may be answered otherwise later. */
+function isPassingStatus(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }
 
 /** The provider refused; holds the error code of RFC 6749 section 5.2 if it gave one. */
@@ -372,34 +371,31 @@ function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly stri
       details: [
         'redirects of the token endpoint are not followed: they would carry the client secret elsewhere',
       ],
-      next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
+      next: CHECK_ADDRESS,
     });
   }
-  const details = describeBody(answer).map((line) => withoutSecrets(line, secrets));
+  const details = describeBody(answer).map((line) => redactSecrets(line, secrets));
   const error = errorOf(answer);
-  if (error === 'invalid_grant') {
-    const parts = { details, next: 'run `hooktrail login`' };
-    return new InvalidGrantError(`${what} was refused by the identity provider`, parts, error);
-  }
+  const refused = `${what} was refused by the identity provider`;
+  if (error === 'invalid_grant')
+    return new InvalidGrantError(refused, { details, next: 'run `hooktrail login`' }, error);
   if (REFUSALS.has(error ?? '') || status === 401) {
     const next =
       'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret';
-    return new RefusedGrantError(`${what} was refused by the identity provider`, { details, next }, error);
+    return new RefusedGrantError(refused, { details, next }, error);
   }
   // The description shows no error answers, so these statuses count as a refusal whatever the body.
   if (status === 400 || status === 403) {
     const parts = { details, next: 'check the client settings, and run `hooktrail login`' };
-    return new RefusedGrantError(`${what} was refused by the identity provider (${status})`, parts, error);
+    return new RefusedGrantError(`${refused} (${status})`, parts, error);
   }
+  const isPassing = isPassingStatus(status);
+  const next = status >= 500 && status !== 503 ? UNKNOWN : isPassing ? KEPT : undefined;
   return new ServiceError(`${what} failed: the identity provider answered ${status}`, {
     status,
+    retryable: isPassing,
     details,
-    next:
-      status === 503 || status === 429 || status === 408
-        ? KEPT
-        : status >= 500
-          ? UNKNOWN
-          : 'check --auth-url (HOOKTRAIL_AUTH_URL) and the client settings',
+    next: next ?? `${CHECK_ADDRESS} and the client settings`,
   });
 }
 
@@ -413,7 +409,7 @@ function errorOf({ body }: HttpResponse): string | undefined {
 }
 
 /** Providers repeat parameters in their explanations, and nothing that looks like a token belongs on a terminal or in a log. */
-function withoutSecrets(line: string, secrets: readonly string[]): string {
+function redactSecrets(line: string, secrets: readonly string[]): string {
   let text = line;
   for (const secret of secrets.filter((secret) => secret.length > 3)) {
     for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
@@ -428,48 +424,76 @@ function withoutSecrets(line: string, secrets: readonly string[]): string {
     );
 }
 
-/** Endpoints that the identity provider offers besides those in the service description. */
+/** What the identity provider offers besides what the service description has. */
 export interface ProviderMetadata {
-  /** RFC 8628. */
+  /** The endpoint of RFC 8628. */
   readonly deviceAuthorization?: string;
-  /** RFC 7009. */
+  /** The endpoint of RFC 7009. */
   readonly revocation?: string;
+  /** True if it promises to name itself on each redirect (RFC 9207 section 3). */
+  readonly namesIssuer: boolean;
 }
 
-/** Milliseconds and bytes for an optional answer. */
-export const METADATA_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
-
 /**
- * Reads the endpoints that the provider's metadata offers (RFC 8414 section 3, at the place of OpenID Connect Discovery
- * 1.0 section 4). Returns none if there is no metadata, or if it names another issuer (RFC 8414 section 3.3). Endpoints
- * on another origin than the provider's count as not offered, since the client secret must not be sent elsewhere.
- * Throws if the provider does not answer, or fails.
+ * Reads the provider's metadata at both well-known places: OpenID Connect Discovery 1.0 section 4 and RFC 8414 section 3.
+ * A document of another issuer counts as none (RFC 8414 section 3.3). Endpoints on another origin than the provider's
+ * count as not offered, since the client secret must not be sent elsewhere. Throws if what is `wanted` was not found and
+ * a place did not answer, or failed.
  */
-export async function readMetadata(settings: BoundSettings, transport: Transport): Promise<ProviderMetadata> {
-  const url = new URL(`${urlText(settings.authUrl)}/.well-known/openid-configuration`);
+export async function readMetadata(
+  settings: BoundSettings,
+  transport: Transport,
+  wanted: keyof ProviderMetadata,
+): Promise<ProviderMetadata> {
+  const { origin, pathname } = settings.authUrl;
+  const path = pathname.replace(/\/$/, '');
+  const places = [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ];
+  const documents: Record<string, unknown>[] = [];
+  let failure: unknown;
+  const read = async (place: string) => {
+    const document = await readDocument(new URL(place), transport).catch((error): Record<string, unknown> => {
+      failure = error;
+      return {};
+    });
+    const { issuer, issuerAsTyped } = expectedOf(settings);
+    if (['none', document['issuer']].includes(issuer) || document['issuer'] === issuerAsTyped)
+      documents.push(document);
+  };
+  await Promise.all(places.map(read));
+  const endpoint = (name: string) =>
+    documents
+      .map((document) => document[name])
+      .find((text) => typeof text === 'string' && URL.canParse(text) && new URL(text).origin === origin) as
+      | string
+      | undefined;
+  const device = endpoint('device_authorization_endpoint');
+  const revocation = endpoint('revocation_endpoint');
+  const found = {
+    ...(device === undefined ? {} : { deviceAuthorization: device }),
+    ...(revocation === undefined ? {} : { revocation }),
+    namesIssuer: documents.some(
+      (document) => document['authorization_response_iss_parameter_supported'] === true,
+    ),
+  };
+  if (failure !== undefined && !found[wanted]) throw failure;
+  return found;
+}
+
+/** Returns an empty document where there is none. */
+async function readDocument(url: URL, transport: Transport): Promise<Record<string, unknown>> {
   const answer = await transport.send({ method: 'GET', url, headers: { accept: 'application/json' } });
-  if (answer.status === 429 || answer.status >= 500)
+  if (isPassingStatus(answer.status))
     throw new ServiceError(
       `the identity provider's metadata could not be read: it answered ${answer.status}`,
-      { next: 'run the command again later' },
+      { status: answer.status, retryable: true, next: 'run the command again later' },
     );
   if (answer.status !== 200) return {};
-  let metadata: Record<string, unknown>;
   try {
-    metadata = Object(JSON.parse(answer.body.toString('utf8')));
+    return Object(JSON.parse(answer.body.toString('utf8')));
   } catch {
     return {};
   }
-  const { issuer, issuerAsTyped } = expectedOf(settings);
-  if (issuer !== 'none' && metadata['issuer'] !== issuer && metadata['issuer'] !== issuerAsTyped) return {};
-  const endpoint = (name: string) => {
-    const text = metadata[name];
-    if (typeof text !== 'string' || !URL.canParse(text)) return undefined;
-    return new URL(text).origin === settings.authUrl.origin ? text : undefined;
-  };
-  const [device, revocation] = [endpoint('device_authorization_endpoint'), endpoint('revocation_endpoint')];
-  return {
-    ...(device === undefined ? {} : { deviceAuthorization: device }),
-    ...(revocation === undefined ? {} : { revocation }),
-  };
 }

@@ -11,3 +11,16 @@ export function percent(share: number): string {
   if (value > 99.9) return '>99.9 %';
   return `${value.toFixed(1)} %`;
 }
+
+const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** A span of time as people say it, in the largest unit of which there are two: `29 minutes`, `90 seconds`. */
+export function durationWords(milliseconds: number): string {
+  const [name, size] = UNITS.find(([, size]) => milliseconds / size >= 2) ?? ['second', 1000];
+  const number = Math.round(milliseconds / size);
+  return `${number} ${name}${number === 1 ? '' : 's'}`;
+}

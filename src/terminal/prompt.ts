@@ -1,45 +1,58 @@
 import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
-import { InterruptedError } from '../errors.ts';
+import { type HooktrailError, InterruptedError } from '../errors.ts';
+import { redraws } from './palette.ts';
+import { openQuestions } from './reporter.ts';
 import { terminalSafeLine } from './terminal-safe.ts';
 
-type Surroundings = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
+/** The parts of the context that a question needs. */
+export type PromptContext = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
 
 /** Returns what is wrong with an answer, or undefined if it is right. */
-export type Check = (answer: string) => string | undefined;
+export type Check = (answer: string) => string | undefined | Promise<string | undefined>;
 
 /** Returns whether questions can be asked: standard error and standard input have to be terminals. */
 export function canPrompt({ stdin, stderr }: Pick<Context, 'stdin' | 'stderr'>): boolean {
   return stderr.isTerminal && stdin.isTerminal;
 }
 
-/** The user pressed Ctrl+D, or the terminal's input ended: there will be no answer. */
+/** The user pressed Ctrl-D, or the terminal's input ended: there will be no answer. */
 export class NoAnswerError extends InterruptedError {}
 
 /**
  * Asks until the answer, without white space around it, passes the check. Only where `canPrompt`.
- * Throws `InterruptedError` on Ctrl-C, and the `NoAnswerError` among them on Ctrl+D.
+ * Throws `InterruptedError` on Ctrl-C, and the `NoAnswerError` among them on Ctrl-D.
  */
-export async function promptText(message: string, context: Surroundings, check?: Check): Promise<string> {
+export async function promptText(message: string, context: PromptContext, check?: Check): Promise<string> {
   return await ask(message, context, false, check);
 }
 
 /** Asks as `promptText` does, without showing what is typed. */
-export async function promptSecret(message: string, context: Surroundings): Promise<string> {
+export async function promptSecret(message: string, context: PromptContext): Promise<string> {
   return await ask(message, context, true);
+}
+
+/** Asks a question whose answer is yes or no. Throws `declined` if it is no. Only where `canPrompt`. */
+export async function confirm(
+  question: string,
+  context: PromptContext,
+  declined: HooktrailError,
+): Promise<void> {
+  const check = (text: string) => (/^(y|yes|n|no)$/i.test(text) ? undefined : 'answer yes or no');
+  if (!/^y/i.test(await promptText(`${question} (yes or no)`, context, check))) throw declined;
 }
 
 async function ask(
   message: string,
-  context: Surroundings,
+  context: PromptContext,
   isSecret: boolean,
   check?: Check,
 ): Promise<string> {
   const { stdin, stderr, environment } = context;
   const { createInterface } = await import('node:readline/promises');
   // Node's line editor sets raw mode, in which nothing is echoed. Without it the terminal edits lines itself.
-  const isEdited = isSecret || environment['TERM'] !== 'dumb';
+  const isEdited = isSecret || redraws(environment);
   const lines = createInterface({
     input: stdin.stream(),
     output: isSecret ? unseen() : stderr.stream(),
@@ -48,12 +61,23 @@ async function ask(
   });
   try {
     for (;;) {
-      const answer = (await answerTo(`${message}: `, lines, context, isSecret)).trim();
-      const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : check?.(answer);
+      const question = `${message}: `;
+      openQuestions.set(stderr, {
+        clear: isEdited ? '\r\x1b[K' : '\n',
+        show: () => {
+          if (isSecret) return void stderr.write(question).catch(() => undefined);
+          // What was written stands where the editor believes the first rows of its question to be.
+          Object.assign(lines, { prevRows: 0 }).prompt(true);
+        },
+      });
+      const answer = (await answerTo(question, lines, context, isSecret)).trim();
+      openQuestions.delete(stderr);
+      const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
       if (problem === undefined) return answer;
       await stderr.write(`  ${terminalSafeLine(problem)}\n`);
     }
   } finally {
+    openQuestions.delete(stderr);
     lines.close();
   }
 }
@@ -61,12 +85,12 @@ async function ask(
 async function answerTo(
   question: string,
   lines: Interface,
-  { stderr, signal }: Surroundings,
+  { stderr, signal }: PromptContext,
   isSecret: boolean,
 ): Promise<string> {
   const over = new AbortController();
   const leave = () => over.abort();
-  // In raw mode Ctrl-C is a key; it has to end the program as the signal would. Ctrl+D closes the interface.
+  // In raw mode Ctrl-C is a key; it has to end the program as the signal would. Ctrl-D closes the interface.
   let isClosed = false;
   const end = () => {
     isClosed = true;

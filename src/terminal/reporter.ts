@@ -47,6 +47,18 @@ export interface Reporter {
   trace(text: string): void;
 }
 
+/** The question that waits for its answer, by the stream on which it stands: messages are written above it. */
+export const openQuestions = new WeakMap<
+  Context['stderr'],
+  { readonly clear: string; readonly show: () => void }
+>();
+
+async function writeAboveQuestion(stderr: Context['stderr'], text: string): Promise<void> {
+  const question = openQuestions.get(stderr);
+  await stderr.write(`${question?.clear ?? ''}${text}`);
+  question?.show();
+}
+
 export async function createReporter(
   context: Context,
   flags: ReporterFlags,
@@ -54,7 +66,7 @@ export async function createReporter(
 ): Promise<Reporter> {
   const { stdout, stderr, environment } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
-  const line = (text: string) => void stderr.write(`${text}\n`).catch(() => undefined);
+  const line = (text: string) => void writeAboveQuestion(stderr, `${text}\n`).catch(() => undefined);
   const complete = (text: string) => completeCommands(text, runFlags(flags, environment));
   const verbose = flags.verbose === true || flags.debug === true;
   return {
@@ -77,7 +89,7 @@ export async function createReporter(
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
       const completed = next && complete(next);
       const warning = { level: 'warning', kind, exitCode, message, details, next: completed } as const;
-      void stderr.write(problemText(warning, format, palette)).catch(() => undefined);
+      void writeAboveQuestion(stderr, problemText(warning, format, palette)).catch(() => undefined);
     },
     trace: (text) => {
       if (verbose) line(palette.dim(terminalSafe(text)));

@@ -81,7 +81,10 @@ test('--issuer none accepts any issuer, another value only that one', async () =
 });
 
 test.each([
-  [['--timeout', '0'], "error: --timeout: invalid value '0': must be a whole number from 1 to 86400\n"],
+  [
+    ['--timeout', '0'],
+    "error: --timeout: invalid value '0': must be a length of time such as 15s, 2m or 1h, from 1s to 1d\n",
+  ],
   [['--timeout', 'soon'], "error: --timeout: invalid value 'soon'"],
   [
     ['--auth-url', 'http://id.example'],

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
@@ -101,7 +101,8 @@ test.each<[string, Behaviour['metadata']]>([
 
 test('metadata that a failing provider does not give is not mistaken for none', async () => {
   await signInAs('default');
-  at.sandbox.control.fault('metadata', { kind: 'status', status: 503 });
+  const failure = { kind: 'status', status: 503 } as const;
+  at.sandbox.control.fault('metadata', failure, failure);
   expect(await at.run(['logout'])).toMatchObject({
     code: 0,
     stderr:
@@ -214,4 +215,55 @@ test('a keychain whose user denies access to an item is not mistaken for an empt
       'next: allow hooktrail to use it (macOS calls it node), or keep the secrets in an encrypted file: ' +
       '`hooktrail login --store file` (or HOOKTRAIL_STORE=file)\n',
   });
+});
+
+test('without the saved settings, the secrets are deleted, and the error says that the tokens stay valid', async () => {
+  await signInAs('default');
+  await rm(path.join(at.home.folder, 'config', 'config.json'));
+  expect(await at.run(['logout'], { env: at.home.env })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      "error: the secrets of the profile 'default' are deleted, but the tokens could not be revoked: no saved settings name their identity provider\n" +
+      'next: revoke the tokens at the identity provider, or wait until they expire\n',
+  });
+  expect((await at.run(['token'])).code).toBe(4);
+});
+
+test('where the environment has the settings that are not saved, the tokens are revoked', async () => {
+  await signInAs('default');
+  await rm(path.join(at.home.folder, 'config', 'config.json'));
+  expect(await at.run(['logout'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: "signed out of the profile 'default' on this machine; its refresh token is revoked\n",
+  });
+});
+
+test('saved settings that cannot be read are an error, and nothing is deleted', async () => {
+  await signInAs('default');
+  const file = path.join(at.home.folder, 'config', 'config.json');
+  await rename(file, `${file}.away`);
+  await mkdir(file);
+  for (const args of [['logout'], ['logout', '--all'], ['profiles', 'delete', 'default']])
+    expect(await at.run(args)).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });
+  await rmdir(file);
+  await rename(`${file}.away`, file);
+  expect((await at.run(['token'])).code).toBe(0);
+});
+
+test('secrets that cannot be read are an error, and nothing is deleted', async () => {
+  await signInAs('default');
+  const secrets = path.join(at.home.folder, 'config', 'secrets');
+  const [name] = await readdir(secrets);
+  const file = path.join(secrets, name as string);
+  await rename(file, `${file}.away`);
+  await mkdir(file);
+  expect(await at.run(['logout'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^error: the secrets in \S+ cannot be read: EISDIR/),
+  });
+  await rmdir(file);
+  await rename(`${file}.away`, file);
+  expect((await at.run(['token'])).code).toBe(0);
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { clock } from '../support/clock.ts';
 import { startRefreshing } from '../support/refreshing.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
@@ -22,7 +23,8 @@ test('status shows who is signed in, where, until when, and where the secrets ar
   expect(stdout.split('\n')).toEqual([
     'profile    default',
     'signed in  yes',
-    'token      until 2026-11-20T12:30:00.000Z, renewed when needed',
+    'user       support@example.com',
+    'token      30 minutes left, until 2026-11-20T12:30:00.000Z, renewed when needed',
     `provider   ${authUrl}`,
     `service    ${baseUrl}`,
     `client     ${clientId}`,
@@ -36,7 +38,9 @@ test('status shows who is signed in, where, until when, and where the secrets ar
 test('status shows the time in the zone of --timezone, but in UTC as JSON', async () => {
   await at.signIn();
   const { stdout } = await at.run(['status', '--timezone', 'Asia/Kolkata'], { env: at.home.env });
-  expect(stdout).toContain('token      until 2026-11-20T18:00:00.000+05:30, renewed when needed\n');
+  expect(stdout).toContain(
+    'token      30 minutes left, until 2026-11-20T18:00:00.000+05:30, renewed when needed\n',
+  );
   expect((await json('--timezone', 'Asia/Kolkata')).state.expiresAt).toBe('2026-11-20T12:30:00.000Z');
 });
 
@@ -48,6 +52,7 @@ test('status --json has stable keys', async () => {
   expect(state).toEqual({
     profile: 'default',
     signedIn: true,
+    subject: 'support@example.com',
     source: 'stored',
     authUrl,
     baseUrl,
@@ -56,6 +61,7 @@ test('status --json has stable keys', async () => {
     scope: 'event_api offline_access',
     expiresAt: '2026-11-20T12:30:00.000Z',
     renewable: true,
+    refusedAt: null,
     store: 'file',
     place: expect.stringMatching(/^\//),
     check: null,
@@ -202,4 +208,26 @@ test('an override of the service finds no stored token', async () => {
     code: 4,
     state: { signedIn: false },
   });
+});
+
+test('status says that the provider refused to renew the sign-in, and when', async () => {
+  await using due = await startRefreshing();
+  due.sandbox.control.revokeGrants();
+  await due.run(['token']);
+  clock.advance(180_000);
+  const { code, stdout, stderr } = await due.run(['status']);
+  expect({ code, stderr }).toEqual({ code: 4, stderr: 'next: run `hooktrail login`\n' });
+  expect(stdout).toContain('signed in  no: the sign-in has ended\n');
+  expect(stdout).toMatch(/^token {6}ended 2026-11-20T12:00:\S+Z$/m);
+  expect(stdout).toMatch(
+    /^renewal {4}refused by the identity provider 3 minutes ago, at 2026-11-20T12:0\S+Z$/m,
+  );
+  await due.signIn();
+  expect((await due.run(['status'])).stdout).toContain('signed in  yes\n');
+});
+
+test('after logout, status names no file of secrets', async () => {
+  await at.signIn();
+  await at.run(['logout']);
+  expect((await at.run(['status'])).stdout).not.toContain('secrets');
 });

@@ -64,7 +64,7 @@ describe('help --json', () => {
       type: 'duration',
       default: '15s',
     });
-    expect(optionOf('hooktrail login', '--timeout')).toMatchObject({ type: 'integer', default: 300 });
+    expect(optionOf('hooktrail login', '--timeout')).toMatchObject({ type: 'duration', default: '5m' });
     expect(optionOf('hooktrail events search', '--after')).toMatchObject({ synonym: true });
     expect(told.globalOptions).toContainEqual(
       expect.objectContaining({ flag: '--profile', variable: 'HOOKTRAIL_PROFILE' }),

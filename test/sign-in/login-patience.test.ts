@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { listenForRedirect } from '../../src/sign-in/redirect-listener.ts';
 import { ask, changed } from '../support/browser.ts';
+import { clock } from '../support/clock.ts';
 
 const expected = { state: 'the-state', issuer: 'https://id.example', clientId: 'me' };
 const anyPort = { text: 'http://127.0.0.1:0/callback', url: new URL('http://127.0.0.1:0/callback') };
@@ -29,4 +30,22 @@ test('the first of two answers counts, whatever the second says', async () => {
   await ask(changed(port.redirectUri.url, { ...good, code: undefined, error: 'access_denied' }));
   expect(await reception.answer).toMatchObject({ kind: 'code' });
   port.close();
+});
+
+test('a tab that was reloaded while the code was exchanged gets the outcome', async () => {
+  const port = await listenForRedirect(anyPort);
+  clock.skips = 0;
+  const reception = port.receive(expected, clock, nobody);
+  const first = new AbortController();
+  const url = changed(port.redirectUri.url, good);
+  const left = fetch(url, { signal: first.signal }).catch((error: Error) => error.name);
+  await reception.answer;
+  // The reload closes the first connection before it opens another.
+  first.abort();
+  expect(await left).toBe('AbortError');
+  // By the time that a later request is answered, the listener has seen that.
+  expect((await ask(new URL('/favicon.ico', url))).status).toBe(404);
+  const concluded = reception.conclude('signedIn').then(() => port.close());
+  expect((await ask(url)).body).toContain('<h1>Signed in</h1>');
+  await concluded;
 });

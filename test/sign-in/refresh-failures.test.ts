@@ -237,3 +237,17 @@ test('the error for a wrong client secret says to check it', async () => {
   expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the right client secret') });
   expect(result.stderr).not.toContain('wrong-secret');
 });
+
+test('after invalid_grant ten parallel commands send the dead token once, and it is tried again after a minute', async () => {
+  await using at = await startRefreshing();
+  at.sandbox.control.revokeGrants();
+  const ends = await Promise.all(Array.from({ length: 10 }, () => at.run(['token'])));
+  expect(new Set(ends.map(({ stderr }) => stderr)).size).toBe(1);
+  expect(ends[0]).toMatchObject({ code: 4, stderr: expect.stringContaining('invalid_grant') });
+  expect(at.refreshes()).toEqual(['invalid_grant']);
+  clock.advance(61_000);
+  expect((await at.run(['token'])).code).toBe(4);
+  expect(at.refreshes()).toEqual(['invalid_grant', 'invalid_grant']);
+  await at.signIn();
+  expect((await at.run(['token'])).code).toBe(0);
+});

@@ -46,14 +46,19 @@ export function changed(url: URL, parameters: Readonly<Record<string, string | u
 /** Sends one plain request, with a method, a target or a `Host` that no browser would send. */
 export async function ask(
   url: URL,
-  { method = 'GET', target = url.pathname + url.search, host = url.host } = {},
+  {
+    method = 'GET',
+    target = url.pathname + url.search,
+    host = url.host,
+    headers = {} as Readonly<Record<string, string>>,
+  } = {},
 ): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }> {
   const sent = request({
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port,
     method,
     path: target,
-    headers: { host },
+    headers: { host, ...headers },
     agent: false,
   });
   sent.end();

@@ -150,6 +150,7 @@ function oddAnswers(
   else if (target === 'metadata') {
     const { metadata } = behaviour;
     if (behaviour.deviceSignIn && behaviour.revocation && typeof metadata === 'string') return;
+    if (!route.endsWith('/openid-configuration')) return;
     editJson((whole) => {
       if (!behaviour.deviceSignIn) delete whole['device_authorization_endpoint'];
       if (!behaviour.revocation) delete whole['revocation_endpoint'];

@@ -68,6 +68,8 @@ describe('control characters are inert in a pipe', () => {
       place: null,
       expiresAt: null,
       renewable: true,
+      subject: null,
+      refusedAt: null,
     };
     expect(statusText(state, null, 0)).toBe(
       'profile    default\nsigned in  yes\ntoken      of unknown lifetime, renewed when needed\n' +
