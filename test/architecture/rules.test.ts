@@ -1,72 +1,201 @@
-import { describe, expect, test } from 'vitest';
+import path from 'node:path';
+import { expect, test } from 'vitest';
 import { readSources, type Source } from './sources.ts';
-import { violations } from './violations.ts';
 
-const source = (path: string, text: string): Source => ({ path, text });
+/**
+ * The layers, from the top: a folder of `src`, or a file beside the folders. Each imports only itself and layers below
+ * it, types included. `shell-completion` is at the top because it describes the whole command tree.
+ */
+const layers: readonly string[] = [
+  'start',
+  'shell-completion',
+  'main',
+  'program',
+  'command-tree',
+  'commands',
+  'sandbox-user',
+  'mcp',
+  'browse',
+  'doctor',
+  'help',
+  'webhooks',
+  'output',
+  'events',
+  'sign-in',
+  'secrets',
+  'http',
+  'json',
+  'command',
+  'terminal',
+  'settings',
+  'time',
+  'lock',
+  'files',
+  'sandbox',
+  'system',
+  'streams',
+  'child-programs',
+  'context',
+  'errors',
+  'version',
+];
 
-describe('the rules of the code', () => {
-  test('hold in every file', async () => {
-    const sources = await readSources();
-    expect(sources.length).toBeGreaterThan(100);
-    expect(violations(sources)).toEqual([]);
-  });
+/** undici sends every HTTP request, and this file names the parts of it that are loaded. */
+const clientLibrary = 'src/http/undici-agent.ts';
 
-  test.each([
-    [source('src/http/x.ts', "import { a } from '../commands/login.ts';"), 'http must not import commands'],
-    [source('src/http/x.ts', "const a = await import('../program.ts');"), 'http must not import program'],
-    [source('src/commands/x.ts', "import { a } from './login.ts';"), 'a command must not import another'],
-    [source('src/commands/a/x.ts', "import { a } from '../b/y.ts';"), 'a command must not import another'],
-    [source('src/http/x.ts', "import type { A } from '../events/page.ts';"), 'http must not import events'],
-    [
-      source('src/events/x.ts', "import type { A } from '../output/csv-items.ts';"),
-      'events must not import output',
-    ],
-    [source('src/sandbox/x.ts', "import type { A } from '../errors.ts';"), 'sandbox must not import errors'],
-    [source('src/commands/x.ts', "import { a } from '../main.ts';"), 'commands must not import main'],
-    [source('src/sandbox/x.ts', "import { a } from '../events/page.ts';"), 'sandbox must not import events'],
-    [
-      source('src/events/x.ts', "import { a } from '../sandbox/sandbox.ts';"),
-      'events must not import sandbox',
-    ],
-    [source('src/events/x.ts', 'process.exitCode = 1;'), 'only the system knows process'],
-    [source('src/events/x.ts', "import process from 'node:process';"), 'only the system knows process'],
-    [source('bin/x.js', 'process.exit(1);'), 'process.exit cuts pipes short'],
-    [source('src/sandbox/x.ts', 'process.exit(1);'), 'process.exit cuts pipes short'],
-    [source('src/events/x.ts', 'const now = Date.now();'), 'only the system knows the clock'],
-    [source('src/commands/x.ts', "import ora from 'ora';"), 'heavy libraries are imported when used'],
-    [source('test/events/x.test.ts', 'const now = Date.now();'), "a test's time is clock.now()"],
-    [source('test/events/x.test.ts', "mkdir('/tmp/x')"), "a test's folders lie in os.tmpdir()"],
-    [
-      source('src/http/x.ts', "const { Agent } = await import('undici');"),
-      'only src/http/undici-agent.ts loads undici',
-    ],
-    [source('src/events/utils.ts', ''), 'a name without a subject'],
-    [source('src/helpers/page.ts', ''), 'a name without a subject'],
-  ])('%j breaks one', (file, rule) => {
-    expect(violations([file])).toEqual([`${file.path}: ${rule}`]);
-  });
+/** Libraries that are too slow to load for a declaration of flags. */
+const heavy =
+  /^(ora|open|chalk|jq-wasm|oidc-provider|csv-stringify|cli-table3|oauth4webapi|string-width|keytar|@modelcontextprotocol|zod)/;
+/** The only file that knows the process and its clock. */
+const system = 'src/system.ts';
+const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
-  test('no files import each other in a circle, types and dynamic imports included', () => {
-    const circle = [
-      source('src/http/x.ts', "import { b } from './y.ts';"),
-      source('src/http/y.ts', "import type { C } from './z.ts';"),
-      source('src/http/z.ts', "const { a } = await import('./x.ts');"),
-      source('src/http/w.ts', "import { a } from './x.ts';"),
-    ];
-    expect(violations(circle)).toEqual([
-      'src/http/x.ts: files import each other in a circle: src/http/x.ts → src/http/y.ts → src/http/z.ts → src/http/x.ts',
-    ]);
-  });
+/** Returns one line for each rule that a file breaks, and one for each circle of imports. */
+function violations(sources: readonly Source[]): string[] {
+  const broken = sources.flatMap((source) =>
+    [...new Set(brokenRules(source))].map((rule) => `${source.path}: ${rule}`),
+  );
+  return [...broken, ...circles(sources)];
+}
 
-  test.each([
-    source(
-      'src/commands/x.ts',
-      "import { a } from '../events/page.ts';\nconst { b } = await import('open');",
-    ),
-    // Ends the program at a second signal on Windows.
-    source('src/system.ts', 'process.exit(130);'),
-    source('src/events/x.ts', '// process.exit is never called here\nconst processed = 1;'),
-  ])('%j breaks none', (file) => {
-    expect(violations([file])).toEqual([]);
-  });
+/**
+ * Finds files of `src` that import each other, types included: `a → b → a` for each circle that a walk from the top
+ * finds.
+ */
+function circles(sources: readonly Source[]): string[] {
+  const imports = new Map(
+    sources
+      .filter(({ path: file }) => file.startsWith('src/'))
+      .map(({ path: file, text }) => [
+        file,
+        importsOf(withoutComments(text))
+          .filter(({ from }) => from.startsWith('.'))
+          .map(({ from }) => path.posix.join(path.posix.dirname(file), from)),
+      ]),
+  );
+  const done = new Set<string>();
+  const found: string[] = [];
+  const walk = (file: string, above: readonly string[]) => {
+    if (above.includes(file)) {
+      const circle = [...above.slice(above.indexOf(file)), file];
+      found.push(`${file}: files import each other in a circle: ${circle.join(' → ')}`);
+    }
+    if (done.has(file)) return;
+    done.add(file);
+    for (const imported of imports.get(file) ?? []) walk(imported, [...above, file]);
+  };
+  for (const file of imports.keys()) walk(file, []);
+  return found;
+}
+
+function brokenRules({ path: file, text }: Source): string[] {
+  const broken: string[] = [];
+  const code = withoutComments(text);
+  const isSource = file.startsWith('src/');
+  if (file.split('/').some((part) => forbiddenName.test(part))) broken.push('a name without a subject');
+  if (!file.startsWith('test/') && file !== system && /\bprocess\.exit\(/.test(code))
+    broken.push('process.exit cuts pipes short');
+  else if (isSource && file !== system && /\bprocess\.|['"]node:process['"]/.test(code))
+    broken.push('only the system knows process');
+  if (isSource && file !== system && /\bDate\.now\(\)|new Date\(\)/.test(code))
+    broken.push('only the system knows the clock');
+  if (file.endsWith('.test.ts') && !file.startsWith('test/architecture/')) broken.push(...brokenByTest(code));
+  if (
+    /^[^.]*\.test\.ts$/.test(path.posix.basename(file)) &&
+    importsOf(code).some(
+      ({ from, isType }) => !isType && /support\/(process|requirement|listening-process)\.ts$/.test(from),
+    )
+  )
+    broken.push('a test that starts processes or needs a tool says so in its name');
+  if (isSource) for (const imported of importsOf(code)) broken.push(...brokenBy(file, imported));
+  return broken;
+}
+
+/** A test takes nothing from the machine: its clock, its folders and its seed are given (test/support/program.ts). */
+function brokenByTest(code: string): string[] {
+  const broken: string[] = [];
+  if (/\bDate\.now\b|new Date\(\)/.test(code)) broken.push("a test's time is clock.now()");
+  if (/['"`]\/(tmp|var\/tmp)\b/.test(code)) broken.push("a test's folders lie in os.tmpdir()");
+  if (/\bseed:.*numRuns|numRuns.*\bseed:/.test(code))
+    broken.push('properties are drawn from the seed of the run');
+  return broken;
+}
+
+interface Import {
+  readonly from: string;
+  readonly isType: boolean;
+  readonly isDynamic: boolean;
+}
+
+function importsOf(code: string): Import[] {
+  const fixed = [...code.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'/gm)].map(
+    ([, type, from = '']) => ({ from, isType: Boolean(type), isDynamic: false }),
+  );
+  const dynamic = [...code.matchAll(/\bimport\('([^']+)'\)/g)].map(([, from = '']) => ({
+    from,
+    isType: false,
+    isDynamic: true,
+  }));
+  return [...fixed, ...dynamic];
+}
+
+function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
+  if (!from.startsWith('.')) {
+    const isUndici = !isType && /^undici(\/|$)/.test(from);
+    if (isUndici && file.startsWith('src/') && file !== clientLibrary)
+      return [`only ${clientLibrary} loads undici`];
+    const isEarly = !isType && !isDynamic && heavy.test(from) && file.startsWith('src/commands/');
+    return isEarly ? ['heavy libraries are imported when used'] : [];
+  }
+  const target = path.posix.join(path.posix.dirname(file), from);
+  if (!target.startsWith('src/')) return [];
+  const [own, other] = [partOf(file), partOf(target)];
+  if (own === 'commands' && other === 'commands') return ['a command must not import another'];
+  if (own === other) return [];
+  // The sandbox is an independent implementation: it shares nothing with the client, and only commands start it.
+  const startsSandbox = own === 'commands' || file === 'src/sandbox-user.ts';
+  if (own === 'sandbox' || (other === 'sandbox' && !startsSandbox))
+    return [`${own} must not import ${other}`];
+  return layerOf(own) < layerOf(other) ? [] : [`${own} must not import ${other}`];
+}
+
+/** Returns the folder below `src`, or the file's own name. */
+function partOf(file: string): string {
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+function layerOf(part: string): number {
+  const layer = layers.indexOf(part);
+  if (layer === -1) throw new Error(`src/${part} has no layer: give it one in ${import.meta.filename}`);
+  return layer;
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+test('the rules of the code hold in every file', async () => {
+  const sources = await readSources();
+  expect(sources.length).toBeGreaterThan(100);
+  expect(violations(sources)).toEqual([]);
+});
+
+test.each([
+  ['src/http/x.ts', "import type { A } from '../events/page.ts';", 'http must not import events'],
+  ['src/http/x.ts', "const a = await import('../program.ts');", 'http must not import program'],
+  ['src/sandbox/x.ts', "import type { A } from '../errors.ts';", 'sandbox must not import errors'],
+  ['src/commands/a/x.ts', "import { a } from '../b/y.ts';", 'a command must not import another'],
+  ['src/events/x.ts', 'process.exitCode = 1;', 'only the system knows process'],
+  ['src/events/x.ts', 'const now = Date.now();', 'only the system knows the clock'],
+  ['test/events/x.test.ts', 'const now = Date.now();', "a test's time is clock.now()"],
+])('%s with %j breaks a rule', (file, text, rule) => {
+  expect(violations([{ path: file, text }])).toEqual([`${file}: ${rule}`]);
+});
+
+test('files that import each other in a circle are found, types and dynamic imports included', () => {
+  const circle = [
+    { path: 'src/http/x.ts', text: "import { b } from './y.ts';" },
+    { path: 'src/http/y.ts', text: "const { a } = await import('./x.ts');" },
+  ];
+  expect(violations(circle)[0]).toMatch(/in a circle: src\/http\/x.ts → src\/http\/y.ts → src\/http\/x.ts$/);
 });
