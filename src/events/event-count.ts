@@ -22,7 +22,8 @@ export async function askCount(
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const { page } = await fetchPage(searchUrl(baseUrl, query, { start: 1, count: 1 }), signal);
-  return totalOf(page);
+  const total = totalOf(page);
+  return total !== undefined && total < page.items.count ? undefined : total;
 }
 
 /** Counts the events by reading every page. `onPage` gets the number of events read so far. */

@@ -12,6 +12,8 @@ export class Reading {
   /** The service's count at the first and at the latest page; undefined if it gives none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
+  /** The highest of its counts. */
+  #highestTotal: number;
   /** Pages read so far. */
   pages = 0;
   #ledger = new Ledger();
@@ -26,6 +28,7 @@ export class Reading {
     this.#held = held;
     this.firstTotal = totalOf(first);
     this.lastTotal = this.firstTotal;
+    this.#highestTotal = this.firstTotal ?? 0;
   }
 
   get emitted(): number {
@@ -43,14 +46,21 @@ export class Reading {
 
   /**
    * True if every event that matched at the first answer, or every one that matches now, was passed on once. A read
-   * without a time limit may also have passed on new events. Without counts nothing can be checked. Once items may have
-   * slipped past, an equal number proves nothing: events that have left since may have been counted instead.
+   * without a time limit may also have passed on new events, of which some are counted. Without counts nothing can be
+   * checked. Once items may have slipped past, an equal number proves nothing: events that have left since may have been
+   * counted instead.
    */
   get complete(): boolean {
     if (this.full || this.firstTotal === undefined) return true;
     const { emitted, firstTotal, lastTotal } = this;
     if (this.#torn) return false;
-    return emitted === firstTotal || emitted === lastTotal || (!this.#held && emitted > firstTotal);
+    if (emitted === firstTotal || emitted === lastTotal) return true;
+    return !this.#held && emitted > firstTotal && !this.hasSurplus;
+  }
+
+  /** True if more items were passed on than the service ever counted: reading again cannot mend that. */
+  get hasSurplus(): boolean {
+    return this.firstTotal !== undefined && this.emitted > this.#highestTotal;
   }
 
   /**
@@ -68,6 +78,7 @@ export class Reading {
     if (total === undefined || this.lastTotal === undefined) return;
     if (total !== this.lastTotal) this.move();
     this.lastTotal = total;
+    this.#highestTotal = Math.max(this.#highestTotal, total);
   }
 
   /** The items of a page to pass on, up to the limit. */
@@ -125,10 +136,10 @@ export class Reading {
 }
 
 /**
- * Returns the count of the whole collection, or undefined if it cannot be that: some services give the page's own size.
+ * Returns the service's count of the whole collection, or undefined if it gives none, or the page's own size, as some
+ * services do.
  */
 export function totalOf(page: Page): number | undefined {
-  if (page.count === undefined || page.count < page.items.count) return undefined;
   return page.count === page.items.count && page.next ? undefined : page.count;
 }
 

@@ -76,7 +76,8 @@ async function* readWindow(
   yield handOn(reading, first);
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
-  const aligned = page.items.count === size && reading.lastTotal !== undefined;
+  const total = reading.firstTotal;
+  const aligned = page.items.count === size && total !== undefined && !(page.next && total <= size);
   if (reading.full) return;
   if (hold && first.serviceTime === undefined && !query.before && (aligned || page.next)) {
     options.onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
@@ -85,6 +86,7 @@ async function* readWindow(
     ? byOffsets(plan, size + 1)
     : byLinks(plan, page, at, page.items.count + 1);
   for (let sweep = 0; sweep < MAX_SWEEPS && end === 'read' && !reading.complete; sweep++) {
+    if (reading.hasSurplus) break;
     // The missing events may be anywhere: everything is read again, and only new events are passed on.
     reading.startAgain();
     end = yield* byOffsets(plan, 1);

@@ -148,3 +148,32 @@ describe("events dated after the service's own clock", () => {
     await expect(idsRead(counting)).rejects.toThrow(IncompleteError);
   });
 });
+
+describe('a service that counts fewer events than it gives', () => {
+  const given = at('given', 34, NOW - DAY, 1000);
+  /** Counts `count`, and gives links where there are more. */
+  const miscounted = (count: number, change: (answer: Answer) => Partial<Answer> = () => ({})): FetchPage => {
+    const { fetchPage } = serve({ events: given, order: 'oldest first' });
+    return async (url) => {
+      const answer = await fetchPage(url);
+      const start = Number(/limit\((\d+),/.exec(url.search)?.[1]);
+      const next = start + 10 <= given.length ? `?limit(${start + 10},10)` : null;
+      return { ...answer, page: { ...answer.page, count, next }, ...change(answer) };
+    };
+  };
+  const surplus = (counted: number) =>
+    `the result is not complete: 34 events were read, the service counts ${counted}`;
+
+  test.each([3, 9, 11, 20, 33])('ends in an error, when it counts %i of 34', async (count) => {
+    await expect(idsRead(miscounted(count))).rejects.toThrow(surplus(count));
+  });
+
+  test('also without its time', async () => {
+    const fetchPage = miscounted(20, () => ({ serviceTime: undefined }));
+    await expect(idsRead(fetchPage)).rejects.toThrow(surplus(20));
+  });
+
+  test('also on one page', async () => {
+    await expect(idsRead(miscounted(3), { pageSize: 40 })).rejects.toThrow(surplus(3));
+  });
+});
