@@ -4,27 +4,11 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
-import { type FetchPage, pageFetcher } from './fetch-page.ts';
+import { askCount, type FetchPage, pageFetcher } from './fetch-page.ts';
 import { byServiceClock, readWithProgress } from './find-events.ts';
 import type { FoundPage } from './merge-pages.ts';
-import { totalOf } from './read-account.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
-
-/**
- * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if the service
- * gives no count or only the size of the page.
- */
-export async function askCount(
-  fetchPage: FetchPage,
-  baseUrl: URL,
-  query: Query,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const { page } = await fetchPage(searchUrl(baseUrl, query, { start: 1, count: 1 }), signal);
-  const total = totalOf(page);
-  return total !== undefined && total < page.items.count ? undefined : total;
-}
 
 /** Counts the events by reading every page. `onPage` gets the number of events read so far. */
 export async function countByReading(

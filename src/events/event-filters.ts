@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { type Condition, itemFilter, type KeepItems } from '../json/item-conditions.ts';
 import { shellWord } from '../settings/command-words.ts';
-import { compareInstants, type Instant } from '../time/instant.ts';
+import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { ACCEPTED_TIMES, resolveTime, type Time } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { Queries, Query } from './event-query.ts';
@@ -25,10 +25,15 @@ export interface FilterParts {
   readonly eventIds?: readonly string[];
   readonly statuses?: readonly PublishStatus[];
   readonly eventTypes?: readonly string[];
+  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
+  readonly typePatterns?: readonly string[] | undefined;
   /** Conditions that the service cannot filter by: they run here. */
   readonly conditions?: readonly Condition[];
   readonly grepTexts?: readonly string[];
 }
+
+/** The service's clock is read from `Date`, which has no fraction. */
+const CLOCK_GRAIN_MS = 1000;
 
 /** Filters by the names of their flags, as they were typed. */
 export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
@@ -42,6 +47,7 @@ export class EventFilters {
   readonly eventIds: readonly string[];
   readonly statuses: readonly PublishStatus[];
   readonly eventTypes: readonly string[];
+  readonly typePatterns: readonly string[] | undefined;
   readonly conditions: readonly Condition[];
   readonly grepTexts: readonly string[];
 
@@ -55,6 +61,7 @@ export class EventFilters {
     this.eventIds = eventIds;
     this.statuses = statuses;
     this.eventTypes = eventTypes;
+    this.typePatterns = parts.typePatterns;
     this.conditions = conditions;
     this.grepTexts = grepTexts;
   }
@@ -87,6 +94,11 @@ export class EventFilters {
     return new EventFilters({ ...this, statuses });
   }
 
+  /** The same filters for these types on offer, which `patterns` stand for. */
+  withTypes(eventTypes: readonly string[], patterns: readonly string[]): EventFilters {
+    return new EventFilters({ ...this, eventTypes, typePatterns: patterns });
+  }
+
   withoutTimes(): EventFilters {
     return new EventFilters({ ...this, after: undefined, before: undefined });
   }
@@ -116,6 +128,28 @@ export class EventFilters {
     return combined(queries, 'eventType', this.eventTypes);
   }
 
+  /** True if the filters begin later than `now`, a time of a clock that may be wrong. */
+  seemsToBeginLater(now: number): boolean {
+    const after = this.after && resolveTime(this.after.time, now);
+    return after !== undefined && milliseconds(after) > now + CLOCK_GRAIN_MS;
+  }
+
+  /** Throws `UsageError` if the filters begin later than `now`: nothing can match yet. */
+  requirePastStart(now: number, clock = "the service's"): void {
+    const { after, zone } = this;
+    if (!after || !this.seemsToBeginLater(now)) return;
+    const [start, present] = [instantOf(after, now), knownInstant(Math.floor(now / 1000) * 1000)];
+    throw new UsageError(
+      `${after.flag}: ${zone.shown(start.text)} is in the future: ${clock} time is ${zone.shown(present.text)}`,
+      {
+        next:
+          after.time.kind === 'day'
+            ? `for the day before, write ${after.flag} 'yesterday ${after.text.replace(/^(today|at) ?/i, '')}'`
+            : `give a time in the past, such as ${after.flag} 2h`,
+      },
+    );
+  }
+
   /**
    * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than UTC is given in
    * UTC, so that it means the same anywhere; where others depend on the zone, such as `today`, the zone is named.
@@ -125,7 +159,7 @@ export class EventFilters {
       subscription: this.subscriptionIds,
       id: this.eventIds,
       status: this.statuses,
-      type: this.eventTypes,
+      type: this.typePatterns ?? this.eventTypes,
       where: this.conditions.map(({ text }) => text),
       grep: this.grepTexts,
     };
@@ -165,6 +199,12 @@ export class EventFilters {
       return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
     });
   }
+}
+
+/** Matches the names that a `--type` stands for: in any case, with `*` for any text. */
+export function typePattern(type: string): RegExp {
+  const parts = type.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 'isu');
 }
 
 /** The flag of a filter as it is shown: --after and --before are also taken. */

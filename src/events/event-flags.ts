@@ -46,7 +46,9 @@ export function addFilterFlags(command: Command): Command {
     .addOption(several('--id <guid>', 'with this event id'))
     .addOption(several('--status <status>', 'with this publish status: SUCCESS or FAILED'))
     .addOption(one('--failed', 'the same as --status FAILED'))
-    .addOption(several('--type <name>', 'of this event type, as `hooktrail event-types` lists them'))
+    .addOption(
+      several('--type <name>', 'of this event type, in any case; order.* for all on offer that match'),
+    )
     .addOption(
       one(
         '--where <condition>',

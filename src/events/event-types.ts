@@ -1,6 +1,7 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
 import type { Clock, Context } from '../context.ts';
+import { ServiceError, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { cacheFolder } from '../files/places.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -12,7 +13,7 @@ import { valueText } from '../json/json-bytes.ts';
 import { suggestion } from '../settings/command-words.ts';
 import { loadSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import type { EventFilters } from './event-filters.ts';
+import { type EventFilters, typePattern } from './event-filters.ts';
 import { endpoint } from './event-query.ts';
 import { type Answer, pageFetcher } from './fetch-page.ts';
 
@@ -74,6 +75,70 @@ export async function warnOfTypes(
   } catch {
     signal.throwIfAborted();
   }
+}
+
+/**
+ * The filters with each `--type` as the service spells it: in any case, and `order.*` for all types on offer that match.
+ * The types are asked for only if one of the names is not among those that the service listed last. A name that is not on
+ * offer stays as it is typed. Throws `UsageError` for a pattern that nothing on offer matches.
+ */
+export async function resolveTypes(
+  filters: EventFilters,
+  service: Service,
+  settings: Owner,
+  context: Context,
+): Promise<EventFilters> {
+  const { eventTypes } = filters;
+  if (eventTypes.length === 0) return filters;
+  const kept = await namesIn(cacheFile(settings, context));
+  if (eventTypes.every((type) => kept.includes(type))) return filters;
+  const hasPattern = eventTypes.some((type) => type.includes('*'));
+  try {
+    const { items } = (await askEventTypes(service, context.clock)).page;
+    await keepEventTypes(items, settings, context);
+    return spelledAs(filters, eventTypeNames(items));
+  } catch (error) {
+    if (hasPattern || context.signal.aborted || !(error instanceof ServiceError)) throw error;
+    return filters;
+  }
+}
+
+/** The same without the service, by the types that it listed last. */
+export async function resolveKeptTypes(
+  filters: EventFilters,
+  profile: string | undefined,
+  context: Surroundings,
+): Promise<EventFilters> {
+  if (filters.eventTypes.length === 0) return filters;
+  const kept = await keptEventTypes(profile, context);
+  if (kept.length > 0) return spelledAs(filters, kept);
+  const pattern = filters.eventTypes.find((type) => type.includes('*'));
+  if (pattern === undefined) return filters;
+  throw new UsageError(`--type: the types that '${pattern}' stands for are not known here`, {
+    next: 'run `hooktrail event-types` once: it remembers them',
+  });
+}
+
+function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
+  const patterns: string[] = [];
+  const types = filters.eventTypes.flatMap((type) => {
+    if (listed.includes(type)) {
+      patterns.push(type);
+      return [type];
+    }
+    const matching = listed.filter((name) => typePattern(type).test(name));
+    if (type.includes('*')) {
+      patterns.push(type);
+      if (matching.length > 0) return matching;
+      const onOffer = listed.map((name) => name.replace(/\..*/s, '.*'));
+      const next = suggestion(type, onOffer) ?? '`hooktrail event-types` lists them';
+      throw new UsageError(`--type: no event type on offer matches '${type}'`, { next });
+    }
+    const names = matching.length > 0 ? matching : [type];
+    patterns.push(...names);
+    return names;
+  });
+  return filters.withTypes([...new Set(types)], [...new Set(patterns)]);
 }
 
 type Surroundings = Pick<Context, 'environment' | 'machine'>;

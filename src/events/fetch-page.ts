@@ -5,7 +5,9 @@ import type { Service } from '../http/service.ts';
 import { describeBody, serviceError } from '../http/service-error.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { JsonSyntaxError } from '../json/json-scanner.ts';
+import { type Query, searchUrl } from './event-query.ts';
 import { type Page, readPage } from './page.ts';
+import { totalOf } from './read-account.ts';
 
 /** A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1). */
 export interface Answer {
@@ -15,6 +17,21 @@ export interface Answer {
 
 /** Asks for one collection at an address. */
 export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<Answer>;
+
+/**
+ * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if the service
+ * gives no count or only the size of the page.
+ */
+export async function askCount(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  query: Query,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { page } = await fetchPage(searchUrl(baseUrl, query, { start: 1, count: 1 }), signal);
+  const total = totalOf(page);
+  return total !== undefined && total < page.items.count ? undefined : total;
+}
 
 const TRIES = 3;
 const CHECK_BASE_URL = 'check --base-url (HOOKTRAIL_BASE_URL), or try again later';

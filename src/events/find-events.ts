@@ -1,12 +1,14 @@
 import type { Clock, Context } from '../context.ts';
 import { type OnRetry, waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
+import { type Direction, directionBetween } from '../json/created-on.ts';
+import { Items } from '../json/items.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
-import { type Answer, type FetchPage, pageFetcher } from './fetch-page.ts';
+import { type Answer, askCount, type FetchPage, pageFetcher } from './fetch-page.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
 import { adaptiveConcurrency } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
@@ -16,6 +18,8 @@ export interface FindOptions {
   readonly pageSize: number;
   /** Stop after this many events. */
   readonly limit?: number | undefined;
+  /** The events in this direction, and with `limit` those at that end; otherwise the service's own direction. */
+  readonly direction?: Direction | undefined;
   /** Pages asked for at once. */
   readonly concurrency: number;
   /** Bounds that are used instead of those of the filters. */
@@ -54,15 +58,118 @@ export async function* findEvents(
     ? { queries: within(filters, options.within), fetchPage: send }
     : await byServiceClock(filters, send, first, clock, onDoubt);
   options.onQueries?.(queries);
-  const read = { pageSize, limit: most, concurrency, signal, onDoubt };
-  let found = 0;
-  for await (const { items, total } of readMerged(fetchPage, baseUrl, queries, read)) {
-    const due = keep ? keep(items).first(limit - found) : items;
-    found += due.count;
-    yield { items: due, total: keep ? undefined : total };
-    if (found >= limit) break;
+  const read = async function* (limit: number): AsyncGenerator<FoundPage> {
+    const options = { pageSize, limit: keep ? undefined : limit, concurrency, signal, onDoubt };
+    let found = 0;
+    for await (const { items, total } of readMerged(fetchPage, baseUrl, queries, options)) {
+      const due = keep ? keep(items).first(limit - found) : items;
+      found += due.count;
+      yield { items: due, total: keep ? undefined : total };
+      if (found >= limit) return;
+    }
+  };
+  const { direction } = options;
+  if (!direction) yield* read(limit);
+  else {
+    const tail = () => readTails(fetchPage, baseUrl, queries, limit, signal);
+    yield* readInDirection(read, direction, limit, keep ? undefined : tail);
   }
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
+}
+
+/**
+ * Reads events in a direction, whichever the service's own is: `limit` counts from that end. Only a first page that shows
+ * the other direction costs more: `tail` asks for the service's last events at once, or else all of them are read and held in
+ * memory.
+ */
+export async function* readInDirection(
+  read: (limit: number) => AsyncGenerator<FoundPage>,
+  direction: Direction,
+  limit: number,
+  tail?: () => Promise<Items | undefined>,
+): AsyncGenerator<FoundPage> {
+  const pages = read(limit);
+  const { done, value: first } = await pages.next();
+  if (done) return;
+  const shown = directionBetween(first.items, first.items);
+  if (shown === direction) {
+    yield first;
+    yield* pages;
+    return;
+  }
+  await pages.return(undefined);
+  const last = Number.isFinite(limit) ? await tail?.() : undefined;
+  if (last) {
+    if (directionBetween(first.items, last) === direction) return yield* read(limit);
+    return yield { items: reversed(last), total: first.total };
+  }
+  const held: FoundPage[] = [];
+  for await (const page of read(Number.POSITIVE_INFINITY)) if (page.items.count > 0) held.push(page);
+  const [begin, end] = [held[0]?.items, held.at(-1)?.items];
+  const isTurned = begin && end && directionBetween(begin, end) !== direction;
+  let due = limit;
+  for (const { items, total } of isTurned ? held.toReversed() : held) {
+    const some = (isTurned ? reversed(items) : items).first(due);
+    due -= some.count;
+    yield { items: some, total };
+    if (due === 0) return;
+  }
+}
+
+function reversed(items: Items): Items {
+  return Items.of(items.texts().reverse());
+}
+
+/** How often the last events are asked for again because their number changed meanwhile. */
+const MAX_TAIL_READS = 3;
+
+/** The last `limit` events of some searches in the service's order, if its counts and pages agree; otherwise undefined. */
+async function readTails(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  queries: readonly Query[],
+  limit: number,
+  signal: AbortSignal,
+): Promise<Items | undefined> {
+  const tails: FoundPage[][] = [];
+  for (const query of queries) {
+    const tail = await readTail(fetchPage, baseUrl, query, limit, signal);
+    if (!tail) return undefined;
+    tails.push(tail);
+  }
+  const each = tails.map((tail) =>
+    (async function* () {
+      yield* tail;
+    })(),
+  );
+  const texts: Buffer[] = [];
+  for await (const { items } of mergePages(each, () => 1, signal)) texts.push(...items.texts());
+  return Items.of(texts.slice(-limit));
+}
+
+async function readTail(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  query: Query,
+  limit: number,
+  signal: AbortSignal,
+): Promise<FoundPage[] | undefined> {
+  let total = await askCount(fetchPage, baseUrl, query, signal);
+  attempt: for (let tries = MAX_TAIL_READS; tries > 0 && total !== undefined; tries--) {
+    const pages: FoundPage[] = [];
+    for (let start = Math.max(1, total - limit + 1); start <= total; start += PAGE_SIZE) {
+      const count = Math.min(PAGE_SIZE, total - start + 1);
+      const { page } = await fetchPage(searchUrl(baseUrl, query, { start, count }), signal);
+      if (page.count !== total) {
+        total = page.count;
+        continue attempt;
+      }
+      if (page.items.count !== count) return undefined;
+      pages.push({ items: page.items, total });
+    }
+    return pages;
+  }
+  return undefined;
 }
 
 /** The same with progress on a terminal and warnings. */
@@ -153,11 +260,13 @@ export async function byServiceClock(
 ): Promise<{ queries: readonly Query[]; fetchPage: FetchPage }> {
   const asked = clock.now();
   const queries = filters.queries(asked);
-  if (!filters.isRelative) return { queries, fetchPage };
+  if (!filters.isRelative && !filters.seemsToBeginLater(asked)) return { queries, fetchPage };
   const url = first(queries[0]);
   const answer = await fetchPage(url);
   const { serviceTime } = answer;
+  filters.requirePastStart(serviceTime ?? asked);
   if (
+    filters.isRelative &&
     serviceTime !== undefined &&
     (serviceTime < asked - TOLERANCE || serviceTime > clock.now() + TOLERANCE)
   ) {

@@ -4,15 +4,18 @@ import { quotedWord } from '../settings/command-words.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import type { EventFilters } from './event-filters.ts';
 import { searchUrl } from './event-query.ts';
+import { resolveKeptTypes } from './event-types.ts';
 
 /** Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a sign-in. */
 export async function previewRequests(
   { flags, context }: Call<SettingFlags>,
-  filters: EventFilters,
+  typed: EventFilters,
   size: number,
   form: 'urls' | 'curl',
 ): Promise<void> {
+  const filters = await resolveKeptTypes(typed, flags.profile, context);
   const queries = filters.queries(context.clock.now());
+  filters.requirePastStart(context.clock.now(), "this machine's");
   const write = (line: string) => context.stdout.write(`${line}\n`);
   const urlsAt = (baseUrl: URL) =>
     queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));

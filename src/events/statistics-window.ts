@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../time/instant.ts';
+import { type Instant, instantAt, knownInstant, milliseconds } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
@@ -30,10 +30,7 @@ export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const { after: given, before = instantAt(now + 1000) } = combinations[0];
   const after = given ?? (before && instantAt(before.seconds * 1000 - DAY));
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
-  if (compareInstants(after, before) >= 0) {
-    const [since, time] = [after, before].map(({ text }) => filters.zone.shown(text));
-    throw new UsageError(`--since: ${since} is in the future: the service's time is ${time}`);
-  }
+  filters.requirePastStart(now);
   const queries = combinations.map(({ subscriptionId, eventId, eventType }) => ({
     subscriptionId,
     eventId,

@@ -4,9 +4,8 @@ import type { Service } from '../http/service.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
-import { askCount } from './event-count.ts';
 import { type Query, queryString } from './event-query.ts';
-import { pageFetcher } from './fetch-page.ts';
+import { askCount, pageFetcher } from './fetch-page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { bucketEnds, type StatsWindow } from './statistics-window.ts';
 

@@ -19,7 +19,7 @@ import {
   parseInstant,
 } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
-import type { EventFilters } from './event-filters.ts';
+import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
 import { checkedItems, checkPart, gunzipped, PIECE_BYTES } from './export/export-parts.ts';
@@ -50,13 +50,16 @@ export async function* storedEvents(
   { limit = Number.POSITIVE_INFINITY, context, onDoubt, within }: StoredOptions,
 ): AsyncGenerator<FoundPage> {
   const { signal } = context;
+  const ofAnyType = filters.withTypes([], []);
   const queries = within
-    ? filters
+    ? ofAnyType
         .withoutTimes()
         .queries(0)
         .map((query) => ({ ...query, ...within }))
-    : filters.queries(context.clock.now());
+    : ofAnyType.queries(context.clock.now());
+  if (!within) filters.requirePastStart(context.clock.now(), "this machine's");
   const matches = matcher(queries);
+  const ofTypes = typeFilter(filters.eventTypes);
   const { keep } = filters;
   const { lists, checkRest } = await openPlace(place, context, onDoubt);
   const [only, another] = lists;
@@ -64,7 +67,7 @@ export async function* storedEvents(
   let found = 0;
   for await (const { items } of pages) {
     signal.throwIfAborted();
-    const matching = matches(items);
+    const matching = ofTypes(matches(items));
     const due = (keep?.(matching) ?? matching).first(limit - found);
     found += due.count;
     yield { items: due, total: undefined };
@@ -184,7 +187,7 @@ async function* pagesOfParts(
 
 /** Keeps the items that match any of the searches, as the event service matches them (service description, part 4). */
 function matcher(queries: readonly Query[]): (items: Items) => Items {
-  const fields = ['subscriptionId', 'eventId', 'publishStatus', 'eventType'] as const;
+  const fields = ['subscriptionId', 'eventId', 'publishStatus'] as const;
   const [{ after, before } = {} as Query] = queries;
   const asked = fields.filter((field) => queries.some((query) => query[field] !== undefined));
   const isBound = after !== undefined || before !== undefined;
@@ -218,7 +221,7 @@ function matcher(queries: readonly Query[]): (items: Items) => Items {
       (before === undefined || compareInstants(createdOn, before) < 0)
     );
   };
-  const mayMatch = candidates(asked, queries);
+  const mayMatch = candidates(queries);
   return (items) => {
     const kept: number[] = [];
     const isCandidate = mayMatch(items);
@@ -231,19 +234,41 @@ function matcher(queries: readonly Query[]): (items: Items) => Items {
   };
 }
 
+/** Keeps the items of these types, in any case and with `*` for any text: here no service lists what they stand for. */
+function typeFilter(types: readonly string[]): (items: Items) => Items {
+  if (types.length === 0) return (items) => items;
+  const patterns = types.map(typePattern);
+  const answers = new Map<string, boolean>();
+  const cursor = createCursor([memberPath('eventType')]);
+  const isWanted = ({ bytes }: Items): boolean => {
+    const [start, end] = [cursor.starts[0] as number, cursor.ends[0] as number];
+    if (start === MISSING || bytes[start] !== 0x22) return false;
+    const text = stringText(bytes, start, end);
+    let answer = answers.get(text);
+    if (answer === undefined) {
+      answer = patterns.some((pattern) => pattern.test(text));
+      answers.set(text, answer);
+    }
+    return answer;
+  };
+  return (items) => {
+    const kept: number[] = [];
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      if (isWanted(items)) kept.push(item);
+    }
+    return kept.length === items.count ? items : items.pick(kept);
+  };
+}
+
 /**
- * For a filter by status or type, finds the items that may match by their bytes: they contain the value, or an escape
+ * For a filter by status, finds the items that may match by their bytes: they contain the value, or an escape
  * that may stand for it. The fields of other items need not be parsed.
  */
-function candidates(
-  asked: readonly (keyof Query)[],
-  queries: readonly Query[],
-): (items: Items) => (item: number) => boolean {
-  const field = (['publishStatus', 'eventType'] as const).find(
-    (name) => asked.includes(name) && queries.every((query) => query[name] === queries[0]?.[name]),
-  );
-  const text = field && queries[0]?.[field];
-  if (text === undefined) return () => () => true;
+function candidates(queries: readonly Query[]): (items: Items) => (item: number) => boolean {
+  const text = queries[0]?.publishStatus;
+  if (text === undefined || queries.some(({ publishStatus }) => publishStatus !== text))
+    return () => () => true;
   const needle = Buffer.from(text);
   return (items) => {
     const holdsText = placesOf(needle, items);

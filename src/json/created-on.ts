@@ -18,11 +18,19 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
 
 /** True if a page begins with a newer event than it ends with; the service description promises no order. */
 export function isNewestFirst(items: Items): boolean {
-  if (items.count < 2) return false;
+  return directionBetween(items, items) === 'newest first';
+}
+
+export type Direction = 'newest first' | 'oldest first';
+
+/** The direction in which events are listed, by the first of some items and the last of others; undefined if they do not tell. */
+export function directionBetween(first: Items, last: Items): Direction | undefined {
+  if (first.count === 0 || last.count === 0) return undefined;
   const createdOn = createdOnReader();
-  const first = createdOn(items.bytes, items.start(0));
-  const last = createdOn(items.bytes, items.start(items.count - 1));
-  return first !== undefined && last !== undefined && compareInstants(first, last) > 0;
+  const [a, b] = [createdOn(first.bytes, first.start(0)), createdOn(last.bytes, last.start(last.count - 1))];
+  const order = a && b ? compareInstants(a, b) : 0;
+  if (order === 0) return undefined;
+  return order > 0 ? 'newest first' : 'oldest first';
 }
 
 /** True if the page has an event that was created at that time or later. */

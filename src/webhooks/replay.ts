@@ -126,6 +126,7 @@ async function chosenByIds(filters: EventFilters, service: Service, context: Con
   for await (const id of idsOfLines(stdin.lines(), signal)) ids.set(id.toLowerCase(), id);
   const fetchPage = pageFetcher(service, clock);
   const queries = filters.queries(clock.now());
+  filters.requirePastStart(clock.now(), "this machine's");
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
   await inParallel(ids.values(), PAGES_AT_ONCE, async (id) => {

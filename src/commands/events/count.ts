@@ -98,13 +98,12 @@ async function total({ from, filters, concurrency }: Options, call: Call<Flags>)
   }
   const { withService } = await import('../../sign-in/session.ts');
   const { context, reporter } = call;
-  return withService(call, async (service) => {
+  return withService(call, async (service, settings) => {
     const { countAll } = await import('../../events/event-count.ts');
-    const count = await countAll(service, filters, concurrency, context, reporter);
-    if (count === 0) {
-      const { warnOfTypes } = await import('../../events/event-types.ts');
-      await warnOfTypes(filters, service, context, reporter);
-    }
+    const { resolveTypes, warnOfTypes } = await import('../../events/event-types.ts');
+    const chosen = await resolveTypes(filters, service, settings, context);
+    const count = await countAll(service, chosen, concurrency, context, reporter);
+    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
     return count;
   });
 }

@@ -110,9 +110,11 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
     const missing = await getStored(source, stored, await printing());
     return missing > 0 ? ExitCode.notFound : ExitCode.done;
   }
-  const missing = await withService(call, async (service) =>
-    getAll(source, { service, filters, ...(await printing()) }, concurrency),
-  );
+  const { resolveTypes } = await import('../../events/event-types.ts');
+  const missing = await withService(call, async (service, settings) => {
+    const chosen = await resolveTypes(filters, service, settings, context);
+    return getAll(source, { service, filters: chosen, ...(await printing()) }, concurrency);
+  });
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
 }
 

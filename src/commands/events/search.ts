@@ -32,6 +32,7 @@ import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
+  readonly reverse?: true;
   readonly all?: true;
   readonly pager: boolean;
   readonly exitCode?: true;
@@ -43,6 +44,7 @@ const TERMINAL_ROWS = 30;
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
+    .option('--reverse', 'the oldest first; with --limit the oldest ones')
     .option('--all', 'print every match on a terminal too, through the pager if they do not fit')
     .option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
@@ -83,6 +85,7 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
     /** True if the limit is the default for a terminal, and nobody asked for it. */
     isGlance,
     isPaged: flags.pager && !isGlance,
+    direction: flags.reverse ? ('oldest first' as const) : undefined,
     exitCode: flags.exitCode === true,
   };
 }
@@ -125,7 +128,7 @@ interface Found {
 async function search(options: Options, call: Call<Flags>): Promise<Found> {
   const { context, reporter } = call;
   const { clock, signal } = context;
-  const { from, filters, format, limit, pageSize, concurrency, isGlance, isPaged } = options;
+  const { from, filters, format, limit, pageSize, concurrency, isGlance, isPaged, direction } = options;
   const { searchAll } = await import('../../output/print-search.ts');
   const printing = { filters, limit, format, context, reporter, isPaged };
   const tellMore = (found: Found) => {
@@ -135,23 +138,29 @@ async function search(options: Options, call: Call<Flags>): Promise<Found> {
   };
   if (from !== undefined) {
     const { storedEvents } = await import('../../events/stored-events.ts');
-    const find: Find = ({ onDoubt }) => storedEvents(from, filters, { limit, context, onDoubt });
+    const { readInDirection } = await import('../../events/find-events.ts');
+    const find: Find = ({ onDoubt }) => {
+      const read = (limit: number) => storedEvents(from, filters, { limit, context, onDoubt });
+      const most = limit ?? Number.POSITIVE_INFINITY;
+      return direction ? readInDirection(read, direction, most) : read(most);
+    };
     const found = await searchAll({ ...printing, find });
     tellMore(found);
     return found;
   }
   const { withService } = await import('../../sign-in/session.ts');
   const { findEvents } = await import('../../events/find-events.ts');
-  return withService(call, async (service) => {
+  const { resolveTypes, warnOfTypes } = await import('../../events/event-types.ts');
+  return withService(call, async (service, settings) => {
     const isTable = format.format === 'table';
     const hints = isTable ? await hintsFor(call, filters) : undefined;
-    const reading = { limit, pageSize, concurrency, clock, signal };
-    const find: Find = (watching) => askedAtOnce(findEvents(service, filters, { ...reading, ...watching }));
-    const found = await searchAll({ ...printing, find, onItems: hints?.see });
+    const reading = { direction, limit, pageSize, concurrency, clock, signal };
+    const chosen = await resolveTypes(filters, service, settings, context);
+    const find: Find = (watching) => askedAtOnce(findEvents(service, chosen, { ...reading, ...watching }));
+    const found = await searchAll({ ...printing, filters: chosen, find, onItems: hints?.see });
     tellMore(found);
     if (found.printed === 0) {
-      const { warnOfTypes } = await import('../../events/event-types.ts');
-      await warnOfTypes(filters, service, context, reporter);
+      await warnOfTypes(chosen, service, context, reporter);
     }
     hints?.tell();
     return found;

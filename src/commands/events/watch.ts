@@ -157,13 +157,15 @@ function limitOf({ count, limit, timeout }: Flags): number {
 }
 
 async function follow(options: Options, call: Call<Flags>): Promise<void> {
-  const { filters, format, interval, overlap, concurrency, limit, timeout } = options;
+  const { format, interval, overlap, concurrency, limit, timeout } = options;
   const { context, reporter } = call;
   const { withService } = await import('../../sign-in/session.ts');
+  const { resolveTypes } = await import('../../events/event-types.ts');
   const { startFollowing, runWatch } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/create-item-writer.ts');
   const { clock } = context;
-  await withService(call, async (service) => {
+  await withService(call, async (service, settings) => {
+    const filters = await resolveTypes(options.filters, service, settings, context);
     const saving = options.state === undefined ? undefined : await stateOf(options.state, service, filters);
     const deadline = startDeadline(timeout, context);
     const { signal } = deadline;

@@ -10,10 +10,9 @@ import {
   parseInstant,
 } from '../../time/instant.ts';
 import { version } from '../../version.ts';
-import { askCount } from '../event-count.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
-import type { FetchPage } from '../fetch-page.ts';
+import { askCount, type FetchPage } from '../fetch-page.ts';
 import { totalOf } from '../read-account.ts';
 import { readAhead } from '../read-ahead.ts';
 import {
@@ -49,6 +48,7 @@ async function serviceTime(filters: EventFilters, { fetchPage, baseUrl, clock, s
   const any = filters.queries(clock.now())[0];
   const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
   const now = answer.serviceTime ?? clock.now();
+  filters.requirePastStart(now);
   return { now, pin: nextFullSecond(now) };
 }
 

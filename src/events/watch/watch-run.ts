@@ -143,6 +143,7 @@ export async function startFollowing(
     signal,
   );
   const now = serviceTime ?? clock.now();
+  if (!state) filters.requirePastStart(now);
   keep?.(page.items);
   for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
   const queries = filters.queries(now);
