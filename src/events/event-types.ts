@@ -91,7 +91,8 @@ export async function resolveTypes(
   const { eventTypes } = filters;
   if (eventTypes.length === 0) return filters;
   const kept = await namesIn(cacheFile(settings, context));
-  if (eventTypes.every((type) => kept.includes(type))) return filters;
+  const isKept = (type: string) => kept.some((name) => name.toLowerCase() === type.toLowerCase());
+  if (eventTypes.every(isKept)) return spelledAs(filters, kept);
   const hasPattern = eventTypes.some((type) => type.includes('*'));
   try {
     const { items } = (await askEventTypes(service, context.clock)).page;

@@ -64,7 +64,11 @@ describe('events search on a terminal', () => {
 
   test('a hint that is not available is not an error', async () => {
     await using searching = await startSearching({ events: 5 });
-    searching.sandbox.control.fault('event-types', { kind: 'status', status: 403 });
+    searching.sandbox.control.fault(
+      'event-types',
+      { kind: 'status', status: 403 },
+      { kind: 'status', status: 403 },
+    );
     const result = await plain(searching, ['search', '--type', 'docment.signed']);
     expect(result).toEqual({ code: 0, screen: 'no events match\n' });
   });

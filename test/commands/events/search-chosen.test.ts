@@ -17,16 +17,18 @@ describe('--type', () => {
       .map((line) => JSON.parse(line));
     const ofType = (wanted: RegExp) =>
       all.filter(({ eventType }) => wanted.test(eventType)).map(({ eventId }) => eventId);
-    expect(ofType(/^document\./).length).toBeGreaterThan(5);
-    expect(idsOf((await at.search('--ndjson', '--type', 'Document.SIGNED')).stdout)).toEqual(
-      ofType(/^document\.signed$/),
-    );
+    const signed = ofType(/^document\.signed$/);
+    expect(signed.length).toBeGreaterThan(5);
+    expect(idsOf((await at.search('--ndjson', '--type', 'Document.SIGNED')).stdout)).toEqual(signed);
     const several = idsOf((await at.search('--ndjson', '--type', 'DOCUMENT.*,envelope.sent')).stdout);
     expect(several.sort()).toEqual(ofType(/^document\.|^envelope\.sent$/).sort());
     const counted = await hooktrail(['events', 'count', '--type', 'document.*'], { env: at.env });
     expect(counted).toEqual({ code: 0, stdout: `${ofType(/^document\./).length}\n`, stderr: '' });
-    // The types are listed once: later commands know them.
-    expect(at.sandbox.log.filter(({ url }) => url.endsWith('/event-types'))).toHaveLength(2);
+    // A pattern stands for what is on offer now; a name that was listed before is known.
+    expect(idsOf((await at.search('--ndjson', '--type', 'document.SIGNED')).stdout)).toHaveLength(
+      signed.length,
+    );
+    expect(at.sandbox.log.filter(({ url }) => url.endsWith('/event-types'))).toHaveLength(3);
     const dry = await at.search('--dry-run', '--type', 'document.s*');
     expect(dry.stdout.match(/eq\(eventType,[^)]*\)/g)).toEqual(['eq(eventType,document.signed)']);
     const file = path.join(at.env['HOME'] as string, 'all.ndjson');
