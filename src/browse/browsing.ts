@@ -1,5 +1,5 @@
 import { HooktrailError } from '../errors.ts';
-import { parseFieldPath } from '../json/field-path.ts';
+import { parseFieldPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { characterOf, type Key, moved, movementOf } from './browse-keys.ts';
 import { type EventList, FilteredList, GroupList, groupCondition, type Narrowing } from './event-list.ts';

@@ -1,8 +1,7 @@
 import type { Context } from '../context.ts';
-import { memberPath } from '../json/field-path.ts';
+import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
-import { valueText } from '../json/json-bytes.ts';
-import { createCursor, MISSING } from '../json/json-cursor.ts';
+import { valueText } from '../json/json-scanner.ts';
 
 /** Copies the item's `eventId`. Resolves to the outcome in one line. */
 export async function copyEventId(

@@ -6,15 +6,19 @@ import {
   type FormatFlags,
   formatOptions,
 } from '../output/format-flags.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends FormatFlags, SettingFlags {
   readonly match?: string;
+  readonly limit?: number;
 }
 
 export function declare(command: Command, action: Action): void {
-  command.option('--match <text>', 'only those with this text in a value, ignoring case');
+  command
+    .option('--match <text>', 'only those with this text in a value, ignoring case')
+    .option('-n, --limit <number>', 'at most this many', wholeNumber('--limit', 1));
   addFormatFlags(command);
   addOutputFileFlag(command);
   addConnectionFlags(command)
@@ -30,26 +34,12 @@ Examples:
 
 /** The command line in its final form. */
 function optionsOf({ flags }: Call<Flags>) {
-  return { match: flags.match, format: formatOptions(flags, 'event-types') };
+  return { match: flags.match, limit: flags.limit, format: formatOptions(flags, 'event-types') };
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { match, format } = optionsOf(call);
-  const { context, reporter } = call;
-  const { withService } = await import('../sign-in/session.ts');
-  await withService(call, async (service, settings) => {
-    const { askEventTypes, keepEventTypes, matchingItems } = await import('../events/event-types.ts');
-    const { createItemWriter } = await import('../output/create-item-writer.ts');
-    const writer = await createItemWriter(format, context, reporter);
-    try {
-      const { items: all } = (await askEventTypes(service, context.clock)).page;
-      await keepEventTypes(all, settings, context);
-      const items = match === undefined ? all : matchingItems(all, match);
-      if (items.count > 0) await writer.write(items, true);
-    } catch (error) {
-      await writer.abort();
-      throw error;
-    }
-    await writer.end();
-  });
+  const { match, format, limit } = optionsOf(call);
+  const { listEventTypes } = await import('../events/event-types.ts');
+  const { createItemWriter } = await import('../output/create-item-writer.ts');
+  await listEventTypes(match, limit, call, () => createItemWriter(format, call.context, call.reporter));
 }

@@ -1,31 +1,50 @@
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { Service } from '../http/service.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
-import { askCount, type FetchPage, pageFetcher } from './fetch-page.ts';
-import { byServiceClock, readWithProgress } from './find-events.ts';
+import { resolveTypes, warnOfTypes } from './event-types.ts';
+import { byServiceClock, previewRequests, readNotice, readWithProgress } from './find-events.ts';
 import type { FoundPage } from './merge-pages.ts';
+import { askCount, pageFetcher } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
+import { storedEvents } from './stored-events.ts';
 
-/** Counts the events by reading every page. `onPage` gets the number of events read so far. */
-export async function countByReading(
-  fetchPage: FetchPage,
-  baseUrl: URL,
-  query: Query,
-  concurrency: () => number,
-  signal: AbortSignal,
-  onPage: (events: number) => void,
-): Promise<number> {
-  let events = 0;
-  const pages = readPages(fetchPage, { baseUrl, query, pageSize: PAGE_SIZE, concurrency, signal });
-  for await (const { items } of pages) {
-    events += items.count;
-    onPage(events);
+export interface CountOptions {
+  readonly filters: EventFilters;
+  /** The export or file to read instead of the service. */
+  readonly from: string | undefined;
+  readonly concurrency: number;
+  /** Prints the requests in this form and sends nothing. */
+  readonly preview: 'urls' | 'curl' | undefined;
+}
+
+/** Returns the number of events that the filters choose, undefined after a preview; on a terminal a notice says which they are. */
+export async function countEvents(
+  { from, filters, concurrency, preview }: CountOptions,
+  call: Call<SettingFlags>,
+): Promise<number | undefined> {
+  const { context, reporter } = call;
+  if (preview) {
+    await previewRequests(call, filters, 1, preview);
+    return undefined;
   }
-  return events;
+  if (from !== undefined) return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning }));
+  return await withService(call, async (service, settings) => {
+    const chosen = await resolveTypes(filters, service, settings, context);
+    const onQueries = ([query]: readonly Query[]) => {
+      if (context.stdout.isTerminal && query)
+        reporter.notice(readNotice('counted', query, filters.zone, settings, context));
+    };
+    const count = await countAll(service, chosen, concurrency, context, reporter, onQueries);
+    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
+    return count;
+  });
 }
 
 /** Returns the number of events that the filters choose, with `concurrency` requests at once. */
@@ -35,10 +54,11 @@ export async function countAll(
   concurrency: number,
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
+  onQueries?: (queries: readonly Query[]) => void,
 ): Promise<number> {
   if (filters.keep) {
     reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
-    return countOf(readWithProgress(service, filters, { concurrency }, context, reporter));
+    return countOf(readWithProgress(service, filters, { concurrency, onQueries }, context, reporter));
   }
   const { baseUrl } = service;
   const { clock, signal } = context;
@@ -50,14 +70,19 @@ export async function countAll(
   let noticed = false;
   try {
     const { queries, fetchPage } = await byServiceClock(filters, send, one, clock, reporter.warning);
+    onQueries?.(queries);
     const ask = (query: Query, ending: AbortSignal) => askCount(fetchPage, baseUrl, query, ending);
-    for await (const { job, result } of readAhead(queries, ask, width, signal)) {
+    for await (const { job: query, result } of readAhead(queries, ask, width, signal)) {
       if (result === undefined && !noticed) {
         noticed = true;
         reporter.notice('the service gives no count: reading every match to count it');
       }
-      const onPage = (events: number) => progress.update({ events: total + events });
-      total += result ?? (await countByReading(fetchPage, baseUrl, job, width, signal, onPage));
+      total +=
+        result ??
+        (await countOf(
+          readPages(fetchPage, { baseUrl, query, pageSize: PAGE_SIZE, concurrency: width, signal }),
+        ));
+      progress.update({ events: total });
     }
   } finally {
     progress.stop();
@@ -66,7 +91,7 @@ export async function countAll(
 }
 
 /** The number of events in some pages. */
-export async function countOf(pages: AsyncIterable<FoundPage>): Promise<number> {
+async function countOf(pages: AsyncIterable<FoundPage>): Promise<number> {
   let events = 0;
   for await (const { items } of pages) events += items.count;
   return events;

@@ -158,7 +158,7 @@ export interface PageFlags {
   readonly concurrency?: number;
 }
 
-const CONCURRENCY = 4;
+export const CONCURRENCY = 4;
 
 /** The options of a read of many pages. */
 export function addPageFlags(command: Command): Command {
@@ -168,11 +168,14 @@ export function addPageFlags(command: Command): Command {
       `events per request, 1 to ${PAGE_SIZE} (default: ${PAGE_SIZE})`,
       wholeNumber('--page-size', 1, PAGE_SIZE),
     )
-    .option(
-      '--concurrency <number>',
-      `pages requested at once, 1 to 16 (default: ${CONCURRENCY})`,
-      wholeNumber('--concurrency', 1, 16),
-    );
+    .addOption(concurrencyFlag());
+}
+
+/** The option of a read that asks for several things at once; its value without the flag is `usual`. */
+export function concurrencyFlag(usual = CONCURRENCY): Option {
+  return new Option('--concurrency <number>', `requests at once, 1 to 16 (default: ${usual})`).argParser(
+    wholeNumber('--concurrency', 1, 16),
+  );
 }
 
 /** The flags with their defaults. */
@@ -219,11 +222,7 @@ export function addStatsFlags(command: Command): Command {
       'number of equal parts of the time line, 1 to 500 (default: parts that begin on the clock, such as full hours)',
       wholeNumber('--buckets', 1, 500),
     )
-    .option(
-      '--concurrency <number>',
-      `requests at once, 1 to 16 (default: ${COUNTS_AT_ONCE})`,
-      wholeNumber('--concurrency', 1, 16),
-    );
+    .addOption(concurrencyFlag(COUNTS_AT_ONCE));
 }
 
 /** The flags with their defaults. */

@@ -1,5 +1,6 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
+import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
@@ -8,19 +9,43 @@ import { replaceFile } from '../files/replace-file.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader } from '../json/item-cells.ts';
 import { membersOf, tableColumns } from '../json/item-columns.ts';
-import type { Items } from '../json/items.ts';
-import { valueText } from '../json/json-bytes.ts';
+import type { Items, ItemWriter } from '../json/items.ts';
+import { valueText } from '../json/json-scanner.ts';
 import { suggestion } from '../settings/command-words.ts';
-import { loadSettings } from '../settings/settings.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import { endpoint } from './event-query.ts';
-import { type Answer, pageFetcher } from './fetch-page.ts';
+import { type PageAnswer, pageFetcher } from './page.ts';
 
 /** The event types on offer, and the service's time. */
-export async function askEventTypes(service: Service, clock: Clock): Promise<Answer> {
+export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
   const fetchPage = pageFetcher(service, clock, undefined, 'the event types cannot be listed');
   return fetchPage(endpoint(service.baseUrl, 'event-types'));
+}
+
+/** Prints the types on offer that hold `match`, at most `limit`, and remembers them for shell completion. */
+export async function listEventTypes(
+  match: string | undefined,
+  limit = Number.POSITIVE_INFINITY,
+  call: Call<SettingFlags>,
+  createWriter: () => Promise<ItemWriter>,
+): Promise<void> {
+  const { context } = call;
+  await withService(call, async (service, settings) => {
+    const writer = await createWriter();
+    try {
+      const { items: all } = (await askEventTypes(service, context.clock)).page;
+      await keepEventTypes(all, settings, context);
+      const items = (match === undefined ? all : matchingItems(all, match)).first(limit);
+      if (items.count > 0) await writer.write(items);
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    await writer.end();
+  });
 }
 
 /** Returns the items in which a value contains `match`, ignoring case. */

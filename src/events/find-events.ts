@@ -1,15 +1,20 @@
+import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { type OnRetry, waitText } from '../http/retry.ts';
-import type { Service } from '../http/service.ts';
-import { type Direction, directionBetween } from '../json/created-on.ts';
+import { mediaType, type Service } from '../http/service.ts';
+import { type Direction, directionBetween } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
+import { quotedWord } from '../settings/command-words.ts';
+import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import type { Instant } from '../time/instant.ts';
+import { type Instant, knownInstant } from '../time/instant.ts';
+import { localZone, type TimeZone } from '../time/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
-import { type Answer, askCount, type FetchPage, pageFetcher } from './fetch-page.ts';
+import { resolveKeptTypes } from './event-types.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
+import { askCount, type FetchPage, type PageAnswer, pageFetcher } from './page.ts';
 import { adaptiveConcurrency } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 
@@ -172,11 +177,35 @@ async function readTail(
   return undefined;
 }
 
+/**
+ * A notice of the bounds that were used, and of where: the command line shows neither the time that a span ago stood for nor
+ * the service behind a profile. Times in UTC have the local time beside them where that differs.
+ */
+export function readNotice(
+  verb: string,
+  bounds: Pick<Query, 'after' | 'before'>,
+  zone: TimeZone,
+  { profile, baseUrl }: Pick<Settings<'baseUrl'>, 'profile' | 'baseUrl'>,
+  context: Pick<Context, 'machine'>,
+): string {
+  const local = localZone(context);
+  const timeText = ({ text, seconds }: Instant) => {
+    const isLocal = !zone.isUtc || local.offsetAt(seconds * 1000) === 0;
+    return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
+  };
+  const { after, before } = bounds;
+  const created = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(
+    Boolean,
+  );
+  const events = created.length > 0 ? `events created ${created.join(' and ')}, at ` : '';
+  return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
+}
+
 /** The same with progress on a terminal and warnings. */
 export async function* readWithProgress(
   service: Service,
   filters: EventFilters,
-  options: Pick<FindOptions, 'concurrency' | 'within'>,
+  options: Pick<FindOptions, 'concurrency' | 'within' | 'onQueries'>,
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
 ): AsyncGenerator<FoundPage> {
@@ -276,7 +305,7 @@ export async function byServiceClock(
     );
     return { queries: filters.queries(serviceTime), fetchPage };
   }
-  let kept: Answer | undefined = answer;
+  let kept: PageAnswer | undefined = answer;
   return {
     queries,
     fetchPage: async (wanted, ...rest) => {
@@ -286,4 +315,37 @@ export async function byServiceClock(
       return page;
     },
   };
+}
+
+/** Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a sign-in. */
+export async function previewRequests(
+  { flags, context }: Call<SettingFlags>,
+  typed: EventFilters,
+  size: number,
+  form: 'urls' | 'curl',
+): Promise<void> {
+  const filters = await resolveKeptTypes(typed, flags.profile, context);
+  const queries = filters.queries(context.clock.now());
+  filters.requirePastStart(context.clock.now(), "this machine's");
+  const write = (line: string) => context.stdout.write(`${line}\n`);
+  const urlsAt = (baseUrl: URL) =>
+    queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
+  if (form === 'curl') {
+    const { baseUrl, vendor } = await loadSettings(flags, context, ['baseUrl', 'vendor']);
+    for (const url of urlsAt(baseUrl)) await write(curlCommand(url, vendor, flags.profile));
+  } else {
+    const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
+    for (const url of urlsAt(baseUrl)) await write(url.href);
+  }
+}
+
+/** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */
+function curlCommand(url: URL, vendor: string, profile: string | undefined): string {
+  const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
+  return [
+    'curl --globoff --silent --show-error --fail-with-body',
+    `--header ${quotedWord(`Accept: ${mediaType(vendor)}`)}`,
+    `--header "Authorization: Bearer ${token}"`,
+    quotedWord(url.href),
+  ].join(' ');
 }

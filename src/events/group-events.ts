@@ -1,9 +1,7 @@
 import { ServiceError } from '../errors.ts';
-import { createdOnReader } from '../json/created-on.ts';
-import { type FieldPath, memberPath } from '../json/field-path.ts';
+import { createCursor, createdOnReader, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
-import { valueText } from '../json/json-bytes.ts';
-import { createCursor, MISSING } from '../json/json-cursor.ts';
+import { valueText } from '../json/json-scanner.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 
 /** Events that have the same values in the fields asked for. */

@@ -1,4 +1,4 @@
-import { createdOnReader } from '../json/created-on.ts';
+import { createdOnReader } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { readAhead } from './read-ahead.ts';

@@ -5,7 +5,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
 import { type Query, queryString } from './event-query.ts';
-import { askCount, pageFetcher } from './fetch-page.ts';
+import { askCount, pageFetcher } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { bucketEnds, type StatsWindow } from './statistics-window.ts';
 

@@ -4,12 +4,10 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
-import { createdOnReader } from '../json/created-on.ts';
-import { type FieldPath, memberPath } from '../json/field-path.ts';
+import { createCursor, createdOnReader, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
 import { itemsOfText } from '../json/item-text.ts';
 import type { Items } from '../json/items.ts';
-import { stringText } from '../json/json-bytes.ts';
-import { createCursor, MISSING } from '../json/json-cursor.ts';
+import { stringText } from '../json/json-scanner.ts';
 import {
   compareInstants,
   type Instant,

@@ -1,7 +1,6 @@
-import { memberPath } from '../json/field-path.ts';
+import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
-import { stringText } from '../json/json-bytes.ts';
-import { createCursor, MISSING } from '../json/json-cursor.ts';
+import { stringText } from '../json/json-scanner.ts';
 import { compareInstants, parseInstant } from '../time/instant.ts';
 import { type Bucket, byFailure, type Stats, type Tally, type TypeTally } from './statistics.ts';
 import { bucketEnds, type StatsWindow } from './statistics-window.ts';

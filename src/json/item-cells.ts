@@ -1,6 +1,6 @@
-import type { FieldPath } from './field-path.ts';
+import type { FieldPath } from './item-fields.ts';
+import { createCursor, MISSING } from './item-fields.ts';
 import type { Items } from './items.ts';
-import { createCursor, MISSING } from './json-cursor.ts';
 
 /** Makes a cell of the JSON value between two offsets. */
 export type CellOf = (bytes: Buffer, start: number, end: number) => string;

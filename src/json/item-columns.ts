@@ -1,6 +1,6 @@
-import { type FieldPath, memberPath } from './field-path.ts';
+import { type FieldPath, memberPath } from './item-fields.ts';
 import type { Items, ListKind } from './items.ts';
-import { stringEnd, stringText, valueEnd } from './json-bytes.ts';
+import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
 /** The members of items, from which columns are chosen. */
 export interface Members {

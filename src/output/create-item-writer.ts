@@ -1,7 +1,7 @@
-import type { FieldPath } from '../json/field-path.ts';
 import { membersOf } from '../json/item-columns.ts';
+import type { FieldPath } from '../json/item-fields.ts';
+import { createCursor, MISSING } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
-import { createCursor, MISSING } from '../json/json-cursor.ts';
 import { suggestion } from '../settings/command-words.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -34,6 +34,10 @@ async function writerOf(
     case 'ndjson': {
       const { createJsonWriter } = await import('./json-items.ts');
       return createJsonWriter(options.format, fields, stdout, await paletteOf(reporter.stdoutColor));
+    }
+    case 'pretty': {
+      const { createPrettyWriter } = await import('./pretty-json.ts');
+      return createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor));
     }
     case 'csv': {
       const { createCsvWriter } = await import('./csv-items.ts');

@@ -1,10 +1,10 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Output } from '../context.ts';
-import type { FieldPath } from '../json/field-path.ts';
 import { createRowReader } from '../json/item-cells.ts';
 import { csvColumns, emptyColumns, membersOf, nothingFound } from '../json/item-columns.ts';
+import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
-import { stringText, valueText } from '../json/json-bytes.ts';
+import { stringText, valueText } from '../json/json-scanner.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import type { FormatOptions } from './item-writer.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
-import { parseFieldPaths } from '../json/field-path.ts';
+import { parseFieldPaths } from '../json/item-fields.ts';
 import type { ListKind } from '../json/items.ts';
 import { didYouMean } from '../settings/command-words.ts';
 import { fileName } from '../settings/flag-values.ts';

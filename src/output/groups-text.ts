@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import type { EventGroup, EventGroups } from '../events/group-events.ts';
-import { compareNumbers } from '../json/json-number.ts';
+import { compareNumbers } from '../json/item-conditions.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';

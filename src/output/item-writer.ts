@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts';
-import type { FieldPath } from '../json/field-path.ts';
+import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv';
 
 export interface FormatOptions {
-  readonly format: FormatName;
+  /** `pretty` is one event on a terminal as indented JSON. */
+  readonly format: FormatName | 'pretty';
   /** Only these fields, in this order. */
   readonly fields?: readonly FieldPath[];
   /** False: without the line of titles, in a table and in CSV. */

@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import type { FieldPath } from '../json/field-path.ts';
+import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';

@@ -1,7 +1,7 @@
 import type { Output } from '../context.ts';
-import type { FieldPath } from '../json/field-path.ts';
+import type { FieldPath } from '../json/item-fields.ts';
+import { createCursor, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
-import { createCursor, MISSING } from '../json/json-cursor.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { prettyJson } from './pretty-json.ts';

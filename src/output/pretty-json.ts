@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import type { ItemWriter } from '../json/items.ts';
-import { valueEnd, valueText } from '../json/json-bytes.ts';
+import { valueEnd, valueText } from '../json/json-scanner.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 

@@ -1,68 +1,119 @@
-import { setImmediate } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Call } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
-import type { FindOptions } from '../events/find-events.ts';
+import { resolveTypes, warnOfTypes } from '../events/event-types.ts';
+import {
+  type FindOptions,
+  findEvents,
+  previewRequests,
+  readInDirection,
+  readNotice,
+} from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
+import { storedEvents } from '../events/stored-events.ts';
 import { waitText } from '../http/retry.ts';
+import { isGuid } from '../json/guid.ts';
+import { createCursor, type Direction, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
+import { flagWords } from '../settings/command-words.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
 import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
-import type { Reporter } from '../terminal/reporter.ts';
-import type { TimeZone } from '../time/time-zone.ts';
 import { createItemWriter } from './create-item-writer.ts';
 import type { FormatOptions } from './item-writer.ts';
 
-export interface Search {
-  /** Reads the events from the service, an export or a file. */
-  readonly find: (
-    options: Pick<FindOptions, 'onRetry' | 'onDoubt' | 'onQueries'>,
-  ) => AsyncIterable<FoundPage>;
+/** A search in its final form. */
+export interface SearchOptions {
   readonly filters: EventFilters;
-  readonly limit: number | undefined;
   readonly format: FormatOptions;
-  readonly context: Context;
-  readonly reporter: Reporter;
+  /** The export or file to read instead of the service. */
+  readonly from: string | undefined;
+  readonly pageSize: number;
+  readonly concurrency: number;
+  readonly limit: number | undefined;
+  readonly direction: Direction | undefined;
+  /** True if the limit is the default for a terminal, and nobody asked for it. */
+  readonly isGlance: boolean;
   /** True if output that does not fit on the terminal goes through the user's pager. */
   readonly isPaged: boolean;
-  /** Called with the items of each page before they are printed. */
-  readonly onItems?: ((items: Items) => void) | undefined;
+  /** Prints the first requests in this form and sends nothing. */
+  readonly preview: 'urls' | 'curl' | undefined;
 }
 
-/** Prints the matching events. Returns how many it printed, the total if the service gives one, and whether there are more. */
-export async function searchAll(search: Search) {
-  const { filters, format, context, reporter, onItems, isPaged } = search;
-  const { limit = Number.POSITIVE_INFINITY } = search;
+type SearchCall = Call<SettingFlags>;
+
+/** Prints the matching events, and on a terminal what to do next. Returns how many it printed. */
+export async function searchEvents(options: SearchOptions, call: SearchCall): Promise<number> {
+  const { context, reporter } = call;
+  const { preview, from, filters, pageSize, concurrency, direction, isGlance } = options;
+  const limit = options.limit ?? Number.POSITIVE_INFINITY;
+  if (preview) {
+    await previewRequests(call, filters, isGlance ? pageSize : Math.min(pageSize, limit), preview);
+    return 0;
+  }
+  if (from !== undefined) {
+    const printed = await printFound(options, call, ({ onDoubt }) => {
+      const read = (most: number) => storedEvents(from, filters, { limit: most, context, onDoubt });
+      return direction ? readInDirection(read, direction, limit) : read(limit);
+    });
+    return printed.count;
+  }
+  return await withService(call, async (service, settings) => {
+    const chosen = await resolveTypes(filters, service, settings, context);
+    const { clock, signal } = context;
+    const reading = { direction, limit, pageSize, concurrency, clock, signal };
+    let searched: Query | undefined;
+    const onQueries = ([query]: readonly Query[]) => {
+      searched = query;
+    };
+    const { count, failedId } = await printFound({ ...options, filters: chosen }, call, (watching) =>
+      findEvents(service, chosen, { ...reading, ...watching, onQueries }),
+    );
+    if (searched && context.stdout.isTerminal)
+      reporter.notice(readNotice('searched', searched, filters.zone, settings, context));
+    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
+    if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
+      for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
+    return count;
+  });
+}
+
+type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
+
+interface Printed {
+  readonly count: number;
+  /** The id of the first failed event. */
+  readonly failedId: string | undefined;
+}
+
+async function printFound(options: SearchOptions, call: SearchCall, find: Find): Promise<Printed> {
+  const { context, reporter } = call;
+  const { filters, format, isGlance, isPaged, limit = Number.POSITIVE_INFINITY } = options;
   const progress = startProgress(context, reporter, 'searching');
   const paged = isPaged ? pagedOutput(context, () => progress.stop()) : undefined;
   const { environment, stdout } = context;
-  const itemContext = { environment, stdout: paged ?? stdout };
-  let printed = 0;
-  let pages = 0;
-  let total: number | undefined;
-  let searched: Query | undefined;
-  const found = search.find({
-    onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
-    onDoubt: (doubt) => reporter.warning(doubt),
-    onQueries: ([query]) => {
-      searched = query;
-    },
-  });
-  // The first request is sent in the next turn of the event loop; loading the format first would delay it.
-  await setImmediate();
   const writer = await createItemWriter(
     { ...format, constant: filters.constantFields, zone: filters.zone },
-    itemContext,
+    { environment, stdout: paged ?? stdout },
     reporter,
   );
+  let count = 0;
+  let pages = 0;
+  let total: number | undefined;
+  let failedId: string | undefined;
+  const found = find({
+    onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
+    onDoubt: (doubt) => reporter.warning(doubt),
+  });
   try {
     for await (const page of found) {
-      printed += page.items.count;
+      count += page.items.count;
       pages++;
       total = page.total;
-      progress.update({ pages, events: printed, total, note: '' });
-      onItems?.(page.items);
-      await writer.write(page.items, printed >= Math.min(limit, total ?? limit));
+      progress.update({ pages, events: count, total, note: '' });
+      if (stdout.isTerminal) failedId ??= firstFailedId(page.items);
+      await writer.write(page.items, count >= Math.min(limit, total ?? limit));
     }
     progress.stop();
     await writer.end();
@@ -73,13 +124,30 @@ export async function searchAll(search: Search) {
     progress.stop();
     await paged?.end();
   }
-  // The command line does not show the time that a span ago stood for.
-  if (searched && filters.isRelative && stdout.isTerminal)
-    reporter.notice(windowText(searched, filters.zone));
-  return { printed, total, more: printed >= limit && (total === undefined || total > printed) };
+  if (isGlance && count >= limit && (total === undefined || total > count))
+    reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
+  return { count, failedId };
 }
 
-function windowText({ after, before }: Query, zone: TimeZone): string {
-  const bounds = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
-  return `searched events created ${bounds.filter(Boolean).join(' and ')}`;
+/** The id of the first failed event of a page, if its items have the fields that searches filter by. */
+function firstFailedId(items: Items): string | undefined {
+  const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
+  for (let item = 0; item < items.count; item++) {
+    cursor.read(items.bytes, items.start(item));
+    const id = cursor.text(0) === 'FAILED' ? cursor.text(1) : undefined;
+    if (id !== undefined && isGuid(id)) return id;
+  }
+  return undefined;
+}
+
+/** Commands to type after a search that showed a failed event, each with a comment. What is configured is not repeated. */
+function failureHints(id: string, filters: EventFilters, { flags, context }: SearchCall): string[] {
+  const profile = flags.profile ?? (context.environment['HOOKTRAIL_PROFILE'] || undefined);
+  const place = flagWords({ profile }, ['profile']);
+  const chosen = filters.words('id', 'status', ...(flags.timezone === undefined ? ['timezone'] : []));
+  const command = (...words: string[]) => ['hooktrail', 'events', ...words, ...place].join(' ');
+  return [
+    `${command('get', id)}  # in full`,
+    `${command('explain', ...chosen)}  # what failures have in common`,
+  ];
 }

@@ -1,9 +1,9 @@
 import type { Output } from '../context.ts';
-import type { FieldPath } from '../json/field-path.ts';
 import { createRowReader } from '../json/item-cells.ts';
 import { errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
+import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
-import { scalarsText } from '../json/json-bytes.ts';
+import { scalarsText } from '../json/json-scanner.ts';
 import { cellWidth, cutToWidth, loadWidthsFor } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';

@@ -109,6 +109,15 @@ export function offsetText(offset: number): string {
   return `${offset < 0 ? '-' : '+'}${digits(minutes / 60)}:${digits(minutes % 60)}`;
 }
 
+/** The machine's own zone; UTC if it is unknown. */
+export function localZone({ machine }: Pick<Context, 'machine'>): TimeZone {
+  try {
+    return new TimeZone(machine.timezone);
+  } catch {
+    return UTC;
+  }
+}
+
 /** The zone of that name; `local` is the machine's. Throws `UsageError` if the machine's zone is unknown. */
 export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): TimeZone {
   const meant = name === 'local' ? machine.timezone : name;

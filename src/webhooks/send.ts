@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { readRegularFile } from '../files/read-file.ts';
-import { stringEnd, stringText, valueEnd } from '../json/json-bytes.ts';
+import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning, tokenPlace } from './api-token.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { EventGroups } from '../../src/events/group-events.ts';
-import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { Items } from '../../src/json/items.ts';
 
 test('more groups than memory should hold end with an error that names the fields', () => {

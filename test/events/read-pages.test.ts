@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Answer, FetchPage } from '../../src/events/fetch-page.ts';
+import type { FetchPage, PageAnswer } from '../../src/events/page.ts';
 import { readPage } from '../../src/events/page.ts';
 import { IncompleteError, type ReadOptions, readPages } from '../../src/events/read-pages.ts';
 
@@ -24,7 +24,7 @@ interface Service {
 /** An event service in memory; its filters on time are those of the service description (part 4). */
 function serve({ events, order, counts = true, before, now = NOW }: Service) {
   const asked: string[] = [];
-  const fetchPage: FetchPage = async (url): Promise<Answer> => {
+  const fetchPage: FetchPage = async (url): Promise<PageAnswer> => {
     before?.(asked.length);
     const query = decodeURIComponent(url.search.slice(1));
     asked.push(query);
@@ -152,7 +152,10 @@ describe("events dated after the service's own clock", () => {
 describe('a service that counts fewer events than it gives', () => {
   const given = at('given', 34, NOW - DAY, 1000);
   /** Counts `count`, and gives links where there are more. */
-  const miscounted = (count: number, change: (answer: Answer) => Partial<Answer> = () => ({})): FetchPage => {
+  const miscounted = (
+    count: number,
+    change: (answer: PageAnswer) => Partial<PageAnswer> = () => ({}),
+  ): FetchPage => {
     const { fetchPage } = serve({ events: given, order: 'oldest first' });
     return async (url) => {
       const answer = await fetchPage(url);

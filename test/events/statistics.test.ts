@@ -150,7 +150,7 @@ describe('the window', () => {
 
   test('must not begin in the future', () => {
     expect(() => statsWindow(eventFilters({ after: '2026-12-01' }, now), now)).toThrow(
-      /--since: 2026-12-01 is in the future/,
+      /--after: 2026-12-01 is in the future/,
     );
   });
 });

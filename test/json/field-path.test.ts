@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { parseFieldPaths } from '../../src/json/item-fields.ts';
 
 const steps = (text: string) => parseFieldPaths(text).map((path) => path.steps);
 

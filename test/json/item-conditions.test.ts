@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { conditionText, itemFilter, type Operator, parseCondition } from '../../src/json/item-conditions.ts';
+import {
+  compareNumbers,
+  conditionText,
+  itemFilter,
+  type Operator,
+  parseCondition,
+} from '../../src/json/item-conditions.ts';
 import { Items } from '../../src/json/items.ts';
-import { compareNumbers } from '../../src/json/json-number.ts';
 
 const keeps = (item: string, conditions: readonly string[], texts: readonly string[] = []) => {
   const keep = itemFilter(

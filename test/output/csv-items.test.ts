@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type FieldPath, parseFieldPaths } from '../../src/json/field-path.ts';
+import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import { createItemWriter } from '../../src/output/create-item-writer.ts';
 import type { FormatOptions } from '../../src/output/item-writer.ts';
 import { readCsv } from '../support/csv-reader.ts';

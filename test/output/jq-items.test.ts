@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError, UsageError } from '../../src/errors.ts';
-import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { createItemWriter } from '../../src/output/create-item-writer.ts';
 import type { FormatOptions } from '../../src/output/item-writer.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';

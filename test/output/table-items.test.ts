@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { events, lines, table } from '../support/tables.ts';
 
 describe('a table in a pipe', () => {

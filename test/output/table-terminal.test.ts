@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { parseFieldPaths } from '../../src/json/field-path.ts';
+import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { jsonText } from '../support/json-text.ts';
 import { events, lines } from '../support/tables.ts';
 

@@ -5,6 +5,8 @@ import {
   addFilterFlags,
   addFromFlag,
   addPreviewFlags,
+  CONCURRENCY,
+  concurrencyFlag,
   eventFilters,
   type FilterFlags,
   type FromFlags,
@@ -17,10 +19,8 @@ import {
   type SummaryFlags,
   summaryFormat,
 } from '../../output/format-flags.ts';
-import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
+import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, PreviewFlags, SummaryFlags, SettingFlags {
@@ -28,16 +28,10 @@ interface Flags extends FilterFlags, FromFlags, PreviewFlags, SummaryFlags, Sett
   readonly exitCode?: true;
 }
 
-const CONCURRENCY = 4;
-
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('--exit-code', 'exit with 10 when anything matches')
-    .option(
-      '--concurrency <number>',
-      `requests at once, 1 to 16 (default: ${CONCURRENCY})`,
-      wholeNumber('--concurrency', 1, 16),
-    );
+    .addOption(concurrencyFlag());
   addPreviewFlags(command);
   addFromFlag(command);
   addSummaryFlags(command, '{"count":N}');
@@ -70,40 +64,17 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   };
 }
 
-type Options = ReturnType<typeof optionsOf>;
-
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
-  const { preview, filters, format, jq, exitCode } = options;
   const { context, reporter } = call;
-  if (preview) {
-    const { previewRequests } = await import('../../events/request-preview.ts');
-    await previewRequests(call, filters, 1, preview);
-    return ExitCode.done;
-  }
-  const count = await total(options, call);
+  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  const { format, jq, exitCode } = options;
+  const { countEvents } = await import('../../events/event-count.ts');
+  const count = await countEvents(options, call);
+  if (count === undefined) return ExitCode.done;
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
     const { printJson } = await import('../../output/print-json.ts');
     await printJson({ count }, jq, context, reporter);
   }
   return exitCode && count > 0 ? ExitCode.matched : ExitCode.done;
-}
-
-async function total({ from, filters, concurrency }: Options, call: Call<Flags>): Promise<number> {
-  if (from !== undefined) {
-    const { storedEvents } = await import('../../events/stored-events.ts');
-    const { countOf } = await import('../../events/event-count.ts');
-    return countOf(storedEvents(from, filters, { context: call.context, onDoubt: call.reporter.warning }));
-  }
-  const { withService } = await import('../../sign-in/session.ts');
-  const { context, reporter } = call;
-  return withService(call, async (service, settings) => {
-    const { countAll } = await import('../../events/event-count.ts');
-    const { resolveTypes, warnOfTypes } = await import('../../events/event-types.ts');
-    const chosen = await resolveTypes(filters, service, settings, context);
-    const count = await countAll(service, chosen, concurrency, context, reporter);
-    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
-    return count;
-  });
 }

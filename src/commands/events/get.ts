@@ -4,41 +4,33 @@ import { ExitCode, UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
   addFromFlag,
+  CONCURRENCY,
+  concurrencyFlag,
   eventFilters,
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-flags.ts';
-import { getAll, getStored, idsOfArguments, idsOfLines } from '../../events/get/get-events.ts';
+import { idsOfArguments, noIds } from '../../events/event-ids.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
   type FormatFlags,
   formatOptions,
 } from '../../output/format-flags.ts';
-import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
+import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;
 }
 
-const CONCURRENCY = 4;
 /** Rows whose columns are laid out together. */
 const BATCH = 500;
 
 export function declare(command: Command, action: Action): void {
-  command.argument(
-    '[eventId...]',
-    'event ids; with - or none they are read from standard input, one per line',
-  );
-  addFilterFlags(command).option(
-    '--concurrency <number>',
-    `events requested at once, 1 to 16 (default: ${CONCURRENCY})`,
-    wholeNumber('--concurrency', 1, 16),
-  );
+  command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
+  addFilterFlags(command).addOption(concurrencyFlag());
   addFromFlag(command);
   addFormatFlags(command);
   addOutputFileFlag(command);
@@ -49,101 +41,53 @@ export function declare(command: Command, action: Action): void {
 Without a format, one id on a terminal is printed as indented JSON; several ids,
 or piped output, as a table. Events are printed in the order of the given ids,
 and twice for an id given twice. If an id is not found, or the filters leave it
-out, it is named on standard error and the exit code is 3.
+out, it is named on standard error and the exit code is 3. Standard input may
+hold ids one a line, or events as the other commands print them.
 
 Examples:
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --fields delivery
-  $ hooktrail events get - --ndjson --output-file events.ndjson < ids.txt`,
+  $ hooktrail events get - --ndjson --output-file events.ndjson < failed.csv`,
     )
     .action(action(run));
 }
 
 /** The command line in its final form. */
 function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
-  if (flags.id) throw new UsageError('--id: this command takes event ids as arguments');
-  const filters = eventFilters(flags, context.clock.now(), zone);
-  const format = { ...formatOptions(flags, 'events'), zone };
-  if (args.length === 0 && context.stdin.isTerminal) throw noIds();
-  const fromInput = args.length === 0 || (args.length === 1 && args[0] === '-');
-  const ids = fromInput ? [] : idsOfArguments(args);
-  if (fromInput && flags.from === '-')
+  const { id: asked = [], ...others } = flags;
+  const filters = eventFilters(others, context.clock.now(), zone);
+  const format = formatOptions(flags, 'events');
+  const given = [...args, ...asked];
+  const isFromInput = given.length === 0 || (given.length === 1 && given[0] === '-');
+  if (given.length === 0 && context.stdin.isTerminal) throw noIds();
+  if (isFromInput && flags.from === '-')
     throw new UsageError('standard input cannot hold both the ids and, by --from -, the events', {
       next: 'give the ids as arguments, or the events as a file',
     });
+  const ids = isFromInput ? undefined : idsOfArguments(given);
+  const isFormatted = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(
+    Boolean,
+  );
+  const isPretty = ids?.length === 1 && context.stdout.isTerminal && !isFormatted;
+  const isTable = format.format === 'table' && format.jq === undefined;
   return {
     filters,
-    format,
-    /** Undefined if the ids are read from standard input. */
-    ids: fromInput ? undefined : ids,
-    /** True if standard input is read only because no id was given. */
-    isImplied: args.length === 0,
-    isPretty: ids.length === 1 && context.stdout.isTerminal && !isFormatted(flags),
+    format: { ...format, zone, format: isPretty ? ('pretty' as const) : format.format },
+    ids,
+    isForPeople: isTable,
+    batch: isTable || format.format === 'csv' ? BATCH : 1,
     from: flags.from,
     concurrency: flags.concurrency ?? CONCURRENCY,
   };
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { filters, format, ids, isImplied, isPretty, from, concurrency } = optionsOf(
-    call,
-    await loadTimeZone(call.flags, call.context),
-  );
   const { context, reporter } = call;
-  const { withService } = await import('../../sign-in/session.ts');
-  if (!ids && context.stdin.isTerminal) reporter.notice('reading event ids from the terminal, one per line');
-
-  const source = (ending: AbortSignal) => {
-    if (ids) return each(ids);
-    const lines = idsOfLines(context.stdin.lines(), ending);
-    return isImplied ? atLeastOne(lines) : lines;
-  };
-  const batch = format.format === 'table' || format.format === 'csv' ? BATCH : 1;
-  const printing = async () => {
-    const { createItemWriter } = await import('../../output/create-item-writer.ts');
-    const writer = isPretty ? await prettyWriter(call) : await createItemWriter(format, context, reporter);
-    return { writer, batch, context, reporter };
-  };
-  if (from !== undefined) {
-    const { storedEvents } = await import('../../events/stored-events.ts');
-    const stored = storedEvents(from, filters, { context, onDoubt: reporter.warning });
-    const missing = await getStored(source, stored, await printing());
-    return missing > 0 ? ExitCode.notFound : ExitCode.done;
-  }
-  const { resolveTypes } = await import('../../events/event-types.ts');
-  const missing = await withService(call, async (service, settings) => {
-    const chosen = await resolveTypes(filters, service, settings, context);
-    return getAll(source, { service, filters: chosen, ...(await printing()) }, concurrency);
-  });
+  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  if (!options.ids && context.stdin.isTerminal)
+    reporter.notice('reading event ids from the terminal, one per line');
+  const { getEvents } = await import('../../events/get-events.ts');
+  const { createItemWriter } = await import('../../output/create-item-writer.ts');
+  const missing = await getEvents(options, call, () => createItemWriter(options.format, context, reporter));
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
-}
-
-function isFormatted({ output, json, ndjson, csv, fields, jq }: Flags): boolean {
-  return [output, json, ndjson, csv, fields, jq].some((flag) => flag !== undefined);
-}
-
-async function prettyWriter({ context, reporter }: Call) {
-  const { createPrettyWriter } = await import('../../output/pretty-json.ts');
-  const { paletteOf } = await import('../../terminal/palette.ts');
-  return createPrettyWriter(context.stdout, await paletteOf(reporter.stdoutColor));
-}
-
-/** Fails on an empty standard input: a call without arguments may not have meant it. */
-async function* atLeastOne(ids: AsyncIterable<string>): AsyncGenerator<string> {
-  let isEmpty = true;
-  for await (const id of ids) {
-    isEmpty = false;
-    yield id;
-  }
-  if (isEmpty) throw noIds();
-}
-
-function noIds(): UsageError {
-  return new UsageError('an event id is missing', {
-    next: 'give one or more ids, or - to read them from standard input, one per line',
-  });
-}
-
-async function* each(ids: readonly string[]): AsyncGenerator<string> {
-  yield* ids;
 }

@@ -12,7 +12,7 @@ import {
   statsOptions,
 } from '../../events/event-flags.ts';
 import type { ReportData } from '../../events/report-data.ts';
-import { type FieldPath, parseFieldPaths } from '../../json/field-path.ts';
+import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';

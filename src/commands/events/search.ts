@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
   addFromFlag,
@@ -15,7 +14,6 @@ import {
   pageOptions,
   previewForm,
 } from '../../events/event-flags.ts';
-import type { FoundPage } from '../../events/merge-pages.ts';
 import { isGuid } from '../../json/guid.ts';
 import {
   addFormatFlags,
@@ -23,7 +21,6 @@ import {
   type FormatFlags,
   formatOptions,
 } from '../../output/format-flags.ts';
-import type { Search } from '../../output/print-search.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -82,7 +79,6 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
     format,
     ...pageOptions(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
-    /** True if the limit is the default for a terminal, and nobody asked for it. */
     isGlance,
     isPaged: flags.pager && !isGlance,
     direction: flags.reverse ? ('oldest first' as const) : undefined,
@@ -90,19 +86,11 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   };
 }
 
-type Options = ReturnType<typeof optionsOf>;
-
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
-  const { preview, filters, pageSize, limit, isGlance } = options;
-  if (preview) {
-    const { previewRequests } = await import('../../events/request-preview.ts');
-    const size = isGlance ? pageSize : Math.min(pageSize, limit ?? pageSize);
-    await previewRequests(call, filters, size, preview);
-    return ExitCode.done;
-  }
-  const found = await search(options, call);
-  return options.exitCode && found.printed > 0 ? ExitCode.matched : ExitCode.done;
+  const { searchEvents } = await import('../../output/print-search.ts');
+  const printed = await searchEvents(options, call);
+  return options.exitCode && printed > 0 ? ExitCode.matched : ExitCode.done;
 }
 
 /** A search takes no arguments: the error names the flags that take them. */
@@ -114,78 +102,4 @@ function wordsInSearch(args: readonly string[], flags: Flags): UsageError {
       ? `--json takes no value; fields are chosen with --fields ${word}`
       : 'events are chosen by filters: see `hooktrail help filters`';
   return new UsageError(`events search takes no words, but was given '${word}'`, { next });
-}
-
-type Find = Search['find'];
-
-interface Found {
-  readonly printed: number;
-  /** The number of all matching events, if the service gives it. */
-  readonly total: number | undefined;
-  readonly more: boolean;
-}
-
-async function search(options: Options, call: Call<Flags>): Promise<Found> {
-  const { context, reporter } = call;
-  const { clock, signal } = context;
-  const { from, filters, format, limit, pageSize, concurrency, isGlance, isPaged, direction } = options;
-  const { searchAll } = await import('../../output/print-search.ts');
-  const printing = { filters, limit, format, context, reporter, isPaged };
-  const tellMore = (found: Found) => {
-    if (!isGlance || !found.more) return;
-    const all = found.total === undefined ? 'more' : `${found.total}`;
-    reporter.notice(`the first ${found.printed} of ${all} events; --all prints all of them`);
-  };
-  if (from !== undefined) {
-    const { storedEvents } = await import('../../events/stored-events.ts');
-    const { readInDirection } = await import('../../events/find-events.ts');
-    const find: Find = ({ onDoubt }) => {
-      const read = (limit: number) => storedEvents(from, filters, { limit, context, onDoubt });
-      const most = limit ?? Number.POSITIVE_INFINITY;
-      return direction ? readInDirection(read, direction, most) : read(most);
-    };
-    const found = await searchAll({ ...printing, find });
-    tellMore(found);
-    return found;
-  }
-  const { withService } = await import('../../sign-in/session.ts');
-  const { findEvents } = await import('../../events/find-events.ts');
-  const { resolveTypes, warnOfTypes } = await import('../../events/event-types.ts');
-  return withService(call, async (service, settings) => {
-    const isTable = format.format === 'table';
-    const hints = isTable ? await hintsFor(call, filters) : undefined;
-    const reading = { direction, limit, pageSize, concurrency, clock, signal };
-    const chosen = await resolveTypes(filters, service, settings, context);
-    const find: Find = (watching) => askedAtOnce(findEvents(service, chosen, { ...reading, ...watching }));
-    const found = await searchAll({ ...printing, filters: chosen, find, onItems: hints?.see });
-    tellMore(found);
-    if (found.printed === 0) {
-      await warnOfTypes(chosen, service, context, reporter);
-    }
-    hints?.tell();
-    return found;
-  });
-}
-
-/** Asks for the first page at once, so that the code that prints it is loaded while the service answers. */
-function askedAtOnce(pages: AsyncGenerator<FoundPage>): AsyncIterable<FoundPage> {
-  const first = pages.next();
-  // A failure is thrown to the reader of the pages.
-  first.catch(() => undefined);
-  return (async function* () {
-    try {
-      const { done, value } = await first;
-      if (done) return;
-      yield value;
-      yield* pages;
-    } finally {
-      await pages.return(undefined);
-    }
-  })();
-}
-
-async function hintsFor(call: Call<Flags>, filters: EventFilters) {
-  if (!call.context.stdout.isTerminal) return undefined;
-  const { searchHints } = await import('../../events/search-hints.ts');
-  return searchHints(call, filters);
 }

@@ -15,7 +15,7 @@ import type { EventGroups } from '../../events/group-events.ts';
 import type { Stats } from '../../events/statistics.ts';
 import type { StatsWindow } from '../../events/statistics-window.ts';
 import type { Service } from '../../http/service.ts';
-import { type FieldPath, parseFieldPaths } from '../../json/field-path.ts';
+import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import {
   addOutputFileFlag,
   addSummaryFlags,

@@ -1,21 +1,19 @@
-import path from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
-import type { Context } from '../../context.ts';
-import { ClosedPipeError, ServiceError, UsageError } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
-import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-flags.ts';
-import type { WatchedItem } from '../../events/watch/watch-follower.ts';
-import type { Service } from '../../http/service.ts';
-import type { HeldLock } from '../../lock/lock.ts';
+import { UsageError } from '../../errors.ts';
+import {
+  addFilterFlags,
+  CONCURRENCY,
+  concurrencyFlag,
+  eventFilters,
+  type FilterFlags,
+} from '../../events/event-flags.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
-import { flagWords, shellWord } from '../../settings/command-words.ts';
+import { flagWords } from '../../settings/command-words.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
-import type { Reporter } from '../../terminal/reporter.ts';
-import type { Instant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FormatFlags, SettingFlags {
@@ -28,27 +26,24 @@ interface Flags extends FilterFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;
 }
 
-const INTERVAL = 15_000;
-const OVERLAP = 120_000;
-const CONCURRENCY = 4;
+const INTERVAL_MS = 15_000;
+const OVERLAP_MS = 120_000;
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option(
       '--interval <time>',
-      `time between two polls (default: ${durationText(INTERVAL)})`,
+      `time between two polls (default: ${durationText(INTERVAL_MS)})`,
       duration('--interval', 1000),
     )
     .option(
       '--overlap <time>',
-      `how far each poll reaches back, for events that appear late (default: ${durationText(OVERLAP)})`,
+      `how far each poll reaches back, for events that appear late (default: ${durationText(OVERLAP_MS)})`,
       duration('--overlap', 0),
     )
-    .option('--count <number>', 'end after this many events', wholeNumber('--count', 1))
+    .option('-n, --count <number>', 'end after this many events', wholeNumber('--count', 1))
     .addOption(
-      new Option('-n, --limit <number>', 'the same as --count')
-        .argParser(wholeNumber('--limit', 1))
-        .hideHelp(),
+      new Option('--limit <number>', 'the same as --count').argParser(wholeNumber('--limit', 1)).hideHelp(),
     )
     .option(
       '--timeout <time>',
@@ -60,11 +55,7 @@ export function declare(command: Command, action: Action): void {
       'keep the position in this file, so that each event is printed once across restarts',
       fileName('--state'),
     )
-    .option(
-      '--concurrency <number>',
-      `pages requested at once, 1 to 16 (default: ${CONCURRENCY})`,
-      wholeNumber('--concurrency', 1, 16),
-    );
+    .addOption(concurrencyFlag());
   addFormatFlags(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -79,13 +70,15 @@ array when the watch ends; --jq runs on each event.
 
 With --state the same command continues where it stopped, also after a crash: no
 event is lost, and only those printed right before the crash can come again.
-Without it Ctrl-C prints a command that resumes.
+Without it Ctrl-C prints a command that resumes. For cron, --until now ends each
+run, which prints what is new since the last one; the first only marks the place.
 
 Examples:
   $ hooktrail events watch --failed
   $ hooktrail events watch --failed --overlap 1h --ndjson |
       while read -r event; do notify "$event"; done
   $ hooktrail events watch --failed --ndjson --state place.json >> log.ndjson
+  $ hooktrail events watch --failed --overlap 1h --state place.json --until now
   $ hooktrail events watch --type document.signed --count 1 --timeout 5m`,
     )
     .action(action(run));
@@ -94,7 +87,7 @@ Examples:
 /** The command line in its final form. */
 function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   const format = formatOptions(flags, 'events');
-  const { interval = INTERVAL, overlap = OVERLAP, concurrency = CONCURRENCY, timeout, state } = flags;
+  const { interval = INTERVAL_MS, overlap = OVERLAP_MS, concurrency = CONCURRENCY, timeout, state } = flags;
   return {
     filters: eventFilters(flags, context.clock.now(), zone),
     // A jq program runs on each event.
@@ -104,43 +97,26 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
     concurrency,
     limit: limitOf(flags),
     timeout,
-    /** The file that keeps the place. */
     state,
-    /** The flags of a command that resumes this watch, beside the filters. */
-    kept: flagWords({ ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) }, KEPT),
+    isSampled: format.format === 'table' && format.jq === undefined && context.stdout.isTerminal,
+    resumeWords: flagWords(
+      { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) },
+      KEPT,
+    ),
   };
 }
 
-type Options = ReturnType<typeof optionsOf>;
-
 async function run(call: Call<Flags>): Promise<void> {
-  const { context } = call;
-  const options = optionsOf(call, await loadTimeZone(call.flags, context));
-  const { state: file } = options;
-  if (file === undefined) return follow(options, call);
-  const [{ withLock, whileHeld, LockedError }, { refusePlanted }] = await Promise.all([
-    import('../../lock/lock.ts'),
-    import('../../files/trusted-path.ts'),
-  ]);
-  refusePlanted(file, '--state', context.machine);
-  let entered = false;
-  try {
-    const work = (lock: HeldLock) => {
-      entered = true;
-      return follow(options, { ...call, context: whileHeld(context, lock) });
-    };
-    await withLock(`watch ${path.resolve(file)}`, context, work, {
-      patience: 0,
-      subject: `the watch of ${file}`,
-    });
-  } catch (error) {
-    if (entered || !(error instanceof LockedError)) throw error;
-    throw new UsageError(`--state: another watch uses ${file}`, {
-      details: error.holder ? [`process ${error.holder}`] : [],
-      next: 'end it, or choose another file',
-      cause: error,
-    });
-  }
+  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const { watchEvents } = await import('../../events/watch/watch-run.ts');
+  const { createItemWriter } = await import('../../output/create-item-writer.ts');
+  await watchEvents(options, call, (sample, constant) =>
+    createItemWriter(
+      { ...options.format, ...(sample ? { sample } : {}), constant },
+      call.context,
+      call.reporter,
+    ),
+  );
 }
 
 /** The number of events to print. Throws `UsageError` where the flags contradict each other. */
@@ -156,98 +132,11 @@ function limitOf({ count, limit, timeout }: Flags): number {
   return number ?? Number.POSITIVE_INFINITY;
 }
 
-async function follow(options: Options, call: Call<Flags>): Promise<void> {
-  const { format, interval, overlap, concurrency, limit, timeout } = options;
-  const { context, reporter } = call;
-  const { withService } = await import('../../sign-in/session.ts');
-  const { resolveTypes } = await import('../../events/event-types.ts');
-  const { startFollowing, runWatch } = await import('../../events/watch/watch-run.ts');
-  const { createItemWriter } = await import('../../output/create-item-writer.ts');
-  const { clock } = context;
-  await withService(call, async (service, settings) => {
-    const filters = await resolveTypes(options.filters, service, settings, context);
-    const saving = options.state === undefined ? undefined : await stateOf(options.state, service, filters);
-    const deadline = startDeadline(timeout, context);
-    const { signal } = deadline;
-    const sampled = format.format === 'table' && context.stdout.isTerminal;
-    const following = { overlap, concurrency, sampled, state: saving?.state, clock, signal, reporter };
-    let printed = 0;
-    try {
-      const { follower, sample } = await startFollowing(service, filters, following);
-      await saving?.file.save(follower.state);
-      const writer = await createItemWriter(
-        sampled ? { ...format, sample, constant: filters.constantFields } : format,
-        context,
-        reporter,
-      );
-      const from = saving?.state
-        ? 'where it stopped'
-        : `events created after ${filters.zone.shown(follower.resumeAt.text)}`;
-      reporter.notice(`watching ${saving?.state ? 'from ' : ''}${from}, every ${durationText(interval)}`);
-      const save = async () => saving?.file.save(follower.state);
-      const onPrinted = async (items: readonly WatchedItem[]) => {
-        await saving?.file.append(items);
-        printed += items.length;
-      };
-      try {
-        await runWatch({ follower, writer, interval, limit, clock, signal, reporter, save, onPrinted });
-      } catch (error) {
-        await writer.abort();
-        if (!deadline.passed && !(context.signal.reason instanceof ClosedPipeError))
-          tellHowToResume(options, follower.resumeAt, reporter);
-        throw error;
-      }
-      await writer.end();
-    } catch (error) {
-      if (!deadline.passed || context.signal.aborted) throw error;
-      throw new ServiceError(`${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`);
-    } finally {
-      saving?.file.close();
-      deadline.stop();
-    }
-  });
-}
-
-async function stateOf(file: string, service: Service, filters: EventFilters) {
-  const { readWatchState, watchIdentity, WatchStateFile } = await import('../../events/watch/watch-state.ts');
-  const identity = watchIdentity(service.baseUrl, filters);
-  const state = await readWatchState(file, identity);
-  return { state, file: new WatchStateFile(file, identity) };
-}
-
-/** Aborts `signal` when the time is over or the program has to end. */
-function startDeadline(timeout: number | undefined, { clock, signal }: Context) {
-  const over = new AbortController();
-  const stopped = new AbortController();
-  if (timeout !== undefined)
-    clock.sleep(timeout, stopped.signal).then(
-      () => over.abort(),
-      () => undefined,
-    );
-  return {
-    signal: AbortSignal.any([signal, over.signal]),
-    get passed() {
-      return over.signal.aborted;
-    },
-    stop: () => stopped.abort(),
-  };
-}
-
-function tellHowToResume({ filters, state, kept }: Options, at: Instant, reporter: Reporter): void {
-  if (state !== undefined) {
-    reporter.notice('to resume: run the same command again');
-    return;
-  }
-  const words = ['hooktrail', 'events', 'watch', '--since', at.text, ...filters.words('since')];
-  reporter.notice(`to resume: ${[...words, ...kept.map(shellWord)].join(' ')}`);
-  reporter.notice('events created since then may come again; --state FILE prints each once');
-}
-
 /** Flags that a resumed run is given again, beside the filters. */
 const KEPT = [
   ...['interval', 'overlap', 'concurrency'],
-  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'fields', 'jq'],
-  ...['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor'],
+  ...['output', 'json', 'ndjson', 'csv', 'fields', 'jq'],
+  ...['profile', 'baseUrl', 'vendor'],
 ];
 
 function spelled(milliseconds: number | undefined): string | undefined {

@@ -12,8 +12,7 @@ import {
 import { version } from '../../version.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
-import { askCount, type FetchPage } from '../fetch-page.ts';
-import { totalOf } from '../read-account.ts';
+import { askCount, type FetchPage, totalOf } from '../page.ts';
 import { readAhead } from '../read-ahead.ts';
 import {
   eventsIn,

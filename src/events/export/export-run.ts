@@ -12,9 +12,7 @@ import { compareInstants, type Instant, parseInstant } from '../../time/instant.
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
 import { warnOfTypes } from '../event-types.ts';
-import { pageFetcher } from '../fetch-page.ts';
-import type { IdentifiedItems } from '../page.ts';
-import { totalOf } from '../read-account.ts';
+import { type IdentifiedItems, pageFetcher, totalOf } from '../page.ts';
 import { adaptiveConcurrency, readAhead } from '../read-ahead.ts';
 import { IncompleteError, readPages } from '../read-pages.ts';
 import {

@@ -1,5 +1,5 @@
-import { createdOnReader } from '../../json/created-on.ts';
 import type { KeepItems } from '../../json/item-conditions.ts';
+import { createdOnReader } from '../../json/item-fields.ts';
 import {
   compareInstants,
   type Instant,
@@ -9,7 +9,7 @@ import {
   milliseconds,
 } from '../../time/instant.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
-import type { FetchPage } from '../fetch-page.ts';
+import type { FetchPage } from '../page.ts';
 import { readPages } from '../read-pages.ts';
 
 export interface Watch {
@@ -182,7 +182,7 @@ export class Follower {
       if (this.#memory.has(item.key)) this.#memory.add(item.key, createdBefore);
       else fresh.set(item.key, { ...item, createdBefore });
     }
-    return oldestFirst([...fresh.values()]);
+    return orderOldestFirst([...fresh.values()]);
   }
 }
 
@@ -242,11 +242,14 @@ export interface WatchedItem {
 }
 
 /**
- * Oldest first, as a follower expects it. If an item has no time, all stay in the service's order reversed: services
- * answer newest first.
+ * Oldest first, as a follower expects it. If an item has no time, all stay in the service's order, or reversed where that
+ * order is not seen to be oldest first.
  */
-export function oldestFirst(items: readonly WatchedItem[]): WatchedItem[] {
-  const reversed = items.toReversed();
-  if (!reversed.every(({ createdOn }) => createdOn)) return reversed;
-  return reversed.sort((a, b) => compareInstants(a.createdOn as Instant, b.createdOn as Instant));
+export function orderOldestFirst(items: readonly WatchedItem[]): WatchedItem[] {
+  const dated = items.filter(({ createdOn }) => createdOn);
+  const [first, last] = [dated[0]?.createdOn, dated.at(-1)?.createdOn];
+  const isOldestFirst = first && last && compareInstants(first, last) < 0;
+  const ordered = isOldestFirst ? [...items] : items.toReversed();
+  if (dated.length < items.length) return ordered;
+  return ordered.sort((a, b) => compareInstants(a.createdOn as Instant, b.createdOn as Instant));
 }

@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../errors.ts';
+import { readRegularFile } from '../../files/read-file.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
@@ -37,7 +37,7 @@ export async function readWatchState(
 ): Promise<FollowerState | undefined> {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = readRegularFile(file).toString();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { clock } from '../../support/clock.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
@@ -34,12 +35,17 @@ describe('events get', () => {
     const [a, b] = newest(searching, 2) as [string, string];
     const { code, stdout, stderr } = await get(searching, [a, NONE, b, '--ndjson']);
     expect(idsOf(stdout)).toEqual([a, b]);
-    expect(stderr).toBe(`warning: the event ${NONE} was not found\n`);
+    expect(stderr).toBe(
+      `warning: the event ${NONE} was not found\n` +
+        'next: another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time\n',
+    );
     expect(code).toBe(3);
+    // A table of nothing says nothing more.
+    expect(await get(searching, [NONE])).toEqual({ code: 3, stdout: '', stderr });
     expect(await get(searching, [NONE, '--json', '--quiet'])).toEqual({
       code: 3,
       stdout: '[]\n',
-      stderr: `warning: the event ${NONE} was not found\n`,
+      stderr,
     });
   });
 
@@ -60,7 +66,80 @@ describe('events get', () => {
     const { code, stdout } = await get(searching, ['-', '--ndjson'], `\ufeff${a}\r\n\r\n  ${b} \n\n${a}`);
     expect(idsOf(stdout)).toEqual([a, b, a]);
     expect(code).toBe(0);
-    expect(await get(searching, ['-', '--json'], '')).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+
+  test('no id on standard input is a usage error, also with -', async () => {
+    await using searching = await startSearching({ events: 1 });
+    for (const [args, stdin] of [
+      [['-'], ''],
+      [[], ''],
+      [['-'], '\n\n'],
+      [['-'], 'eventId\n'],
+      [['-'], '[]\n'],
+      [['-'], '{"subscriptionId":"0f8fad5b-d9cb-469f-a165-70867728950e"}\n'],
+    ] as const) {
+      const { code, stdout, stderr } = await get(searching, [...args], stdin);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toBe(
+        'error: an event id is missing\nnext: give one or more ids, or - to read them from standard input: one a line, or events as `hooktrail events search` prints them\n',
+      );
+    }
+  });
+
+  test.each([
+    [[]],
+    [['--fields', 'eventId']],
+    [['--fields', 'subscriptionId,eventType,eventId']],
+    [['--csv']],
+    [['--csv', '--fields', 'resource.name,subscriptionId,eventId']],
+    [['--ndjson']],
+    [['--json']],
+    [['--jq', '.']],
+    [['--jq', '.[].eventId']],
+    [['--jq', '[.[].eventId]']],
+  ])('finds the ids in what search prints with %j', async (format) => {
+    await using searching = await startSearching({ events: 40 });
+    const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    const item = {
+      eventId: id,
+      subscriptionId: NONE,
+      eventType: 'a.b',
+      createdOn: new Date(clock.now() + 500).toISOString(),
+    };
+    searching.sandbox.control.addEvent({
+      eventId: id,
+      json: JSON.stringify({ ...item, resource: { name: 'a "b", 合同, 2nd' } }),
+    });
+    const ids = newest(searching, 20);
+    const { code, stdout } = await searching.search('-n', '20', ...format);
+    expect(code).toBe(0);
+    const result = await get(searching, ['-', '--ndjson'], stdout);
+    expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
+  });
+
+  test('finds the ids in an indented event, and in a table of groups', async () => {
+    await using searching = await startSearching({ events: 40 });
+    const [a] = newest(searching, 1) as [string];
+    const shown = await hooktrail(['events', 'get', a], {
+      env: { ...searching.env, NO_COLOR: '1' },
+      terminal: 80,
+    });
+    expect(idsOf((await get(searching, ['--ndjson'], shown.stdout)).stdout)).toEqual([a]);
+    const groups = await hooktrail(['events', 'stats', '--since', '40d', '--by', 'publishStatus'], {
+      env: searching.env,
+    });
+    const examples = await get(searching, ['--ndjson'], groups.stdout);
+    expect(examples.code).toBe(0);
+    expect(idsOf(examples.stdout)).toHaveLength(2);
+    const markdown = `| createdOn | eventId | subscriptionId |\n| --- | --- | --- |\n| now | ${a} | ${NONE} |\n\n*1 event*\n`;
+    expect(idsOf((await get(searching, ['--ndjson'], markdown)).stdout)).toEqual([a]);
+  });
+
+  test('takes ids with commas, and with --id', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b, c] = newest(searching, 3) as [string, string, string];
+    expect(idsOf((await get(searching, [`${a},${b}`, '--id', c, '--ndjson'])).stdout)).toEqual([a, b, c]);
+    expect(idsOf((await get(searching, ['--id', `${a},${b}`, '--ndjson'])).stdout)).toEqual([a, b]);
   });
 
   test('answers each line as it arrives, before standard input ends', async () => {
@@ -178,7 +257,6 @@ describe('events get', () => {
     [['nonsense'], "<eventId>: 'nonsense' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e"],
     [[NONE, '-'], '<eventId>: - reads all ids from standard input: give only -, or only ids'],
     [[], 'an event id is missing'],
-    [[NONE, '--id', NONE], '--id: this command takes event ids as arguments'],
     [[NONE, '--concurrency', '0'], "--concurrency: invalid value '0': must be a whole number from 1 to 16"],
   ])('%j is a usage error and sends no request', async (args, message) => {
     await using searching = await startSearching({ events: 1 });
@@ -187,4 +265,16 @@ describe('events get', () => {
     expect(code).toBe(2);
     expect(searching.queries()).toEqual([]);
   });
+
+  test.each(['e853b3d4', 'e853b3d4…', '0f8fad5b-d9cb'])(
+    'a shortened id such as %s says how to find the event',
+    async (id) => {
+      await using searching = await startSearching({ events: 1 });
+      const { code, stderr } = await get(searching, [id]);
+      expect({ code, next: stderr.split('\n')[1] }).toEqual({
+        code: 2,
+        next: `next: \`hooktrail events search --grep ${id.replace('…', '')}\` finds an event by part of its id`,
+      });
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { startHooktrail } from '../../support/program.ts';
+import { thisMachine } from '../../support/context.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
@@ -8,11 +9,14 @@ const plain = async (searching: Started, args: string[], columns = 120) => {
   const env = { ...searching.env, NO_COLOR: '1' };
   const terminal = startHooktrail(['events', ...args], { env, terminal: columns });
   const { code } = await terminal.finished;
-  return { code, screen: terminal.screen };
+  return {
+    code,
+    screen: terminal.screen.replaceAll(new URL(searching.sandbox.settings.baseUrl).host, 'HOST'),
+  };
 };
 
 describe('events search on a terminal', () => {
-  test('offers the first failure in full, and statistics of the same events', async () => {
+  test('offers the first failure in full, and what the failures have in common', async () => {
     await using searching = await startSearching({ events: 20 });
     const { control } = searching.sandbox;
     const later = new Date(clock.now() + 1000).toISOString();
@@ -32,7 +36,7 @@ describe('events search on a terminal', () => {
     expect(all.screen).toMatch(
       new RegExp(
         `\\nnext: hooktrail events get ${eventId} {2}# in full\\n` +
-          'next: hooktrail events stats --since 2026-01-01 {2}# what fails, since when\\n$',
+          'next: hooktrail events explain --since 2026-01-01 {2}# what failures have in common\\n$',
       ),
     );
   });
@@ -42,11 +46,14 @@ describe('events search on a terminal', () => {
     const { screen } = await plain(searching, ['search', '--type', 'docment.signed', '--type', 'qqqq']);
     expect(screen).toBe(
       'no events match\n' +
+        "searched HOST (profile 'default')\n" +
         "warning: 'docment.signed' is not among the event types on offer; did you mean document.signed?\n" +
         "warning: 'qqqq' is not among the event types on offer; `hooktrail event-types` lists them\n",
     );
     const known = await plain(searching, ['search', '--type', 'document.signed', '--before', '2020-01-01']);
-    expect(known.screen).toBe('no events match\n');
+    expect(known.screen).toBe(
+      "no events match\nsearched events created before 2020-01-01, at HOST (profile 'default')\n",
+    );
   });
 
   test('offers nothing with --quiet or in a pipe', async () => {
@@ -70,14 +77,41 @@ describe('events search on a terminal', () => {
       { kind: 'status', status: 403 },
     );
     const result = await plain(searching, ['search', '--type', 'docment.signed']);
-    expect(result).toEqual({ code: 0, screen: 'no events match\n' });
+    expect(result).toEqual({ code: 0, screen: "no events match\nsearched HOST (profile 'default')\n" });
   });
 
   test('says what was cut, then what to do next', async () => {
     await using searching = await startSearching({ events: 600 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     const { screen } = await plain(searching, ['search']);
-    expect(screen).toMatch(/\nthe first 30 of 601 events; --all prints all of them\nnext: .*\nnext: .*\n$/);
+    expect(screen).toMatch(
+      /\nthe first 30 of 601 events; --all prints all of them\nsearched .*\nnext: .*\nnext: .*\n$/,
+    );
+  });
+});
+
+describe('what was read, on a terminal', () => {
+  test('is said with the bounds used, the local time beside them, the service and the profile', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const machine = { ...thisMachine(), timezone: 'Europe/Berlin' };
+    const said = async (args: string[], env = {}) => {
+      const options = {
+        env: { ...searching.env, NO_COLOR: '1', ...env },
+        terminal: 100,
+        context: { machine },
+      };
+      const { stderr } = await hooktrail(['events', ...args], options);
+      return stderr.replaceAll(new URL(searching.sandbox.settings.baseUrl).host, 'HOST');
+    };
+    expect(await said(['count', '--since', '08:00'])).toBe(
+      "counted events created after 2026-11-20T08:00:00Z (2026-11-20T09:00:00+01:00 here), at HOST (profile 'default')\n",
+    );
+    expect(await said(['count', '--since', '08:00', '--timezone', 'Europe/Berlin'])).toBe(
+      "counted events created after 2026-11-20T08:00:00+01:00, at HOST (profile 'default')\n",
+    );
+    expect(await said(['search', '--since', '2026-11-20', '--type', 'document.*', '-n', '1'])).toMatch(
+      /^searched events created after 2026-11-20 \(2026-11-20T01:00:00\+01:00 here\), at HOST \(profile 'default'\)$/m,
+    );
   });
 });
 

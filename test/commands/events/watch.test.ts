@@ -323,3 +323,43 @@ describe('events watch', () => {
     expect(stderr).toContain(`error: ${message}`);
   });
 });
+
+describe('watch --until now with --state, as cron runs it', () => {
+  test('prints only what is new since the last run, and ends', async () => {
+    await using at = await startSearching({ events: 20 });
+    const file = path.join(at.env['HOME'] as string, 'place.json');
+    const args = [
+      'events',
+      'watch',
+      '--failed',
+      '--overlap',
+      '1h',
+      '--state',
+      file,
+      '--until',
+      'now',
+      '--ndjson',
+    ];
+    const round = async () => {
+      const { code, stdout } = await hooktrail(args, { env: at.env });
+      return { code, ids: idsOf(stdout) };
+    };
+    const { control } = at.sandbox;
+    expect(await round()).toEqual({ code: 0, ids: [] });
+    clock.advance(500_000);
+    const late = control.addEvent({
+      publishStatus: 'SUCCESS',
+      createdOn: new Date(clock.now() - 300_000).toISOString(),
+    });
+    const failed = control.addEvent({
+      publishStatus: 'FAILED',
+      createdOn: new Date(clock.now() - 60_000).toISOString(),
+    });
+    expect(await round()).toEqual({ code: 0, ids: [failed.eventId] });
+    clock.advance(500_000);
+    control.setStatus(late.eventId, 'FAILED');
+    expect(await round()).toEqual({ code: 0, ids: [late.eventId] });
+    clock.advance(500_000);
+    expect(await round()).toEqual({ code: 0, ids: [] });
+  });
+});

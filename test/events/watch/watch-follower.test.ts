@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/errors.ts';
-import type { FetchPage } from '../../../src/events/fetch-page.ts';
+import type { FetchPage } from '../../../src/events/page.ts';
 import { readPage } from '../../../src/events/page.ts';
 import { Follower, type FollowerState } from '../../../src/events/watch/watch-follower.ts';
 import { type Instant, instantAt } from '../../../src/time/instant.ts';

@@ -1,0 +1,119 @@
+import { UsageError } from '../errors.ts';
+import { guidsIn, notAGuid } from '../json/guid.ts';
+
+/** Event ids given as arguments, several with commas too; all are checked before any is used. Throws `UsageError`. */
+export function idsOfArguments(args: readonly string[]): readonly string[] {
+  return args.flatMap((text) => {
+    if (text.trim() === '-')
+      throw new UsageError('<eventId>: - reads all ids from standard input: give only -, or only ids');
+    const parts = text.split(',').map(guidsIn);
+    if (parts.every(({ length }) => length === 1)) return parts.flat();
+    throw notAnId('<eventId>', text);
+  });
+}
+
+/**
+ * Event ids from lines of text, as the lines arrive: one a line, or in whatever form this program prints events (tables,
+ * Markdown, CSV, JSON, NDJSON). `ending` stops reading, even during a wait for input. Throws `UsageError` at a line that
+ * holds no id where one belongs, and if there is no id at all.
+ */
+export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSignal): AsyncGenerator<string> {
+  const source = lines[Symbol.asyncIterator]();
+  const leave = () => void source.return?.();
+  ending.addEventListener('abort', leave, { once: true });
+  let idsOf: ((line: string, number: number) => readonly string[]) | undefined;
+  let found = 0;
+  try {
+    for (let number = 1; ; number++) {
+      const { done, value } = await source.next();
+      if (done) break;
+      const line = number === 1 ? value.replace(/^\ufeff/, '') : value;
+      if (line.trim() === '') continue;
+      if (idsOf === undefined) {
+        const header = idsBelowHeader(line);
+        idsOf = header ?? (/^\s*[[{]/.test(line) ? idsOfJson : idOfLine);
+        if (header) continue;
+      }
+      const ids = idsOf(line, number);
+      found += ids.length;
+      yield* ids;
+    }
+  } finally {
+    ending.removeEventListener('abort', leave);
+    leave();
+  }
+  if (found === 0 && !ending.aborted) throw noIds();
+}
+
+export function noIds(): UsageError {
+  return new UsageError('an event id is missing', {
+    next: 'give one or more ids, or - to read them from standard input: one a line, or events as `hooktrail events search` prints them',
+  });
+}
+
+/** Headings of columns with event ids: of tables of events, and of statistics by a field. */
+const ID_HEADING = /^(eventid|example)$/i;
+
+/** Reads the rows below a table's heading, or below the header of CSV; undefined if the line is neither. */
+function idsBelowHeader(header: string): ((line: string) => readonly string[]) | undefined {
+  if (guidsIn(header).length > 0) return undefined;
+  const separator = header.trim().startsWith('|') ? '|' : ',';
+  const cells = cellsOf(header, separator);
+  const column = cells.findIndex((cell) => ID_HEADING.test(cell));
+  // Rows of CSV whose cells hold line feeds, and lines below a table, have no id in the column.
+  if (column >= 0) return (line) => guidsIn(cellsOf(line, separator)[column] ?? '').slice(0, 1);
+  const heading = header.match(/(?<!\S)(eventid|example)(?!\S)/i);
+  if (heading?.index === undefined) return undefined;
+  const { index } = heading;
+  // Characters that are wider than others, before it, may shift the column.
+  return (line) =>
+    guidsIn(line)
+      .sort((a, b) => Math.abs(line.indexOf(a) - index) - Math.abs(line.indexOf(b) - index))
+      .slice(0, 1);
+}
+
+/** The cells of a line of CSV (RFC 4180) or of a Markdown table. */
+function cellsOf(line: string, separator: ',' | '|'): string[] {
+  const cells = line.match(separator === ',' ? /"(?:[^"]|"")*"?|[^,"]+|,/g : /(?:\\.|[^|\\])+|\|/g) ?? [];
+  const joined: string[] = [''];
+  for (const cell of cells) {
+    if (cell === separator) joined.push('');
+    else joined[joined.length - 1] += cell.replace(/^"|"$/g, '');
+  }
+  return joined.map((cell) => cell.trim());
+}
+
+/** The ids of events on a line of JSON: a whole value, part of an array, or the member of an indented event. */
+function idsOfJson(line: string): readonly string[] {
+  const text = line.trim().replace(/,$/, '');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const id = /^"eventId"\s*:\s*"([^"]*)"/.exec(text)?.[1];
+    return guidsIn(id ?? '').slice(0, 1);
+  }
+  return [value].flat().flatMap((event) => {
+    const id = typeof event === 'object' ? (event as { eventId?: unknown } | null)?.eventId : event;
+    return typeof id === 'string' ? guidsIn(id).slice(0, 1) : [];
+  });
+}
+
+function idOfLine(line: string, number: number): readonly string[] {
+  // Ids in JSON's quotes, as `jq .eventId` prints them, are found in the line as others are.
+  const [id, another] = guidsIn(line);
+  if (id === undefined || another !== undefined) throw notAnId(`standard input, line ${number}`, line.trim());
+  return [id];
+}
+
+function notAnId(where: string, text: string): UsageError {
+  const beginning = /^([0-9a-f][0-9a-f-]{3,34})(…|\.\.\.)?$/i.exec(text.trim())?.[1];
+  return new UsageError(`${where}: ${notAGuid(text)}`, {
+    next:
+      beginning !== undefined && guidsIn(text).length === 0
+        ? `\`hooktrail events search --grep ${beginning}\` finds an event by part of its id`
+        : where === '<eventId>'
+          ? undefined
+          : 'give one event id a line, or events as `hooktrail events search` prints them',
+  });
+}

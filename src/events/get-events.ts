@@ -1,0 +1,183 @@
+import type { Call } from '../command.ts';
+import { ServiceError } from '../errors.ts';
+import type { Service } from '../http/service.ts';
+import { createCursor, memberPath } from '../json/item-fields.ts';
+import { Items, type ItemWriter } from '../json/items.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import type { EventFilters } from './event-filters.ts';
+import { idsOfLines } from './event-ids.ts';
+import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
+import { resolveTypes } from './event-types.ts';
+import { byServiceClock } from './find-events.ts';
+import { type FetchPage, pageFetcher } from './page.ts';
+import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
+import { storedEvents } from './stored-events.ts';
+
+export interface GetOptions {
+  /** Undefined if the ids are read from standard input. */
+  readonly ids: readonly string[] | undefined;
+  /** An event that the filters exclude counts as not found. */
+  readonly filters: EventFilters;
+  /** The export or file to read instead of the service. */
+  readonly from: string | undefined;
+  readonly concurrency: number;
+  /** Events printed together. The first batch decides a table's columns; a batch of one is printed at once. */
+  readonly batch: number;
+  /** True if the format is complete without any item: nothing is printed if nothing is found. */
+  readonly isForPeople: boolean;
+}
+
+type GetCall = Call<SettingFlags>;
+
+/**
+ * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns the number
+ * of these.
+ */
+export async function getEvents(
+  options: GetOptions,
+  call: GetCall,
+  createWriter: () => Promise<ItemWriter>,
+): Promise<number> {
+  const { context } = call;
+  const { ids } = options;
+  const source: Ids = (ending) => (ids ? each(ids) : idsOfLines(context.stdin.lines(), ending));
+  if (options.from !== undefined)
+    return await printAll(
+      storedById(source, options.from, options, call),
+      await createWriter(),
+      options,
+      call,
+    );
+  return await withService(call, async (service, settings) => {
+    const filters = await resolveTypes(options.filters, service, settings, context);
+    const all = eventsById(source, service, { ...options, filters }, call);
+    return await printAll(all, await createWriter(), options, call);
+  });
+}
+
+async function* each(ids: readonly string[]): AsyncGenerator<string> {
+  yield* ids;
+}
+
+/** The events with some ids, asked for one by one and in parallel. */
+async function* eventsById(
+  ids: Ids,
+  service: Service,
+  { filters, concurrency }: GetOptions,
+  { context, reporter }: GetCall,
+): AsyncGenerator<Got> {
+  const { clock, signal } = context;
+  const { baseUrl } = service;
+  const { keep } = filters;
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const send = pageFetcher(service, clock, onRetry);
+  const any = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: 1 });
+  const { queries, fetchPage } = await byServiceClock(filters, send, any, clock, reporter.warning);
+  const ask = (id: string, ending: AbortSignal) => getEvent(fetchPage, baseUrl, queries, id, ending);
+  for await (const { result } of readAhead(ids, ask, width, signal))
+    yield { id: result.id, items: keep?.(result.items) ?? result.items };
+  for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
+}
+
+/** The same from an export or a file: all ids are known before the events are read, in one pass. */
+async function* storedById(
+  ids: Ids,
+  place: string,
+  { filters }: GetOptions,
+  { context, reporter }: GetCall,
+): AsyncGenerator<Got> {
+  const wanted: string[] = [];
+  for await (const id of ids(context.signal)) wanted.push(id);
+  const texts = new Map(wanted.map((id): [string, Buffer[]] => [id.toLowerCase(), []]));
+  const cursor = createCursor([memberPath('eventId')]);
+  for await (const { items } of storedEvents(place, filters, { context, onDoubt: reporter.warning })) {
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      texts.get(cursor.text(0)?.toLowerCase() ?? '')?.push(Buffer.from(items.text(item)));
+    }
+  }
+  for (const id of wanted) yield { id, items: Items.of(texts.get(id.toLowerCase()) ?? []) };
+}
+
+type Ids = (ending: AbortSignal) => AsyncIterable<string>;
+
+async function printAll(
+  all: AsyncIterable<Got>,
+  writer: ItemWriter,
+  { batch, isForPeople }: GetOptions,
+  { context, reporter }: GetCall,
+): Promise<number> {
+  let missing = 0;
+  let printed = 0;
+  let found: Items[] = [];
+  const print = async () => {
+    if (found.length > 0) await writer.write(Items.of(found.flatMap((items) => items.texts())));
+    printed += found.length;
+    found = [];
+  };
+  try {
+    for await (const { id, items } of all) {
+      if (items.count > 0) found.push(items);
+      else {
+        reporter.warning(`the event ${id} was not found`, {
+          kind: 'not-found',
+          ...(missing === 0 ? NOT_HERE : {}),
+        });
+        missing++;
+      }
+      if (found.length >= batch) await print();
+    }
+    await print();
+  } catch (error) {
+    // Events that were found before a bad line are still printed.
+    if (!context.signal.aborted) await print();
+    await writer.abort();
+    throw error;
+  }
+  if (printed === 0 && isForPeople) await writer.abort();
+  else await writer.end();
+  return missing;
+}
+
+const NOT_HERE = {
+  next: 'another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time',
+};
+
+export interface Got {
+  readonly id: string;
+  /** The items with the id: usually one, or none if it is not found. */
+  readonly items: Items;
+}
+
+/**
+ * Asks for one event by its id (service description, part 4), within each of `queries`.
+ * Throws `ServiceError` where the service answers with another event.
+ */
+export async function getEvent(
+  fetchPage: FetchPage,
+  baseUrl: URL,
+  queries: readonly Query[],
+  id: string,
+  signal: AbortSignal,
+): Promise<Got> {
+  let items: Items | undefined;
+  for (const query of queries) {
+    const url = searchUrl(baseUrl, { ...query, eventId: id }, { start: 1, count: PAGE_SIZE });
+    ({ items } = (await fetchPage(url, signal)).page);
+    verify(items, id);
+    if (items.count > 0) break;
+  }
+  return { id, items: items as Items };
+}
+
+/** Items may lack an id. If an item has one, it has to be the one requested. */
+function verify(items: Items, id: string): void {
+  const cursor = createCursor([memberPath('eventId')]);
+  for (let item = 0; item < items.count; item++) {
+    cursor.read(items.bytes, items.start(item));
+    const found = cursor.text(0);
+    if (found === undefined || found.toLowerCase() === id.toLowerCase()) continue;
+    throw new ServiceError(`the service was asked for the event ${id} and answered with ${found}`);
+  }
+}
