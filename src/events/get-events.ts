@@ -105,7 +105,7 @@ type Ids = (ending: AbortSignal) => AsyncIterable<string>;
 async function printAll(
   all: AsyncIterable<Got>,
   writer: ItemWriter,
-  { batch, isForPeople }: GetOptions,
+  { batch, isForPeople, from }: GetOptions,
   { context, reporter }: GetCall,
 ): Promise<number> {
   let missing = 0;
@@ -122,7 +122,7 @@ async function printAll(
       else {
         reporter.warning(`the event ${id} was not found`, {
           kind: 'not-found',
-          ...(missing === 0 ? NOT_HERE : {}),
+          ...(missing === 0 && from === undefined ? NOT_HERE : {}),
         });
         missing++;
       }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Call, Invoke } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
-import { stringEnd } from '../json/json-bytes.ts';
+import { stringEnd } from '../json/json-scanner.ts';
 import { flagWords } from '../settings/command-words.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 

@@ -6,7 +6,7 @@ import { readSources } from './sources.ts';
 const MOST = {
   /** Files and lines of `src`. */
   files: 232,
-  lines: 31_500,
+  lines: 32_500,
   /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
   lazyImports: 145,
 };
@@ -45,7 +45,7 @@ test('no exported name means two things', () => {
     }
   }
   const doubled = [...places].filter(([, files]) => files.length > 1);
-  expect(doubled.length, doubled.join('\n')).toBeLessThanOrEqual(5);
+  expect(doubled.length, doubled.join('\n')).toBeLessThanOrEqual(4);
 });
 
 /** Words for times and sizes, and the units one of which such a name ends in. */
