@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import type { Context } from '../src/context.ts';
+import { describeCommands } from '../src/help/command-description.ts';
+import { buildProgram } from '../src/program.ts';
 import { version } from '../src/version.ts';
-import { describeAll, manualPage } from './manual-page.ts';
+import { manualPage } from './manual-page.ts';
 import config from './rolldown.config.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -13,7 +16,9 @@ export async function build(folder: string): Promise<void> {
   const bundle = await rolldown({ ...input, cwd: root });
   await bundle.write({ ...output, dir: folder });
   await bundle.close();
-  const { program, commands } = await describeAll();
+  // No command runs, so the declarations need no real context.
+  const program = buildProgram({} as Context, async () => 0);
+  const commands = await describeCommands(program);
   await writeFile(path.join(folder, 'hooktrail.1'), manualPage(program, commands, version));
 }
 

@@ -1,17 +1,7 @@
 import type { Command } from 'commander';
-import { declareAll } from '../src/command.ts';
-import type { Context } from '../src/context.ts';
-import { leavesOf } from '../src/help/command-description.ts';
-import { explanationOf } from '../src/help/help-text.ts';
-import { environmentText, exitCodesText, filtersText } from '../src/help/topic-texts.ts';
-import { buildProgram, type Program } from '../src/program.ts';
-
-/** A command of the tree, with the parts that only its help has. */
-export interface Described {
-  readonly command: Command;
-  readonly notes: string;
-  readonly examples: readonly string[];
-}
+import type { Described } from '../src/help/command-description.ts';
+import { environmentText, exitCodesText, filtersText } from '../src/help/topics.ts';
+import type { Program } from '../src/program.ts';
 
 /** The manual page (man(7) macros) of the whole program, without a date: the same tree gives the same page. */
 export function manualPage(
@@ -102,18 +92,4 @@ export function line(text: string): string {
 export function literal(text: string): string {
   const lines = text.trimEnd().split('\n');
   return ['.in 0', '.EX', ...lines.map(line), '.EE', '.in'].join('\n');
-}
-
-/**
- * Loads the whole tree with every declaration, and returns its leaves in order with the parts of their help after the
- * options.
- */
-export async function describeAll(): Promise<{ program: Program; commands: readonly Described[] }> {
-  // No command runs, so the declarations need no real context.
-  const program = buildProgram({} as Context, async () => 0);
-  await declareAll(program);
-  return {
-    program,
-    commands: leavesOf(program.root).map((command) => ({ command, ...explanationOf(command) })),
-  };
 }

@@ -22,9 +22,8 @@ export interface Branch extends Node {
 
 const SIGN_IN = 'Signing in:';
 const EVENTS = 'Events:';
-const SETTINGS = 'Settings:';
-const TRY = 'Trying it out:';
-const SHELL = 'Shell and help:';
+const SETTINGS = 'Settings and trying it out:';
+const MORE = 'More:';
 
 /** For people who try `events help search`. */
 const HELP: Leaf = {
@@ -53,7 +52,7 @@ export const tree: readonly (Branch | Leaf)[] = [
     name: 'status',
     alsoCalled: ['auth status', 'whoami', 'me'],
     group: SIGN_IN,
-    summary: 'show who is signed in, where, until when, and where the secrets are',
+    summary: 'show who is signed in, where and until when',
     load: () => import('./commands/status.ts'),
   },
   {
@@ -62,12 +61,6 @@ export const tree: readonly (Branch | Leaf)[] = [
     group: SIGN_IN,
     summary: 'print a valid access token and nothing else',
     load: () => import('./commands/token.ts'),
-  },
-  {
-    name: 'keygen',
-    group: SIGN_IN,
-    summary: 'make a random key to seal secret files with',
-    load: () => import('./commands/keygen.ts'),
   },
   {
     name: 'event-types',
@@ -133,7 +126,7 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'webhooks',
     group: EVENTS,
-    summary: 'receive deliveries, and recover those that were missed',
+    summary: 'receive deliveries, recover those that were missed',
     children: [
       {
         name: 'listen',
@@ -165,14 +158,8 @@ export const tree: readonly (Branch | Leaf)[] = [
   {
     name: 'api',
     group: EVENTS,
-    summary: 'send an authenticated request to any path of the event service',
+    summary: 'send an authenticated request to any path',
     load: () => import('./commands/api.ts'),
-  },
-  {
-    name: 'mcp',
-    group: EVENTS,
-    summary: 'serve the read-only commands to agents (Model Context Protocol)',
-    load: () => import('./commands/mcp.ts'),
   },
   {
     name: 'profiles',
@@ -203,7 +190,7 @@ export const tree: readonly (Branch | Leaf)[] = [
     name: 'config',
     alsoCalled: ['settings', 'configuration'],
     group: SETTINGS,
-    summary: 'show and change the saved settings of a profile (never secrets)',
+    summary: 'show and change the settings of a profile',
     children: [
       {
         name: 'list',
@@ -238,25 +225,37 @@ export const tree: readonly (Branch | Leaf)[] = [
     name: 'doctor',
     alsoCalled: ['check', 'diagnose'],
     group: SETTINGS,
-    summary: 'check machine, network and sign-in, and say what to do',
+    summary: 'check machine, network and sign-in',
     load: () => import('./commands/doctor.ts'),
   },
   {
     name: 'sandbox',
     alsoCalled: ['mock', 'server'],
-    group: TRY,
+    group: SETTINGS,
     summary: 'run a local identity provider and event service',
     load: () => import('./commands/sandbox.ts'),
   },
   {
     name: 'demo',
-    group: TRY,
-    summary: 'start a sandbox, sign in and search its FAILED events in one go',
+    group: SETTINGS,
+    summary: 'sandbox, sign-in and a search for failures in one go',
     load: () => import('./commands/demo.ts'),
   },
   {
+    name: 'keygen',
+    group: MORE,
+    summary: 'make a random key to seal secret files with',
+    load: () => import('./commands/keygen.ts'),
+  },
+  {
+    name: 'mcp',
+    group: MORE,
+    summary: 'serve agents by the Model Context Protocol, read-only',
+    load: () => import('./commands/mcp.ts'),
+  },
+  {
     name: 'completion',
-    group: SHELL,
+    group: MORE,
     summary: 'print or install the completion script of a shell',
     load: () => import('./commands/completion.ts'),
   },
@@ -264,8 +263,8 @@ export const tree: readonly (Branch | Leaf)[] = [
     name: 'help',
     alsoCalled: ['man', 'docs'],
     isDefault: true,
-    group: SHELL,
-    summary: 'explain a command or a topic: exit-codes, environment, filters, times, agents',
+    group: MORE,
+    summary: 'topics: agents, environment, exit-codes, filters, times',
     load: () => import('./commands/help.ts'),
   },
   {
@@ -274,4 +273,21 @@ export const tree: readonly (Branch | Leaf)[] = [
     summary: 'print the version',
     load: () => import('./commands/version.ts'),
   },
+];
+
+/** The commands that `hooktrail -h` shows. */
+export const MOST_USED: readonly string[] = [
+  'login',
+  'status',
+  'event-types',
+  'events search',
+  'events get',
+  'events stats',
+  'events watch',
+  'events browse',
+  'events report',
+  'webhooks listen',
+  'webhooks recover',
+  'doctor',
+  'sandbox',
 ];

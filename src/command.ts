@@ -31,12 +31,6 @@ export interface CommandTree {
   readonly isGroup: (command: Command) => boolean;
 }
 
-/** Loads every declaration below a command, for the manual, `help --json` and the tests of both. */
-export async function declareAll(tree: CommandTree, below: Command = tree.root): Promise<void> {
-  await tree.declare(below);
-  for (const command of below.commands) await declareAll(tree, command);
-}
-
 export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;
 
 /** Does a command's work; the exit code is 0 unless it says otherwise. */

@@ -25,9 +25,9 @@ export async function main(argv: readonly string[], context: Context): Promise<E
   }
 }
 
-/** Scripts ask for the version often, so nothing is loaded for it. */
+/** Scripts ask for the version often, so nothing is loaded for it. `-v` alone is what Node, npm and Docker take. */
 export function isForVersion(argv: readonly string[]): boolean {
-  return argv.length === 1 && argv[0] === '--version';
+  return argv.length === 1 && ['--version', '-V', '-v'].includes(argv[0] as string);
 }
 
 /** After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence. */

@@ -1,6 +1,6 @@
 import { Command, type CommanderError, type HelpContext } from 'commander';
 import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
-import { type Branch, type Leaf, tree } from './command-tree.ts';
+import { type Branch, type Leaf, MOST_USED, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
 import type { OutputFileFlags } from './output/format-flags.ts';
@@ -24,21 +24,19 @@ const WIDEST_HELP = 120;
  */
 export function buildProgram(context: Context, invoke: Invoke): Program {
   const root = new DeclaredCommand('hooktrail')
-    .description(
-      'Search an event notification service, and find, understand and recover deliveries that failed.',
-    )
+    .description('Find, understand and recover failed deliveries of an event notification service.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain the command; -h in short')
     .option('--profile <name>', 'the profile to use [HOOKTRAIL_PROFILE]')
     .option(
-      '--error-format <format>',
-      'errors and warnings as text (default) or lines of json [HOOKTRAIL_ERROR_FORMAT]',
+      '--error-format <form>',
+      'errors as text or json [HOOKTRAIL_ERROR_FORMAT]',
       oneOf('--error-format', ['text', 'json']),
     )
-    .option('--verbose', 'one line per request on standard error, without secrets')
-    .option('--debug', 'headers too, without secrets')
+    .option('-v, --verbose', 'one line for each request on standard error')
+    .option('--debug', 'headers too; secrets are left out')
     .option('--no-color', 'no colour [NO_COLOR]')
-    .option('--quiet', 'no progress and no notices; warnings and errors stay')
+    .option('--quiet', 'no progress, no notices; warnings and errors stay')
     .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
     .addHelpText(
       'after',
@@ -87,6 +85,16 @@ class HelpRequest extends Error {
 function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): number {
   const terminal = [stdout, stderr].find(({ isTerminal }) => isTerminal);
   return Math.min(terminal?.columns ?? 80, WIDEST_HELP);
+}
+
+/** The names and summaries of the most used commands. */
+function mostUsedCommands(): [string, string][] {
+  return MOST_USED.map((path) => {
+    const words = path.split(' ');
+    const group = tree.find(({ name }) => name === words[0]) as Branch | Leaf;
+    const node = 'children' in group ? group.children.find(({ name }) => name === words[1]) : group;
+    return [path, node?.summary ?? ''];
+  });
 }
 
 class LazyProgram implements Program {
@@ -165,12 +173,16 @@ class LazyProgram implements Program {
     const { fullHelp, shortHelp } = await import('./help/help-text.ts');
     const width = helpWidth(this.#context);
     const isShort = argv.includes('-h') && !argv.includes('--help');
-    const text = isShort ? shortHelp(command, width, command.commonFlags) : fullHelp(command, width);
+    const most = command === this.root ? mostUsedCommands() : undefined;
+    const text = isShort ? shortHelp(command, width, command.commonFlags, most) : fullHelp(command, width);
     if (isError) {
       await this.#context.stderr.write(text);
       throw new UsageError('a command is missing', { next: 'choose one of those above' });
     }
-    await this.#context.stdout.write(text);
+    const { pagedOutput } = await import('./terminal/paged-output.ts');
+    const paged = argv.includes('--no-pager') ? undefined : pagedOutput(this.#context, () => undefined);
+    await (paged ?? this.#context.stdout).write(text);
+    await paged?.end();
   }
 
   readonly #action: Action =

@@ -28,7 +28,7 @@ export function declare(command: Command, action: Action): void {
       'add a header (repeatable)',
       (value: string, earlier: string[] = []) => [...earlier, value],
     )
-    .option('-i, --include', 'print the status line and the headers of the answer first')
+    .option('-i, --include', 'print status line and headers of the answer first')
     .option('-q, --jq <program>', 'run a jq program over the JSON of the answer; strings come out raw')
     .hook('preAction', checkJq);
   addOutputFileFlag(command);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Action, type Call, declareAll } from '../command.ts';
+import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
 import { didYouMean } from '../settings/command-words.ts';
@@ -33,12 +33,11 @@ Examples:
 async function run({ flags, args, context, commands }: Call<Flags>, group: Command): Promise<void> {
   if (flags.json) {
     const { describeProgram } = await import('../help/command-description.ts');
-    await declareAll(commands);
-    await context.stdout.write(`${JSON.stringify(describeProgram(commands.root), null, 2)}\n`);
+    await context.stdout.write(`${JSON.stringify(await describeProgram(commands), null, 2)}\n`);
     return;
   }
   const topic = args.length === 1 && !group.parent && topics.find(({ name }) => name === args[0]);
-  if (topic) return await context.stdout.write(await topic.text());
+  if (topic) return await context.stdout.write(topic.text());
   let at = group;
   for (const [index, word] of args.entries()) {
     // A command that can be run has no subcommands: the words after its name are its arguments.

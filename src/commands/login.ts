@@ -11,16 +11,29 @@ interface Flags extends SignInFlags {
   readonly device?: true;
 }
 
+export const commonFlags = [
+  '--auth-url',
+  '--base-url',
+  '--client-id',
+  '--vendor',
+  '--store',
+  '--no-browser',
+  '--paste',
+  '--device',
+  '--client-secret-stdin',
+  '--timeout',
+];
+
 export function declare(command: Command, action: Action): void {
   addServiceFlags(addIdentityFlags(command))
-    .option('--client-secret-stdin', 'read the client secret from the first line of standard input')
+    .option('--client-secret-stdin', 'read the client secret from standard input, first line')
     .option('--no-browser', 'only print the URL to sign in at')
     .option(
       '--timeout <span>',
       'how long to wait for the sign-in: 10m, or seconds (default: 5m)',
       duration('--timeout', 1000, 86_400_000, 's'),
     )
-    .option('--paste', 'read the redirected URL from standard input instead of waiting for the browser')
+    .option('--paste', 'read the redirected URL from standard input, instead of waiting for the browser')
     .addOption(
       new Option(
         '--device',

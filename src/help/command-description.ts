@@ -1,14 +1,33 @@
-import type { Command, Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
+import type { CommandTree } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import type { FlagType } from '../settings/flag-values.ts';
-import { settingNames } from '../settings/setting-names.ts';
+import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
-import { explanationOf } from './help-text.ts';
-import { exitCodeMeanings } from './topic-texts.ts';
-import { kindOfArgument, kindOfOption } from './value-kinds.ts';
+import { explanationOf, pathOf } from './help-text.ts';
+import { exitCodeMeanings } from './topics.ts';
+
+/** A command that can be run, with what its declaration says beyond its flags. */
+export interface Described {
+  readonly command: Command;
+  readonly notes: string;
+  readonly examples: readonly string[];
+}
+
+/** Loads every declaration, and returns the commands that can be run. */
+export async function describeCommands(tree: CommandTree): Promise<Described[]> {
+  const declareAll = async (command: Command): Promise<void> => {
+    await tree.declare(command);
+    for (const child of command.commands) await declareAll(child);
+  };
+  await declareAll(tree.root);
+  return leavesOf(tree.root).map((command) => ({ command, ...explanationOf(command) }));
+}
 
 /** The command tree as data, from the declarations that help, completion and the manual come from. */
-export function describeProgram(root: Command) {
+export async function describeProgram(tree: CommandTree) {
+  const { root } = tree;
+  const commands = await describeCommands(tree);
   const codes = Object.entries(ExitCode) as [keyof typeof ExitCode, number][];
   return {
     name: root.name(),
@@ -16,7 +35,7 @@ export function describeProgram(root: Command) {
     description: root.description(),
     // With `--help`, which no command declares.
     globalOptions: root.createHelp().visibleOptions(root).map(described),
-    commands: leavesOf(root).map((command) => ({
+    commands: commands.map(({ command, notes, examples }) => ({
       command: pathOf(command),
       description: command.description(),
       usage: `${pathOf(command)} ${command.usage()}`,
@@ -31,14 +50,15 @@ export function describeProgram(root: Command) {
         };
       }),
       options: command.options.map(described),
-      ...explainedIn(command),
+      notes,
+      examples: examples.map((example) => example.replace(/^(\$|PS>) /, '').replaceAll(/ \\\n\s*/g, ' ')),
     })),
     exitCodes: codes.map(([name, code]) => ({ code, meaning: exitCodeMeanings[name] })),
   };
 }
 
 /** Every command that can be run, without the help of each group. */
-export function leavesOf(command: Command): Command[] {
+function leavesOf(command: Command): Command[] {
   if (command.commands.length === 0) return [command];
   return command
     .createHelp()
@@ -47,19 +67,13 @@ export function leavesOf(command: Command): Command[] {
     .flatMap(leavesOf);
 }
 
-function explainedIn(command: Command) {
-  const { notes, examples } = explanationOf(command);
-  const shown = examples.map((example) => example.replace(/^(\$|PS>) /, '').replaceAll(/ \\\n\s*/g, ' '));
-  return { notes, examples: shown };
-}
-
 function described(option: Option) {
   const { long, short, flags, description, hidden } = option;
   const placeholder = /[<[]([^\]>]+)[\]>]/.exec(flags)?.[1];
-  const setting = Object.values(settingNames).find(({ flag }) => flag === long);
+  const [name, setting] = Object.entries(settingNames).find(([, { flag }]) => flag === long) ?? [];
   const variable = setting?.variable ?? /\[(\w+)(?:, \w+)*\]$/.exec(description)?.[1];
   const kind = kindOfOption(option);
-  const preset = defaultOf(option);
+  const preset = defaultOf(option) ?? (settingDefaults as Readonly<Record<string, string>>)[name ?? ''];
   return {
     flag: long,
     ...(short ? { short } : {}),
@@ -89,6 +103,55 @@ function defaultOf({ defaultValue, description }: Option): unknown {
   return /^\d+$/.test(told?.[1] ?? '') ? Number(told?.[1]) : told?.[1];
 }
 
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+/** The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or anything. */
+export type Kind =
+  | { readonly words: readonly string[] }
+  | 'profiles'
+  | 'event-types'
+  | 'settings'
+  | 'timezones'
+  | 'commands'
+  | 'files'
+  | 'directories'
+  | 'anything';
+
+/** Values of options, by long name: an option means the same in every command. */
+export const optionKinds: Readonly<Record<string, Kind>> = {
+  '--status': { words: ['SUCCESS', 'FAILED'] },
+  '--output': { words: ['table', 'json', 'ndjson', 'csv'] },
+  '--store': { words: ['keychain', 'file'] },
+  '--profile': 'profiles',
+  '--timezone': 'timezones',
+  '--type': 'event-types',
+  '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
+  '--output-file': 'files',
+  '--input': 'files',
+  '--journal': 'files',
+  '--from': 'files',
+  '--state': 'files',
+  '--body': 'files',
+  '--error-format': { words: ['text', 'json'] },
+};
+
+/** Values of arguments, by the words of the command and the argument's name. */
+export const argumentKinds: Readonly<Record<string, Kind>> = {
+  'completion shell': { words: ['bash', 'zsh', 'fish', 'powershell'] },
+  'help words': 'commands',
+  'profiles use name': 'profiles',
+  'profiles delete name': 'profiles',
+  'config get key': 'settings',
+  'config set key': 'settings',
+  'config unset key': 'settings',
+  'events export directory': 'directories',
+  'events report file': 'files',
+  'keygen file': 'files',
+};
+
+export function kindOfOption({ long, argChoices }: Option): Kind {
+  return argChoices ? { words: argChoices } : (optionKinds[long ?? ''] ?? 'anything');
+}
+
+export function kindOfArgument(path: string, argument: Argument): Kind {
+  if (argument.argChoices) return { words: argument.argChoices };
+  return argumentKinds[`${path} ${argument.name()}`] ?? 'anything';
 }

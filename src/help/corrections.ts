@@ -3,7 +3,7 @@ import type { CommandTree } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { isGuid } from '../json/guid.ts';
 import { nearest, shellWord } from '../settings/command-words.ts';
-import { explanationOf } from './help-text.ts';
+import { explanationOf, pathOf } from './help-text.ts';
 
 /** A flag that stands for what was typed: the first that the command has; with a value where the typed one has none. */
 type Meaning = readonly string[];
@@ -35,7 +35,6 @@ const FLAG_SYNONYMS: readonly (readonly [typed: string, meaning: Meaning])[] = [
   ['--force --confirm -y', ['--yes', '--replace']],
   ['--env --environment --context -p', ['--profile']],
   ['--silent -q -s', ['--quiet']],
-  ['-v', ['--verbose']],
   ['-d -vv', ['--debug']],
 ];
 
@@ -52,11 +51,7 @@ const SWITCH_SYNONYMS: Readonly<Record<string, readonly [flag: string, value: st
 };
 
 /** Short switches before a command, where they mean what other programs mean by them. */
-const EARLY_SWITCHES: Readonly<Record<string, string>> = {
-  '-q': '--quiet',
-  '-v': '--verbose',
-  '-d': '--debug',
-};
+const EARLY_SWITCHES: Readonly<Record<string, string>> = { '-q': '--quiet', '-d': '--debug' };
 
 /** Flags that ask for an order. */
 const ORDER = new Set([
@@ -136,12 +131,12 @@ class Line {
 
   /** The command as it is typed: `hooktrail events search`. */
   get path(): string {
-    return pathOf(this.command).join(' ');
+    return pathOf(this.command);
   }
 
   /** The same without the program's name. */
   get words(): string {
-    return pathOf(this.command).slice(1).join(' ');
+    return pathOf(this.command).replace(/^\S+ ?/, '');
   }
 
   /** Returns the error for the first thing that commander does not know, or undefined if it knows all. */
@@ -156,7 +151,7 @@ class Line {
     if (corrected instanceof UsageError) return corrected;
     const [message] = this.#problems;
     if (message === undefined) return undefined;
-    const next = [...pathOf(this.command), ...corrected, ...literal].map(shellWord).join(' ');
+    const next = [pathOf(this.command), ...[...corrected, ...literal].map(shellWord)].join(' ');
     return new UsageError(message, { next });
   }
 
@@ -232,7 +227,7 @@ class Line {
       const elsewhere = all.filter((one) => one.name() === typed || isMeantBy(typed)(one));
       if (elsewhere.length === 1) return { command: elsewhere[0] as Command, words };
       if (elsewhere.length > 1) {
-        const paths = elsewhere.map((one) => `\`${pathOf(one).join(' ')}\``);
+        const paths = elsewhere.map((one) => `\`${pathOf(one)}\``);
         return new UsageError(`unknown command '${word}'`, { next: `did you mean ${orList(paths)}?` });
       }
     }
@@ -391,10 +386,6 @@ class Line {
     if (/^[\w-]+\.[\w.*-]+$/.test(word) && this.#has('--type')) return ['--type', word];
     return undefined;
   }
-}
-
-function pathOf(command: Command): string[] {
-  return command.parent ? [...pathOf(command.parent), command.name()] : [command.name()];
 }
 
 function orList(texts: readonly string[]): string {

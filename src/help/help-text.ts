@@ -9,6 +9,8 @@ const RARELY_NEEDED = 'Rarely needed:';
 /** The blocks that many commands share, in the order in which `--help` ends with them. */
 const SHARED_BLOCKS = ['Filters:', 'Format:', RARELY_NEEDED];
 
+/** The lines of a small terminal, without the one of the shell's next prompt. */
+const SCREEN_LINES = 23;
 /** The flags of `-h` where a declaration does not name its common ones. */
 const MOST_FLAGS = 12;
 
@@ -23,11 +25,8 @@ export function fullHelp(command: Command, width: number): string {
       heading,
       (options.get(heading) ?? []).map((option) => item(helper.optionTerm(option), option.description)),
     );
-  const commands = helper.groupItems(
-    [...command.commands],
-    helper.visibleCommands(command),
-    (child) => child.helpGroup() || 'Commands:',
-  );
+  const children = helper.visibleCommands(command);
+  const commands = helper.groupItems(children, children, (child) => child.helpGroup() || 'Commands:');
   const own = [...options.keys()].filter(
     (heading) => !SHARED_BLOCKS.includes(heading) && heading !== CONNECTION,
   );
@@ -41,12 +40,11 @@ export function fullHelp(command: Command, width: number): string {
       examples.map((example) => `  ${example}`),
     ),
     ...listed('Arguments:', argumentItems),
-    ...[...commands].flatMap(([heading, children]) =>
-      listed(
-        heading,
-        children.map((child) => item(helper.subcommandTerm(child), child.description())),
-      ),
-    ),
+    ...[...commands].flatMap(([heading, children]) => [
+      heading,
+      ...children.map((child) => item(helper.subcommandTerm(child), child.description())),
+    ]),
+    ...(commands.size > 0 ? [''] : []),
     ...own.flatMap(block),
     ...(notes === '' ? [] : [notes, '']),
     ...SHARED_BLOCKS.flatMap(block),
@@ -59,21 +57,25 @@ export function fullHelp(command: Command, width: number): string {
 }
 
 /** The text of `-h`: what is used most, on one small screen. */
-export function shortHelp(command: Command, width: number, commonFlags?: readonly string[]): string {
+export function shortHelp(
+  command: Command,
+  width: number,
+  commonFlags?: readonly string[],
+  mostUsed?: readonly (readonly [path: string, summary: string])[],
+): string {
   const { helper, usage, argumentItems } = layoutOf(command, width);
   const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
   const isOwn = (option: Option) => !option.helpGroupHeading && !RARE_FLAGS.has(option.long ?? '');
   const flags = commonFlags
-    ? commonFlags.map((name) => visible.find(({ long }) => long === name) as Option)
+    ? commonFlags.flatMap((name) => visible.filter(({ long }) => long === name))
     : visible.filter(isOwn).slice(0, MOST_FLAGS);
-  const rows = [
+  const rows = mostUsed ?? [
     ...helper.visibleCommands(command).map((child) => [child.name(), child.description()] as const),
     ...flags.map((option) => [helper.optionTerm(option), option.description] as const),
   ];
   const termWidth = Math.max(0, ...rows.map(([term]) => term.length));
   const isShort = (example: string) => !example.includes('\n') && example.length + 2 <= width;
-  const examples = explanationOf(command).examples.filter(isShort).slice(0, 2);
-  const lines = [
+  const above = [
     usage,
     '',
     firstClauses(command.description(), width),
@@ -83,11 +85,22 @@ export function shortHelp(command: Command, width: number, commonFlags?: readonl
       ([term, text]) => `  ${term.padEnd(termWidth)}  ${firstClauses(text, width - termWidth - 4)}`,
     ),
     ...(rows.length > 0 ? [''] : []),
+  ];
+  // An empty line and the last line follow.
+  const room = Math.min(3, SCREEN_LINES - above.length - 2);
+  const examples = explanationOf(command).examples.filter(isShort).slice(0, room);
+  const lines = [
+    ...above,
     ...examples.map((example) => `  ${example}`),
     ...(examples.length > 0 ? [''] : []),
-    `${usage.replace(/^Usage: /, '').replace(/ [[<].*$/, '')} --help shows all flags`,
+    `${pathOf(command)} --help shows all ${command.commands.length > 0 ? 'commands' : 'flags'}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** The words of a command, with the program's name. */
+export function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 function layoutOf(command: Command, width: number) {

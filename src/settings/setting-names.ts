@@ -79,7 +79,7 @@ const flagTexts: { readonly [Name in SettingName]?: readonly [placeholder: strin
   authUrl: ['url', 'the identity provider, where sign-in happens'],
   baseUrl: ['url', 'the event service'],
   clientId: ['id', 'the client id assigned to you'],
-  vendor: ['name', 'the vendor of the media type application/vnd.<vendor>.v1+json'],
+  vendor: ['name', 'the vendor of application/vnd.<vendor>.v1+json'],
   scope: ['scopes', `the scopes to ask for, separated by spaces (default: ${settingDefaults.scope})`],
   redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
   issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],

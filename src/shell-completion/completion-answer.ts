@@ -1,8 +1,8 @@
 import { tree } from '../command-tree.ts';
 import type { Context } from '../context.ts';
 import { keptEventTypes } from '../events/event-types.ts';
+import type { Kind } from '../help/command-description.ts';
 import { topics } from '../help/topics.ts';
-import type { Kind } from '../help/value-kinds.ts';
 import { buildProgram } from '../program.ts';
 import { readConfig } from '../settings/config-file.ts';
 import { settingNames } from '../settings/setting-names.ts';

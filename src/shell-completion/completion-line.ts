@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { type Kind, kindOfArgument, kindOfOption } from '../help/value-kinds.ts';
+import { type Kind, kindOfArgument, kindOfOption } from '../help/command-description.ts';
 import type { Program } from '../program.ts';
 
 /** The part of a command line that is typed. */

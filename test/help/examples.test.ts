@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Described, describeAll } from '../../build/manual-page.ts';
+import { type Described, describeCommands } from '../../src/help/command-description.ts';
 import { fullHelp } from '../../src/help/help-text.ts';
 import { topics } from '../../src/help/topics.ts';
-import { callsIn, commandFor } from '../support/command-lines.ts';
+import { callsIn, commandFor, describeAll } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 
@@ -37,7 +37,7 @@ describe('the help of every command', () => {
 
   test('fits a terminal of 80 columns', async () => {
     const texts = commands.map(({ command }) => fullHelp(command, 80));
-    for (const topic of topics) texts.push(await topic.text());
+    for (const topic of topics) texts.push(topic.text());
     expect(texts.flatMap((text) => text.split('\n').filter((line) => line.length > 80))).toEqual([]);
   });
 
@@ -55,14 +55,32 @@ describe('the help of every command', () => {
 test('-h of every command fits a screen of 24 lines by 80 columns', async () => {
   await using home = await createHome();
   const paths = commands.map(({ command }) => pathOf(command));
-  for (const path of [...paths, ['events'], ['webhooks'], ['profiles'], ['config']]) {
+  for (const path of [[], ...paths, ['events'], ['webhooks'], ['profiles'], ['config']]) {
     const { code, stdout, stderr } = await hooktrail([...path, '-h'], { env: home.env });
     expect([path, code, stderr]).toEqual([path, 0, '']);
     const lines = stdout.split('\n');
-    expect([stdout, lines.length <= 24, lines.every((line) => line.length <= 80)]).toEqual([
+    expect([
       stdout,
-      true,
-      true,
+      lines.length <= 24,
+      lines.every((line) => line.length <= 80 && !line.endsWith('…')),
+    ]).toEqual([stdout, true, true]);
+  }
+});
+
+test('the help of the program itself fits 40 lines', async () => {
+  await using home = await createHome();
+  const { stdout } = await hooktrail(['--help'], { env: home.env });
+  expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(40);
+});
+
+test('the common flags of each command are its flags', async () => {
+  const { program } = await describeAll();
+  for (const { command } of await describeCommands(program)) {
+    const { commonFlags = [] } = command as { commonFlags?: readonly string[] };
+    const flags = command.options.map(({ long }) => long);
+    expect([command.name(), commonFlags.filter((flag) => !flags.includes(flag))]).toEqual([
+      command.name(),
+      [],
     ]);
   }
 });
@@ -73,9 +91,9 @@ function pathOf(command: Command): string[] {
 
 describe('a topic', () => {
   test('shows examples that the command tree takes', async () => {
-    const calls = (await Promise.all(topics.map(({ text }) => text()))).flatMap((text) =>
-      callsIn((text.match(/^ {2}hooktrail .*$/gm) ?? []).join('\n')),
-    );
+    const calls = topics
+      .map(({ text }) => text())
+      .flatMap((text) => callsIn((text.match(/^ {2}hooktrail .*$/gm) ?? []).join('\n')));
     expect(calls.length).toBeGreaterThan(1);
     for (const words of calls)
       expect([words, await commandFor(words)]).toEqual([
@@ -85,7 +103,7 @@ describe('a topic', () => {
   });
 
   test('for agents has fewer than 1,500 words', async () => {
-    const page = await topics.find(({ name }) => name === 'agents')?.text();
+    const page = topics.find(({ name }) => name === 'agents')?.text();
     expect(page?.split(/\s+/).length).toBeLessThan(1_500);
   });
 });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeAll } from '../../build/manual-page.ts';
 import { ExitCode } from '../../src/errors.ts';
+import { describeAll } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 

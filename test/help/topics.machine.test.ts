@@ -16,7 +16,7 @@ describe('hooktrail help', () => {
     const root = await hooktrail(['--help'], { env: home.env });
     for (const topic of topics) {
       const { code, stdout, stderr } = await hooktrail(['help', topic.name], { env: home.env });
-      expect([code, stdout, stderr]).toEqual([0, await topic.text(), '']);
+      expect([code, stdout, stderr]).toEqual([0, topic.text(), '']);
       expect(root.stdout).toContain(topic.name);
     }
   });

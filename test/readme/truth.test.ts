@@ -1,7 +1,7 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { environmentText, exitCodesText } from '../../src/help/topic-texts.ts';
+import { environmentText, exitCodesText } from '../../src/help/topics.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');

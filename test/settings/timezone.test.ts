@@ -79,7 +79,7 @@ describe('filters are read in the zone', () => {
       code: 2,
       stdout: '',
       stderr: `error: --timezone: invalid value 'Europe/Berln': must be UTC, local or a name of the IANA database such as Europe/Berlin
-next: did you mean Europe/Berlin?
+next: hooktrail ${[...dryRun, '--timezone', 'Europe/Berlin'].join(' ')}
 `,
     });
   });

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeAll } from '../../build/manual-page.ts';
-import { argumentKinds, optionKinds } from '../../src/help/value-kinds.ts';
+import { argumentKinds, optionKinds } from '../../src/help/command-description.ts';
 import { buildProgram, type Program } from '../../src/program.ts';
 import { expectedAt } from '../../src/shell-completion/completion-line.ts';
+import { describeAll } from '../support/command-lines.ts';
 import { createContext } from '../support/context.ts';
 
 let program: Program;

@@ -1,5 +1,13 @@
 import type { Command } from 'commander';
-import { describeAll } from '../../build/manual-page.ts';
+import type { Context } from '../../src/context.ts';
+import { type Described, describeCommands } from '../../src/help/command-description.ts';
+import { buildProgram, type Program } from '../../src/program.ts';
+
+/** Returns the whole tree and the commands that can be run. */
+export async function describeAll(): Promise<{ program: Program; commands: readonly Described[] }> {
+  const program = buildProgram({} as Context, async () => 0);
+  return { program, commands: await describeCommands(program) };
+}
 
 /**
  * Returns the words of each call of the program in lines of a shell; a comment ends a line, a backslash continues it.

@@ -29,6 +29,17 @@ interface Flags extends FilterFlags, FromFlags, ForwardFlags, SettingFlags {
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
+export const commonFlags = [
+  '--failed',
+  '--since',
+  '--until',
+  '--type',
+  '--subscription',
+  '--where',
+  '--from',
+  '--timezone',
+];
+
 export function declare(command: Command, action: Action): void {
   addFromFlag(addFilterFlags(command))
     .option(

@@ -28,6 +28,18 @@ interface Flags extends FilterFlags, FromFlags, PreviewFlags, SummaryFlags, Sett
   readonly exitCode?: true;
 }
 
+export const commonFlags = [
+  '--since',
+  '--until',
+  '--failed',
+  '--type',
+  '--subscription',
+  '--where',
+  '--grep',
+  '--from',
+  '--exit-code',
+];
+
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('--exit-code', 'exit with 10 when anything matches')

@@ -17,6 +17,8 @@ interface Flags extends FilterFlags, PageFlags, SettingFlags {
   readonly update?: true;
 }
 
+export const commonFlags = ['--since', '--until', '--failed', '--type', '--where', '--gzip', '--update'];
+
 export function declare(command: Command, action: Action): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');
   addFilterFlags(command)
@@ -39,7 +41,8 @@ of the export again, so that each event is there once, in its latest state.
 Older files are no longer compared with the service.
 
 A damaged file is kept as damaged-part-… beside its replacement. If the
-service has deleted events of it meanwhile, the command says so and exits with 1.
+service has deleted events of it meanwhile, the command says so and exits
+with 1.
 
 Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01

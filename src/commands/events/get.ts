@@ -28,6 +28,8 @@ interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {
 /** Rows whose columns are laid out together. */
 const BATCH = 500;
 
+export const commonFlags = ['--json', '--ndjson', '--fields', '--jq', '--from', '--output-file'];
+
 export function declare(command: Command, action: Action): void {
   command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
   addFilterFlags(command).addOption(concurrencyFlag());

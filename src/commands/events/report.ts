@@ -27,6 +27,17 @@ interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
 
 const LIMIT = 200;
 
+export const commonFlags = [
+  '--since',
+  '--until',
+  '--type',
+  '--subscription',
+  '--where',
+  '--by',
+  '--open',
+  '--from',
+];
+
 export function declare(command: Command, action: Action): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
   addFilterFlags(command);

@@ -38,6 +38,21 @@ interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatF
 /** A person reads a table on a terminal: for more rows than this, a filter, a pipe or `--all` serves better. */
 const TERMINAL_ROWS = 30;
 
+export const commonFlags = [
+  '--since',
+  '--until',
+  '--failed',
+  '--type',
+  '--subscription',
+  '--where',
+  '--grep',
+  '--limit',
+  '--json',
+  '--csv',
+  '--fields',
+  '--from',
+];
+
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))

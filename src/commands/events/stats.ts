@@ -35,6 +35,18 @@ interface Flags extends FilterFlags, FromFlags, StatsFlags, SummaryFlags, Settin
 
 const GROUPS = 20;
 
+export const commonFlags = [
+  '--since',
+  '--until',
+  '--failed',
+  '--type',
+  '--subscription',
+  '--where',
+  '--by',
+  '--json',
+  '--from',
+];
+
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command);
   addStatsFlags(command);

@@ -29,6 +29,19 @@ interface Flags extends FilterFlags, FormatFlags, SettingFlags {
 const INTERVAL_MS = 15_000;
 const OVERLAP_MS = 120_000;
 
+export const commonFlags = [
+  '--failed',
+  '--type',
+  '--subscription',
+  '--where',
+  '--since',
+  '--interval',
+  '--count',
+  '--timeout',
+  '--state',
+  '--ndjson',
+];
+
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option(

@@ -27,6 +27,18 @@ interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
 
 const RETRY_FOR_MS = 60_000;
 
+export const commonFlags = [
+  '--since',
+  '--until',
+  '--failed',
+  '--type',
+  '--where',
+  '--forward-to',
+  '--journal',
+  '--new-journal',
+  '--dry-run',
+];
+
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))

@@ -32,6 +32,18 @@ interface Flags extends FilterFlags, FromFlags, FormatFlags, ForwardFlags, Setti
   readonly yes?: true;
 }
 
+export const commonFlags = [
+  '--forward-to',
+  '--id',
+  '--failed',
+  '--since',
+  '--where',
+  '--from',
+  '--rate',
+  '--dry-run',
+  '--yes',
+];
+
 export function declare(command: Command, action: Action): void {
   command.argument('[-]', 'read the ids of the events from standard input, one per line');
   addFromFlag(addFilterFlags(command))
