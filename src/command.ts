@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
 import type { ExitCode } from './errors.ts';
+import { shellWord } from './settings/command-words.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
 /** Options every command takes. */
@@ -47,6 +48,13 @@ export interface CommandModule {
    */
   readonly commonFlags?: readonly string[];
   declare(command: Command, action: Action): void;
+}
+
+/** The command line as it was typed, for a text that says how to repeat it. */
+export function typedCommand({ commands }: Pick<Call, 'commands'>): string {
+  // commander keeps the words, though its types do not say so.
+  const { rawArgs } = commands.root as unknown as { readonly rawArgs: readonly string[] };
+  return ['hooktrail', ...rawArgs].map(shellWord).join(' ');
 }
 
 /** For a command that runs until it is interrupted: rejects with the signal's reason when that comes. */

@@ -31,7 +31,12 @@ export interface ErrorParts {
   /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
   /** A word as it was typed, and the one that was probably meant: the next step becomes the corrected line. */
-  readonly correction?: { readonly typed: string; readonly meant: string };
+  readonly correction?: {
+    readonly typed: string;
+    readonly meant: string;
+    /** Words that belong behind it. */
+    readonly followedBy?: readonly string[];
+  };
   readonly cause?: unknown;
   /** Instead of the kind of the error's class. */
   readonly kind?: ErrorKind | undefined;

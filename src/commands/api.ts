@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { readRegularFile } from '../files/read-file.ts';
-import { addOutputFileFlag, checkJq } from '../output/format-flags.ts';
+import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
 import { didYouMean } from '../settings/command-words.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -30,7 +30,7 @@ export function declare(command: Command, action: Action): void {
     )
     .option('-i, --include', 'print status line and headers of the answer first')
     .option('-q, --jq <program>', 'run a jq program over the JSON of the answer; strings come out raw')
-    .hook('preAction', checkJq);
+    .hook('preAction', checkFormat);
   addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(

@@ -31,7 +31,7 @@ async function listSettings({ flags, context, reporter }: Call<ListFlags>): Prom
   const { profile } = chooseProfile(flags, context.environment, config);
   const saved = config.profiles[profile] ?? {};
   if (flags.json) {
-    const { printJson } = await import('../output/print-json.ts');
+    const { printJson } = await import('../output/formats.ts');
     return await printJson(saved, undefined, context, reporter, JSON.stringify(saved));
   }
   if (Object.keys(saved).length === 0) reporter.notice(`nothing is saved in the profile '${profile}'`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import { type Action, type Call, typedCommand } from '../command.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
@@ -33,13 +33,22 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags }: Call<Flags>) {
-  return { match: flags.match, limit: flags.limit, format: formatOptions(flags, 'event-types') };
+function optionsOf(call: Call<Flags>) {
+  const { flags } = call;
+  const note = (count: number) => ({
+    facts: [`${count} ${count === 1 ? 'event type' : 'event types'}`],
+    command: typedCommand(call),
+  });
+  return {
+    match: flags.match,
+    limit: flags.limit,
+    format: { ...formatOptions(flags, 'event-types'), note },
+  };
 }
 
 async function run(call: Call<Flags>): Promise<void> {
   const { match, format, limit } = optionsOf(call);
   const { listEventTypes } = await import('../events/event-types.ts');
-  const { createItemWriter } = await import('../output/create-item-writer.ts');
+  const { createItemWriter } = await import('../output/formats.ts');
   await listEventTypes(match, limit, call, () => createItemWriter(format, call.context, call.reporter));
 }

@@ -48,7 +48,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const state = flags.check ? await readSignInState(settings, context) : before;
 
   if (flags.json) {
-    const { printJson } = await import('../output/print-json.ts');
+    const { printJson } = await import('../output/formats.ts');
     const value = { ...state, check: result };
     await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
   } else {

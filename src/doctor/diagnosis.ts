@@ -12,7 +12,7 @@ import { serviceError } from '../http/service-error.ts';
 import { TransportError } from '../http/transport-error.ts';
 import { createTransport } from '../http/undici-transport.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
-import { printJson } from '../output/print-json.ts';
+import { printJson } from '../output/formats.ts';
 import { sessionBus } from '../secrets/dbus/bus-connection.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { completeCommands, shellWord } from '../settings/command-words.ts';

@@ -39,7 +39,7 @@ export async function listEventTypes(
       const { items: all } = (await askEventTypes(service, context.clock)).page;
       await keepEventTypes(all, settings, context);
       const items = (match === undefined ? all : matchingItems(all, match)).first(limit);
-      if (items.count > 0) await writer.write(items);
+      if (items.count > 0) await writer.write(items, true);
     } catch (error) {
       await writer.abort();
       throw error;

@@ -110,7 +110,8 @@ export function withCorrectedValue(error: UsageError, argv: readonly string[]): 
   if (at === -1) return error;
   const word = argv[at] as string;
   const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
-  const next = ['hooktrail', ...argv.with(at, meant)].map(shellWord).join(' ');
+  const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
+  const next = ['hooktrail', ...words].map(shellWord).join(' ');
   return new UsageError(message, { details, next });
 }
 

@@ -46,7 +46,7 @@ const FIRST_FIELDS = 5;
 
 /** The columns of a table: the known fields present, else the first scalar ones, else the first ones. */
 export function tableColumns(members: Members, kind: ListKind): readonly FieldPath[] {
-  const known = knownNames(members, kind);
+  const known = knownNames([...members.names.keys()], kind);
   const scalars = [...members.names].filter(([, scalar]) => scalar).map(([name]) => name);
   const names = [known, scalars, [...members.names.keys()]].find((list) => list.length > 0) ?? [];
   return [...bareColumn(members, kind), ...names.slice(0, FIRST_FIELDS).map(memberPath)];
@@ -99,12 +99,6 @@ function isNothing(bytes: Buffer, at: number): boolean {
   );
 }
 
-/** The columns of CSV: every field, the known ones first, then in the order of first appearance. */
-export function csvColumns(members: Members, kind: ListKind): readonly FieldPath[] {
-  const names = new Set([...knownNames(members, kind), ...members.names.keys()]);
-  return [...bareColumn(members, kind), ...[...names].map(memberPath)];
-}
-
 /** The columns of CSV if there is no item to take them from: a header is always printed. */
 export function emptyColumns(kind: ListKind): readonly FieldPath[] {
   return (kind === 'events' ? EVENT_FIELDS : ['name', 'description']).map(memberPath);
@@ -121,9 +115,9 @@ function bareColumn({ bare, names }: Members, kind: ListKind): FieldPath[] {
   return [{ text: kind === 'events' ? 'value' : 'name', steps: [] }];
 }
 
-function knownNames({ names }: Members, kind: ListKind): string[] {
-  if (kind === 'events') return EVENT_FIELDS.filter((name) => names.has(name));
-  const present = [...names.keys()];
+/** Of these names, those that are shown before all others. */
+export function knownNames(present: readonly string[], kind: ListKind): string[] {
+  if (kind === 'events') return EVENT_FIELDS.filter((name) => present.includes(name));
   return [NAME_FIELDS, DESCRIPTION_FIELDS].flatMap((likely) => {
     const found = likely.flatMap((name) => present.find((candidate) => bareName(candidate) === name) ?? []);
     return found.slice(0, 1);

@@ -13,7 +13,8 @@ import { withService } from '../sign-in/session.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
-import { createPrettyWriter } from './pretty-json.ts';
+import { createJqWriter } from './jq.ts';
+import { createPrettyWriter } from './json.ts';
 
 /** A request to a path of the service, and how its answer is printed. */
 export interface ApiRequest {
@@ -56,7 +57,6 @@ export async function printApiAnswer(
 async function printResults(body: Buffer, jq: string, stdout: Output, reporter: Reporter): Promise<void> {
   const value = jsonIn(body);
   if (!value) throw new ServiceError('--jq: the answer is not JSON');
-  const { createJqWriter } = await import('./jq-items.ts');
   const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
   await writer.write(value);
   await writer.end();

@@ -1,10 +1,48 @@
 import type { Command } from 'commander';
+import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { parseFieldPaths } from '../json/item-fields.ts';
-import type { ListKind } from '../json/items.ts';
-import { didYouMean } from '../settings/command-words.ts';
+import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
+import type { Items, ListKind } from '../json/items.ts';
+import { didYouMean, shellWord } from '../settings/command-words.ts';
 import { fileName } from '../settings/flag-values.ts';
-import type { FormatName, FormatOptions } from './item-writer.ts';
+import { loadSetting, type SettingFlags } from '../settings/settings.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+
+export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
+
+export interface FormatOptions {
+  /** `pretty` is one event on a terminal as indented JSON. */
+  readonly format: FormatName | 'pretty';
+  /** Only these fields, in this order. */
+  readonly fields?: readonly FieldPath[];
+  /** True if they are the saved columns of tables, which other items than these may have. */
+  readonly areFieldsSaved?: boolean;
+  /** False: without the line of titles, in a table and in CSV. */
+  readonly hasHeader?: boolean;
+  /** A jq program that runs over the JSON output. */
+  readonly jq?: string;
+  /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
+  readonly csvRaw?: boolean;
+  /** Begins CSV with a byte order mark. */
+  readonly csvBom?: boolean;
+  /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
+  readonly sample?: Items;
+  /** Fields that have the same value in every item because of the filters. */
+  readonly constant?: ReadonlySet<string>;
+  /** The zone in which a table shows times; the other formats keep the service's text. */
+  readonly zone?: TimeZone;
+  readonly list: ListKind;
+  /** What a table in Markdown is about, for the line below it. Called after the last item, with the number printed. */
+  readonly note?: (count: number) => TableNote;
+}
+
+/** The line below a table in Markdown, for whoever reads it without the terminal. */
+export interface TableNote {
+  /** Count, window and filters, in words. */
+  readonly facts: readonly string[];
+  /** The command that printed the table. */
+  readonly command: string;
+}
 
 /** The format flags as typed. */
 export interface FormatFlags {
@@ -16,14 +54,16 @@ export interface FormatFlags {
   readonly jq?: string;
   readonly csvRaw?: true;
   readonly csvBom?: true;
+  readonly header?: boolean;
 }
 
-const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv'];
+const NO_HEADER = 'with a table or CSV: without the line of titles';
+const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markdown'];
 
 export function addFormatFlags(command: Command): Command {
   return command
     .optionsGroup('Format:')
-    .option('-o, --output <format>', 'table (the default), json, ndjson or csv')
+    .option('-o, --output <format>', 'table (the default), json, ndjson, csv or markdown')
     .option('--json', 'one JSON array, every item exactly as the service wrote it')
     .option('--ndjson', 'one JSON value per line, as pages arrive')
     .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
@@ -39,15 +79,32 @@ export function addFormatFlags(command: Command): Command {
       '--csv-bom',
       'with --csv: begin with a byte order mark, which Excel needs for text that is not English',
     )
+    .option('--no-header', NO_HEADER)
     .option('--csv-raw', 'with --csv: do not guard text that a spreadsheet would run as a formula')
     .optionsGroup('Options:')
-    .hook('preAction', checkJq);
+    .hook('preAction', checkFormat);
 }
 
-/** Checks the jq program before any request is sent or anything is printed. Throws `UsageError`. */
-export async function checkJq(_: Command, command: Command): Promise<void> {
-  const { jq } = command.opts<FormatFlags>();
-  if (jq !== undefined) await (await import('./jq-items.ts')).checkProgram(jq);
+/**
+ * Checks the jq program before any request is sent or anything is printed, and that `-o` does not name a file. Throws
+ * `UsageError`.
+ */
+export async function checkFormat(_: Command, command: Command): Promise<void> {
+  const { jq, output } = command.opts<FormatFlags>();
+  if (output !== undefined && /[./\\]/.test(output)) throw isFile(output, command);
+  if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
+}
+
+const EXTENSIONS: Readonly<Record<string, FormatName>> = { jsonl: 'ndjson', md: 'markdown' };
+
+function isFile(output: string, { options }: Command): UsageError {
+  const extension = output.slice(output.lastIndexOf('.') + 1).toLowerCase();
+  const meant = EXTENSIONS[extension] ?? FORMATS.find((name) => name === extension) ?? 'table';
+  const takesFile = options.some(({ long }) => long === '--output-file');
+  return new UsageError(`--output names a format, and '${output}' looks like a file`, {
+    next: `-o ${meant} ${takesFile ? '--output-file' : '>'} ${shellWord(output)}`,
+    ...(takesFile ? { correction: { typed: output, meant, followedBy: ['--output-file', output] } } : {}),
+  });
 }
 
 /** Returns the format that the flags ask for. Throws `UsageError` if they contradict each other. */
@@ -76,6 +133,8 @@ export function formatOptions(
   }
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
   if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
+  if (flags.header === false && format !== 'csv' && format !== 'table')
+    throw new UsageError(`--no-header needs a table or --csv: ${names[0] ?? '--jq'} has no line of titles`);
   return {
     format,
     list,
@@ -83,7 +142,22 @@ export function formatOptions(
     ...(flags.jq === undefined ? {} : { jq: flags.jq }),
     ...(flags.csvRaw ? { csvRaw: true } : {}),
     ...(flags.csvBom ? { csvBom: true } : {}),
+    ...(flags.header === false ? { hasHeader: false } : {}),
   };
+}
+
+/** The same for events, whose tables have the saved columns (`config set fields`) if none are given. */
+export async function eventFormat(
+  flags: FormatFlags & SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<FormatOptions> {
+  const options = formatOptions(flags, 'events');
+  const isTable = options.format === 'table' || options.format === 'markdown';
+  if (!isTable || options.fields) return options;
+  const saved = await loadSetting('fields', flags, context);
+  return saved === undefined
+    ? options
+    : { ...options, fields: parseFieldPaths(saved, 'fields'), areFieldsSaved: true };
 }
 
 function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
@@ -96,33 +170,40 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
 }
 
 /** The format flags of a command that prints results of its own instead of items. */
-export type SummaryFlags = Pick<FormatFlags, 'output' | 'json' | 'csv' | 'jq'>;
+export type SummaryFlags = Pick<FormatFlags, 'output' | 'json' | 'csv' | 'jq' | 'header'>;
 
-export interface SummaryFormat {
-  readonly format: 'table' | 'json' | 'csv';
+export type SummaryFormatName = Exclude<FormatName, 'ndjson'>;
+
+export interface SummaryFormat<Name extends SummaryFormatName = SummaryFormatName> {
+  readonly format: Name;
   readonly jq: string | undefined;
+  readonly hasHeader: boolean;
 }
 
-/** Adds `--output`, `--json` and `--jq`, and `--csv` if `csv` says what it prints. */
-export function addSummaryFlags(command: Command, json: string, csv?: string): Command {
-  const names = csv ? 'table (the default), json or csv' : 'table (the default) or json';
+/** Adds the flags of these formats, with what they print. Formats beside `table` and `json` are those of real tables. */
+export function addSummaryFlags(
+  command: Command,
+  formats: readonly SummaryFormatName[],
+  prints: { readonly json: string; readonly csv?: string },
+): Command {
+  const [first, ...others] = formats;
   command
     .optionsGroup('Format:')
-    .option('-o, --output <format>', names)
-    .option('--json', json)
+    .option('-o, --output <format>', `${first} (the default), ${others.join(' or ')}`)
+    .option('--json', prints.json)
     .option('-q, --jq <program>', 'run a jq program over the JSON; strings come out raw');
-  if (csv) command.option('--csv', csv);
-  return command.optionsGroup('Options:').hook('preAction', checkJq);
+  if (prints.csv) command.option('--csv', prints.csv);
+  if (formats.length > 2) command.option('--no-header', NO_HEADER);
+  return command.optionsGroup('Options:').hook('preAction', checkFormat);
 }
 
 /** Returns the format that the flags ask for. Throws `UsageError`, also for a format that the command does not have. */
-export function summaryFormat(flags: SummaryFlags, hasCsv: boolean): SummaryFormat {
-  const { format, jq } = formatOptions(
-    flags,
-    'events',
-    hasCsv ? ['table', 'json', 'csv'] : ['table', 'json'],
-  );
-  return { format: format as SummaryFormat['format'], jq };
+export function summaryFormat<Name extends SummaryFormatName>(
+  flags: SummaryFlags,
+  formats: readonly Name[],
+): SummaryFormat<Name> {
+  const { format, jq, hasHeader = true } = formatOptions(flags, 'events', formats);
+  return { format: format as Name, jq, hasHeader };
 }
 
 export interface OutputFileFlags {

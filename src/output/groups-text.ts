@@ -6,7 +6,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { csvLines, csvText } from './csv-items.ts';
+import { csvLines, csvText } from './csv.ts';
 import { tableText } from './table.ts';
 
 /** The value of a group's field for people: a string's characters, other values as JSON, nothing if it is missing. */

@@ -6,7 +6,7 @@ import type { Palette } from '../terminal/palette.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
 import { milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
-import { csvLines, csvText } from './csv-items.ts';
+import { csvLines, csvText } from './csv.ts';
 import { type Cell, type Draw, ended, oneLine } from './table.ts';
 import { GAP } from './table-layout.ts';
 

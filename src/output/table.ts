@@ -9,7 +9,7 @@ import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import type { FormatOptions } from './item-writer.ts';
+import type { FormatOptions } from './format-flags.ts';
 import {
   type CellText,
   type Column,
@@ -151,10 +151,11 @@ const LIBRARY_ROWS = 500;
  */
 export async function loadDraw(pushes = false): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
+  const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
   let drawn = 0;
   const drawByLibrary = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => {
     const table = new CliTable({
-      chars: { ...NO_BORDERS, middle: ' '.repeat(GAP) },
+      chars: { ...noBorders, middle: ' '.repeat(GAP) },
       colWidths: columns.map(({ width }) => width),
       colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
       style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
@@ -189,12 +190,10 @@ export async function loadDraw(pushes = false): Promise<Draw> {
   };
 }
 
-const NO_BORDERS = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
-  ].map((name) => [name, '']),
-);
+const BORDERS = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+];
 
 /**
  * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere. In other scripts it counts some

@@ -93,17 +93,17 @@ function givenSetting(
   return candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
 }
 
-/** Resolves one setting that has a default, without checking the others. Throws `UsageError`. */
-export async function loadSetting<Name extends keyof typeof settingDefaults>(
+/** Resolves one setting without checking the others; undefined if it is not given and has no default. Throws `UsageError`. */
+export async function loadSetting<Name extends SettingName>(
   name: Name,
   flags: SettingFlags,
   context: Pick<Context, 'environment' | 'machine'>,
-): Promise<SettingValues[Name]> {
+): Promise<SettingValues[Name] | (Name extends keyof typeof settingDefaults ? never : undefined)> {
   const config = await readConfig(context);
   const { profile, profileExists } = chooseProfile(flags, context.environment, config);
   const saved = profileExists ? config.profiles[profile] : undefined;
-  const given = givenSetting(name, flags, context.environment, saved, profile) as GivenSetting;
-  return parseSetting(name, given.text, given.source);
+  const given = givenSetting(name, flags, context.environment, saved, profile);
+  return given ? parseSetting(name, given.text, given.source) : (undefined as never);
 }
 
 /**

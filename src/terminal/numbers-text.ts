@@ -3,6 +3,11 @@ export function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
+/** `1 event`, `1,200 events`. */
+export function eventsText(count: number): string {
+  return `${grouped(count)} ${count === 1 ? 'event' : 'events'}`;
+}
+
 /** Formats a share (0 to 1) as a percentage. Only exact values are shown as 0 % or 100 %. */
 export function percent(share: number): string {
   const value = share * 100;

@@ -5,7 +5,7 @@ import type { EventFilters } from '../events/event-filters.ts';
 import { waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
 import { LockedError } from '../lock/lock.ts';
-import type { FormatOptions } from '../output/item-writer.ts';
+import type { FormatOptions } from '../output/format-flags.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';

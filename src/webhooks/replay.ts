@@ -7,11 +7,13 @@ import { getEvent } from '../events/get-events.ts';
 import { pageFetcher } from '../events/page.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import type { Service } from '../http/service.ts';
+
 import { isGuid } from '../json/guid.ts';
-import type { FormatOptions } from '../output/item-writer.ts';
+import type { FormatOptions } from '../output/format-flags.ts';
 import { shellWord } from '../settings/command-words.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
+
 import { startProgress } from '../terminal/progress.ts';
 import { canPrompt, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';

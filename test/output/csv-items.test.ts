@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
-import { createItemWriter } from '../../src/output/create-item-writer.ts';
-import type { FormatOptions } from '../../src/output/item-writer.ts';
+import type { FormatOptions } from '../../src/output/format-flags.ts';
+import { createItemWriter } from '../../src/output/formats.ts';
 import { readCsv } from '../support/csv-reader.ts';
 import { jsonText } from '../support/json-text.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
@@ -26,10 +26,52 @@ describe('--csv', () => {
       '{"eventId":"e2","y":{"z":[1,"two"]},"publishStatus":null,"x":true}',
     ];
     expect((await csv([items])).text).toBe(
-      'createdOn,publishStatus,eventId,x,y\r\n' +
+      'createdOn,publishStatus,eventId,x,y.z\r\n' +
         '2026-11-01T00:00:00Z,,e1,1.10,\r\n' +
-        ',,e2,true,"{""z"":[1,""two""]}"\r\n',
+        ',,e2,true,"[1,""two""]"\r\n',
     );
+  });
+
+  test('gives an object one column for each scalar inside it, in its place', async () => {
+    const items = [
+      '{"a":{"b":1,"c.d":{"e":"x"},"f":null},"g":2}',
+      '{"g":3,"a":{"f":{"h":true},"b":"y"}}',
+      '{"a":{"b":7,"b":8},"a":{"f":{}}}',
+    ];
+    expect((await csv([items])).text).toBe('a.b,a.c\\.d.e,a.f.h,g\r\n1,x,,2\r\ny,,true,3\r\n,,,\r\n');
+    const fields = parseFieldPaths('g,a');
+    expect((await csv([items], { fields })).text).toBe(
+      'g,a.b,a.c\\.d.e,a.f.h\r\n2,1,x,\r\n3,y,,true\r\n,,,\r\n',
+    );
+  });
+
+  test('keeps an object as JSON where the first page had none, and warns of a value that has no column', async () => {
+    expect(await csv([['{"a":null,"b":{"c":1}}'], ['{"a":{"x":1},"b":2}']])).toEqual({
+      text: 'a,b.c\r\n,1\r\n"{""x"":1}",\r\n',
+      said: [
+        'warning: a later page has "b", which the first did not: it has no column; name the columns with --fields',
+      ],
+    });
+  });
+
+  test('takes time in step with its size: one event of 40,000 fields, 300 events with 200 fields of their own', async () => {
+    const wide = `{${Array.from({ length: 40_000 }, (_, n) => `"field${n}":${n}`).join()}}`;
+    const own = Array.from(
+      { length: 300 },
+      (_, item) => `{${Array.from({ length: 200 }, (_, n) => `"f${item}x${n}":1`).join()}}`,
+    );
+    const started = performance.now();
+    const [titles, cells] = (await csv([[wide]])).text.split('\r\n');
+    expect([titles?.split(',').length, cells?.split(',')[39_999]]).toEqual([40_000, '39999']);
+    const lines = (await csv([own])).text.split('\r\n');
+    expect(lines[300]).toBe(`${','.repeat(299 * 200)}${Array(200).fill(1).join()}`);
+    // It took 45 s and more than a minute.
+    expect(performance.now() - started).toBeLessThan(20_000);
+  }, 60_000);
+
+  test('has no header line under --no-header', async () => {
+    expect((await csv([['{"a":1}']], { hasHeader: false })).text).toBe('1\r\n');
+    expect((await csv([], { hasHeader: false })).text).toBe('');
   });
 
   test('shows only --fields', async () => {
@@ -108,8 +150,10 @@ describe('--csv', () => {
       { text: 'a', steps: ['a'] },
       { text: 'b', steps: ['b'] },
     ];
+    // An object becomes columns.
+    const flat = jsonText.filter((text) => !text.startsWith('{'));
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(jsonText, jsonText), { minLength: 1 }), async (rows) => {
+      fc.asyncProperty(fc.array(fc.tuple(flat, flat), { minLength: 1 }), async (rows) => {
         const { text } = await csv([rows.map(([a, b]) => `{"a":${a},"b":${b}}`)], { fields, csvRaw: true });
         const expected = rows.map((row) => row.map(expectedCell));
         expect(readCsv(text)).toEqual([['a', 'b'], ...expected]);

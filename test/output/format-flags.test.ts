@@ -38,7 +38,7 @@ describe('format flags', () => {
     [['--csv-raw'], '--csv-raw needs --csv'],
     [['--csv-raw', '--json'], '--csv-raw needs --csv'],
     [['--csv-bom', '--ndjson'], '--csv-bom needs --csv'],
-    [['-o', 'xml'], "--output: invalid value 'xml': must be table, json, ndjson or csv"],
+    [['-o', 'xml'], "--output: invalid value 'xml': must be table, json, ndjson, csv or markdown"],
     [['--fields', ''], "--fields: invalid value '': a field name is empty"],
   ])('refuses %j', (argv, message) => {
     expect(() => parse(...argv)).toThrow(expect.objectContaining({ name: 'UsageError', message }));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ServiceError, UsageError } from '../../src/errors.ts';
+import { UsageError } from '../../src/errors.ts';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
-import { createItemWriter } from '../../src/output/create-item-writer.ts';
-import type { FormatOptions } from '../../src/output/item-writer.ts';
+import type { FormatOptions } from '../../src/output/format-flags.ts';
+import { createItemWriter } from '../../src/output/formats.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
 
 const pages = [
@@ -72,7 +72,7 @@ describe('--jq', () => {
 
   test('says where a program fails on the data', async () => {
     const failed = jq('.[] | .n + .id');
-    await expect(failed).rejects.toBeInstanceOf(ServiceError);
+    await expect(failed).rejects.toBeInstanceOf(UsageError);
     await expect(failed).rejects.toThrow(
       '--jq: number (9007199254740993) and string ("one") cannot be added',
     );
@@ -105,7 +105,7 @@ describe('--jq', () => {
       (error) => error,
     );
     expect(stdout.text).toBe('1\n3\n9\n');
-    expect(failure).toBeInstanceOf(ServiceError);
+    expect(failure).toBeInstanceOf(UsageError);
     expect(failure).toMatchObject({
       message: '--jq: Cannot index number with string ("b")',
       details: [...Array(3).fill('Cannot index array with string ("b")'), 'and 2 more'],

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { Items } from '../../src/json/items.ts';
-import { createItemWriter } from '../../src/output/create-item-writer.ts';
-import type { FormatOptions } from '../../src/output/item-writer.ts';
+import type { FormatOptions } from '../../src/output/format-flags.ts';
+import { createItemWriter } from '../../src/output/formats.ts';
 import { jsonText } from '../support/json-text.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
 

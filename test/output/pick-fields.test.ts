@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import type { Items } from '../../src/json/items.ts';
-import { createPicker } from '../../src/output/json-items.ts';
+import { createPicker } from '../../src/output/json.ts';
 import { jsonNames, jsonText } from '../support/json-text.ts';
 import { pageOf } from '../support/outputs.ts';
 

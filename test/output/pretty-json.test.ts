@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { prettyJson } from '../../src/output/pretty-json.ts';
+import { prettyJson } from '../../src/output/json.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
 
 const pretty = (json: string, palette: Palette = plain) => {

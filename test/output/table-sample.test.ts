@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createItemWriter } from '../../src/output/create-item-writer.ts';
+import { createItemWriter } from '../../src/output/formats.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
 
 const event = (eventType: string) => `{"eventType":"${eventType}","eventId":"1"}`;

@@ -2,7 +2,6 @@ import readline from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Output } from '../../src/context.ts';
 import { Items } from '../../src/json/items.ts';
-import type { ItemContext } from '../../src/output/item-writer.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
 
@@ -76,8 +75,8 @@ export function fakeReporter(stdoutColor: Reporter['stdoutColor'] = 0): FakeRepo
   };
 }
 
-export function itemContext(stdout: Output): ItemContext {
-  return { stdout, environment: {} };
+export function itemContext(stdout: Output) {
+  return { stdout };
 }
 
 /** Returns items as the page scanner does: inside an array, with `between` between two of them. */

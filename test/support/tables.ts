@@ -1,5 +1,5 @@
-import { createItemWriter } from '../../src/output/create-item-writer.ts';
-import type { FormatOptions } from '../../src/output/item-writer.ts';
+import type { FormatOptions } from '../../src/output/format-flags.ts';
+import { createItemWriter } from '../../src/output/formats.ts';
 import { fakeOutput, fakeReporter, itemContext, pageOf } from './outputs.ts';
 
 interface Setting extends Partial<FormatOptions> {

@@ -40,13 +40,15 @@ export const commonFlags = [
   '--exit-code',
 ];
 
+const FORMATS = ['table', 'json'] as const;
+
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('--exit-code', 'exit with 10 when anything matches')
     .addOption(concurrencyFlag());
   addPreviewFlags(command);
   addFromFlag(command);
-  addSummaryFlags(command, '{"count":N}');
+  addSummaryFlags(command, FORMATS, { json: '{"count":N}' });
   addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -69,7 +71,7 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   return {
     preview: previewForm(flags),
     filters: eventFilters(flags, context.clock.now(), zone),
-    ...summaryFormat(flags, false),
+    ...summaryFormat(flags, FORMATS),
     from: flags.from,
     concurrency: flags.concurrency ?? CONCURRENCY,
     exitCode: flags.exitCode === true,
@@ -85,7 +87,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   if (count === undefined) return ExitCode.done;
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {
-    const { printJson } = await import('../../output/print-json.ts');
+    const { printJson } = await import('../../output/formats.ts');
     await printJson({ count }, jq, context, reporter);
   }
   return exitCode && count > 0 ? ExitCode.matched : ExitCode.done;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import { type Action, type Call, typedCommand } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
@@ -14,11 +14,13 @@ import { idsOfArguments, noIds } from '../../events/event-ids.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
+  eventFormat,
   type FormatFlags,
-  formatOptions,
+  type FormatOptions,
 } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import { eventsText } from '../../terminal/numbers-text.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {
@@ -55,10 +57,10 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
+function optionsOf(call: Call<Flags>, zone: TimeZone, format: FormatOptions) {
+  const { flags, args, context } = call;
   const { id: asked = [], ...others } = flags;
   const filters = eventFilters(others, context.clock.now(), zone);
-  const format = formatOptions(flags, 'events');
   const given = [...args, ...asked];
   const isFromInput = given.length === 0 || (given.length === 1 && given[0] === '-');
   if (given.length === 0 && context.stdin.isTerminal) throw noIds();
@@ -74,10 +76,15 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   const isTable = format.format === 'table' && format.jq === undefined;
   return {
     filters,
-    format: { ...format, zone, format: isPretty ? ('pretty' as const) : format.format },
+    format: {
+      ...format,
+      zone,
+      format: isPretty ? ('pretty' as const) : format.format,
+      note: (count: number) => ({ facts: [eventsText(count)], command: typedCommand(call) }),
+    },
     ids,
     isForPeople: isTable,
-    batch: isTable || format.format === 'csv' ? BATCH : 1,
+    batch: isTable || format.format === 'csv' || format.format === 'markdown' ? BATCH : 1,
     from: flags.from,
     concurrency: flags.concurrency ?? CONCURRENCY,
   };
@@ -85,11 +92,12 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { context, reporter } = call;
-  const options = optionsOf(call, await loadTimeZone(call.flags, context));
+  const { flags } = call;
+  const options = optionsOf(call, await loadTimeZone(flags, context), await eventFormat(flags, context));
   if (!options.ids && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one per line');
   const { getEvents } = await import('../../events/get-events.ts');
-  const { createItemWriter } = await import('../../output/create-item-writer.ts');
+  const { createItemWriter } = await import('../../output/formats.ts');
   const missing = await getEvents(options, call, () => createItemWriter(options.format, context, reporter));
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
 }

@@ -18,8 +18,9 @@ import { isGuid } from '../../json/guid.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
+  eventFormat,
   type FormatFlags,
-  formatOptions,
+  type FormatOptions,
 } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
@@ -78,13 +79,12 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
+function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone, format: FormatOptions) {
   if (args.length > 0) throw wordsInSearch(args, flags);
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const preview = previewForm(flags);
   const filters = eventFilters(flags, context.clock.now(), zone);
-  const format = formatOptions(flags, 'events');
   const isShown = format.format === 'table' && context.stdout.isTerminal;
   const isGlance = isShown && !flags.all && flags.limit === undefined;
   return {
@@ -102,8 +102,9 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
-  const { searchEvents } = await import('../../output/print-search.ts');
+  const { flags, context } = call;
+  const options = optionsOf(call, await loadTimeZone(flags, context), await eventFormat(flags, context));
+  const { searchEvents } = await import('../../output/search-output.ts');
   const printed = await searchEvents(options, call);
   return options.exitCode && printed > 0 ? ExitCode.matched : ExitCode.done;
 }

@@ -34,6 +34,7 @@ interface Flags extends FilterFlags, FromFlags, StatsFlags, SummaryFlags, Settin
 }
 
 const GROUPS = 20;
+const FORMATS = ['table', 'json', 'csv'] as const;
 
 export const commonFlags = [
   '--since',
@@ -63,11 +64,10 @@ export function declare(command: Command, action: Action): void {
       `with --by: groups to show (default: ${GROUPS})`,
       wholeNumber('--limit', 1),
     );
-  addSummaryFlags(
-    command,
-    'the same numbers as one JSON object',
-    'the table of types, without the time line',
-  );
+  addSummaryFlags(command, FORMATS, {
+    json: 'the same numbers as one JSON object',
+    csv: 'the table of types, without the time line',
+  });
   addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
@@ -95,7 +95,7 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
   if (flags.buckets !== undefined && flags.by)
     throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
   return {
-    ...summaryFormat(flags, true),
+    ...summaryFormat(flags, FORMATS),
     ...statsOptions(flags),
     filters: eventFilters(flags, context.clock.now(), zone),
     by: flags.by,
@@ -203,7 +203,7 @@ async function printGroups(
     const others = otherGroups(groups, limit);
     if (others !== undefined) reporter.notice(`not shown: ${others}`);
   } else {
-    const { printJson } = await import('../../output/print-json.ts');
+    const { printJson } = await import('../../output/formats.ts');
     await printJson(groupsJson(groups, limit), jq, context, reporter);
   }
 }
@@ -226,7 +226,7 @@ async function print(stats: Stats, { format, jq }: Options, { context, reporter 
   const { statsCsv, statsJson } = await import('../../output/statistics-text.ts');
   if (format === 'csv') await stdout.write(statsCsv(stats, stdout));
   else {
-    const { printJson } = await import('../../output/print-json.ts');
+    const { printJson } = await import('../../output/formats.ts');
     await printJson(statsJson(stats), jq, context, reporter);
   }
 }

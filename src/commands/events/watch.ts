@@ -8,7 +8,12 @@ import {
   eventFilters,
   type FilterFlags,
 } from '../../events/event-flags.ts';
-import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import {
+  addFormatFlags,
+  eventFormat,
+  type FormatFlags,
+  type FormatOptions,
+} from '../../output/format-flags.ts';
 import { flagWords } from '../../settings/command-words.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
@@ -98,8 +103,7 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
-  const format = formatOptions(flags, 'events');
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone, format: FormatOptions) {
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, concurrency = CONCURRENCY, timeout, state } = flags;
   return {
     filters: eventFilters(flags, context.clock.now(), zone),
@@ -111,7 +115,7 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
     limit: limitOf(flags),
     timeout,
     state,
-    isSampled: format.format === 'table' && format.jq === undefined && context.stdout.isTerminal,
+    isSampled: format.format === 'table' || format.format === 'markdown',
     resumeWords: flagWords(
       { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) },
       KEPT,
@@ -120,15 +124,12 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const { flags, context } = call;
+  const options = optionsOf(call, await loadTimeZone(flags, context), await eventFormat(flags, context));
   const { watchEvents } = await import('../../events/watch/watch-run.ts');
-  const { createItemWriter } = await import('../../output/create-item-writer.ts');
+  const { createItemWriter } = await import('../../output/formats.ts');
   await watchEvents(options, call, (sample, constant) =>
-    createItemWriter(
-      { ...options.format, ...(sample ? { sample } : {}), constant },
-      call.context,
-      call.reporter,
-    ),
+    createItemWriter({ ...options.format, ...(sample ? { sample } : {}), constant }, context, call.reporter),
   );
 }
 

@@ -31,7 +31,7 @@ async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
     clientId: saved['client-id'] ?? null,
   }));
   if (flags.json) {
-    const { printJson } = await import('../../output/print-json.ts');
+    const { printJson } = await import('../../output/formats.ts');
     await printJson(profiles, undefined, context, reporter, JSON.stringify(profiles));
     return;
   }

@@ -11,7 +11,7 @@ import { grouped, percent } from '../../terminal/numbers-text.ts';
 import { plain } from '../../terminal/palette.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { groupValue } from '../groups-text.ts';
-import { prettyJson } from '../pretty-json.ts';
+import { prettyJson } from '../json.ts';
 import { timeLabels, UNLISTED } from '../statistics-text.ts';
 import { script, style } from './report-assets.ts';
 import { type Rank, rankChart, timeChart } from './report-charts.ts';

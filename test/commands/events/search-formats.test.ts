@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCsv } from '../../support/csv-reader.ts';
+import { hooktrail } from '../../support/program.ts';
 import { type Searching, startSearching } from '../../support/searching.ts';
 
 let searching: Searching;
@@ -43,6 +44,51 @@ describe('the formats of a search', () => {
     expect(await search(...none, ...flags)).toEqual({ code: 0, stdout, stderr });
   });
 
+  test('-o markdown says below the table what it shows and how to repeat it', async () => {
+    const stdout = await printed(
+      '-o',
+      'markdown',
+      '-n',
+      '2',
+      '--status',
+      'failed,success',
+      '--since',
+      '2026-11-01',
+    );
+    const lines = stdout.split('\n');
+    expect(lines[0]).toBe(
+      '| createdOn | publishStatus | eventType | eventId | subscriptionId | error |'.replace(
+        / error \|$/,
+        lines[0]?.endsWith(' error |') ? ' error |' : '',
+      ),
+    );
+    expect(lines.slice(2, 4).map((line) => line.split(' | ')[3])).toEqual(ids.slice(0, 2));
+    expect(lines.at(-2)).toMatch(
+      /^\*2 of \d+ events; created after \S+; --status FAILED --status SUCCESS: `hooktrail events search --page-size 50 -o markdown -n 2 --status failed,success --since 2026-11-01`\*$/,
+    );
+  });
+
+  test('--no-header leaves the titles out of a table and of CSV', async () => {
+    const loop = await printed('--fields', 'eventId', '--no-header', '-n', '3');
+    expect(loop).toBe(
+      ids
+        .slice(0, 3)
+        .map((id) => `${id}\n`)
+        .join(''),
+    );
+    expect(await printed('--csv', '--fields', 'eventId', '--no-header', '-n', '1')).toBe(`${ids[0]}\r\n`);
+  });
+
+  test('HOOKTRAIL_FIELDS chooses the columns of tables and of nothing else', async () => {
+    const env = { ...searching.env, HOOKTRAIL_FIELDS: 'eventId, delivery.attempts' };
+    const shown = async (...args: string[]) =>
+      (await hooktrail(['events', 'search', '-n', '1', ...args], { env })).stdout;
+    expect(await shown()).toMatch(/^eventId {31}attempts\n[\da-f-]{36} +\d+\n$/);
+    expect(await shown('--fields', 'eventType')).toMatch(/^eventType\n/);
+    expect(await shown('--csv')).toMatch(/^createdOn,publishStatus,eventType,eventId,subscriptionId,/);
+    expect(Object.keys(JSON.parse(await shown('--json'))[0]).length).toBeGreaterThan(2);
+  });
+
   test('an array stays valid if the service fails during the read', async () => {
     await using failing = await startSearching({ events: 130 });
     const page = { kind: 'status', status: 400 } as const;
@@ -62,6 +108,8 @@ describe('the formats of a search', () => {
   test.each([
     [['--jq', '.['], "--jq: '.[' is not a jq program"],
     [['--json', '--csv'], '--json and --csv contradict each other: give one'],
+    [['--jq', '.eventId'], '--jq: Cannot index array with string ("eventId")'],
+    [['--no-header', '--json'], '--no-header needs a table or --csv: --json has no line of titles'],
     [['--fields', 'a..b'], "--fields: invalid value 'a..b': a part of 'a..b' is empty"],
   ])('refuses %j', async (flags, message) => {
     const { code, stdout, stderr } = await search(...flags);
@@ -70,5 +118,14 @@ describe('the formats of a search', () => {
       stdout: '',
       first: `error: ${message}`,
     });
+  });
+
+  test('-o with a file is an error whose next step is the corrected line', async () => {
+    const { code, stderr } = await searching.search('--failed', '-o', 'out/may.csv');
+    expect([code, stderr]).toEqual([
+      2,
+      "error: --output names a format, and 'out/may.csv' looks like a file\n" +
+        'next: hooktrail events search --failed -o csv --output-file out/may.csv\n',
+    ]);
   });
 });

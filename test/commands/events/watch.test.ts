@@ -294,7 +294,7 @@ describe('events watch', () => {
     await using searching = await startSearching({ events: 5 });
     const program = watch(searching, '--after', '1d', '--jq', '.eventId | keys');
     const { code, stderr } = await program.finished;
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain('error: --jq: ');
   });
 

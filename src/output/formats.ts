@@ -1,52 +1,45 @@
+import type { Context, Output } from '../context.ts';
 import { membersOf } from '../json/item-columns.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING } from '../json/item-fields.ts';
-import type { Items, ItemWriter, ListKind } from '../json/items.ts';
+import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
 import { suggestion } from '../settings/command-words.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import type { FormatOptions, ItemContext } from './item-writer.ts';
+import { createCsvWriter } from './csv.ts';
+import type { FormatOptions } from './format-flags.ts';
+import { createJqWriter } from './jq.ts';
+import { createJsonWriter, createPrettyWriter } from './json.ts';
+import { createMarkdownWriter } from './markdown.ts';
+import { createTableWriter } from './table.ts';
 
-/** Creates the writer of a format, and loads the libraries of that format only. */
+/** Creates the writer of a format, which loads the libraries of that format only. */
 export async function createItemWriter(
   options: FormatOptions,
-  context: ItemContext,
+  { stdout }: Pick<Context, 'stdout'>,
   reporter: Reporter,
 ): Promise<ItemWriter> {
-  const writer = await writerOf(options, context, reporter);
-  if (!options.fields) return writer;
+  const writer = await writerOf(options, stdout, reporter);
+  if (!options.fields || options.areFieldsSaved) return writer;
   return withFieldWarnings(writer, options.fields, options.list, reporter);
 }
 
-async function writerOf(
-  options: FormatOptions,
-  context: ItemContext,
-  reporter: Reporter,
-): Promise<ItemWriter> {
-  const { stdout } = context;
+async function writerOf(options: FormatOptions, stdout: Output, reporter: Reporter): Promise<ItemWriter> {
   const { fields, jq } = options;
-  if (jq !== undefined) {
-    const { createJqWriter } = await import('./jq-items.ts');
+  if (jq !== undefined)
     return createJqWriter({ program: jq, fields, perItem: options.format === 'ndjson' }, stdout, reporter);
-  }
   switch (options.format) {
     case 'json':
-    case 'ndjson': {
-      const { createJsonWriter } = await import('./json-items.ts');
+    case 'ndjson':
       return createJsonWriter(options.format, fields, stdout, await paletteOf(reporter.stdoutColor));
-    }
-    case 'pretty': {
-      const { createPrettyWriter } = await import('./pretty-json.ts');
+    case 'pretty':
       return createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor));
-    }
-    case 'csv': {
-      const { createCsvWriter } = await import('./csv-items.ts');
+    case 'csv':
       return createCsvWriter(options, stdout, reporter);
-    }
-    case 'table': {
-      const { createTableWriter } = await import('./table.ts');
+    case 'markdown':
+      return createMarkdownWriter(options, stdout);
+    case 'table':
       return createTableWriter(options, stdout, reporter);
-    }
   }
 }
 
@@ -87,4 +80,35 @@ export function withFieldWarnings(
       }
     },
   };
+}
+
+/**
+ * Prints a value made by the program as JSON: indented and coloured on a terminal, elsewhere as `piped`. With `jq`,
+ * prints the program's results.
+ */
+export async function printJson(
+  value: unknown,
+  jq: string | undefined,
+  { stdout }: Pick<Context, 'stdout'>,
+  reporter: Reporter,
+  piped = jsonText(value),
+): Promise<void> {
+  const items = Items.of([Buffer.from(JSON.stringify(value))]);
+  if (jq !== undefined) {
+    const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
+    await writer.write(items);
+    await writer.end();
+  } else if (stdout.isTerminal) {
+    await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(items);
+  } else {
+    await stdout.write(`${piped}\n`);
+  }
+}
+
+/** A flat object on one line, anything deeper indented. */
+function jsonText(value: unknown): string {
+  const nested = Object.values(value as object).some(
+    (member) => member !== null && typeof member === 'object',
+  );
+  return JSON.stringify(value, undefined, nested ? 2 : undefined);
 }

@@ -1,10 +1,15 @@
-import type { Output } from '../context.ts';
+import { isUtf8 } from 'node:buffer';
+import { STATUS_CODES } from 'node:http';
+import type { Context, Output } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { HttpResponse } from '../http/transport.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
-import type { Palette } from '../terminal/palette.ts';
-import { terminalSafe } from '../terminal/terminal-safe.ts';
-import { prettyJson } from './pretty-json.ts';
+import { JsonScanner, JsonSyntaxError, valueEnd, valueText } from '../json/json-scanner.ts';
+import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { terminalSafe, terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /**
  * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them. `json` is one
@@ -101,5 +106,84 @@ export function createPicker(fields: readonly FieldPath[]): (page: Items) => Ite
       room[to++] = 0x2c;
     }
     return new Items(room, moved);
+  };
+}
+
+/** Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's depth. */
+const DEEPEST = 40;
+const OPENERS = new Set([0x7b, 0x5b]);
+
+/**
+ * Indents a JSON value that has no white space between tokens, for a terminal. Each token is the service's own text:
+ * numbers, escapes and duplicate keys stay as they are; characters that act on a terminal become escapes. `outer` is
+ * how deep the whole of it is indented.
+ */
+export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
+  const lines: string[] = [];
+  let line = '  '.repeat(outer);
+  let depth = outer;
+  const breakLine = () => {
+    lines.push(line);
+    line = '  '.repeat(Math.min(depth, DEEPEST));
+  };
+  const token = (from: number, to: number) => terminalSafeLine(bytes.toString('utf8', from, to));
+  let name = '';
+  for (let at = start; at < end; ) {
+    const byte = bytes[at] as number;
+    if (OPENERS.has(byte)) {
+      // In ASCII `]` is `[` plus two, and `}` is `{` plus two.
+      if (bytes[at + 1] === byte + 2) {
+        line += byte === 0x7b ? '{}' : '[]';
+        at += 2;
+        continue;
+      }
+      line += String.fromCharCode(byte);
+      depth++;
+      at++;
+      breakLine();
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth--;
+      breakLine();
+      line += String.fromCharCode(byte);
+      at++;
+    } else if (byte === 0x2c) {
+      line += ',';
+      at++;
+      breakLine();
+    } else {
+      const to = valueEnd(bytes, at);
+      if (byte === 0x22 && bytes[to] === 0x3a) {
+        name = valueText(bytes, at, to);
+        line += `${palette.accent(token(at, to))}: `;
+        at = to + 1;
+        continue;
+      }
+      line += colored(token(at, to), byte, name, valueText(bytes, at, to), palette);
+      at = to;
+    }
+  }
+  lines.push(line);
+  return lines.join('\n');
+}
+
+function colored(token: string, first: number, name: string, text: string, palette: Palette): string {
+  if (first === 0x22) return ((/status$/i.test(name) && statusPaint(text, palette)) || plainly)(token);
+  // A letter begins true, false or null; anything else is a number.
+  return first >= 0x61 ? palette.dim(token) : palette.caution(token);
+}
+
+const plainly = (token: string) => token;
+
+/** Prints items as indented JSON, one below the other. */
+export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {
+  return {
+    write: async (items) => {
+      for (let item = 0; item < items.count; item++) {
+        const text = prettyJson(items.bytes, items.start(item), items.end(item), palette);
+        await stdout.write(`${text}\n`);
+      }
+    },
+    end: async () => {},
+    abort: async () => {},
   };
 }

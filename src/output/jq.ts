@@ -4,7 +4,7 @@ import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
-import { createPicker } from './json-items.ts';
+import { createPicker } from './json.ts';
 
 export interface JqOptions {
   readonly program: string;
@@ -43,7 +43,7 @@ export async function createJqWriter(
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
     }
     // Its exit code is only that of the last item.
-    if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failed(stderr);
+    if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failedProgram(stderr);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
   if (options.perItem) {
@@ -124,13 +124,13 @@ function notCompiled(program: string, stderr: string): UsageError {
   return new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
-function failed(stderr: string): ServiceError {
+function failedProgram(stderr: string): UsageError {
   const [first = '', ...rest] = stderr
     .trim()
     .split('\n')
     .map((line) => line.replace(/^jq: error( \(at [^)]*\))?: /, ''));
   const more = rest.length > SHOWN ? [`and ${rest.length - SHOWN} more`] : [];
-  return new ServiceError(`--jq: ${first}`, {
+  return new UsageError(`--jq: ${first}`, {
     details: [...rest.slice(0, SHOWN), ...more],
     next: 'look at one item with --json --limit 1',
   });

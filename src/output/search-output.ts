@@ -1,4 +1,4 @@
-import type { Call } from '../command.ts';
+import { type Call, typedCommand } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
 import { resolveTypes, warnOfTypes } from '../events/event-types.ts';
@@ -18,10 +18,11 @@ import type { Items } from '../json/items.ts';
 import { flagWords } from '../settings/command-words.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
+import { eventsText, grouped } from '../terminal/numbers-text.ts';
 import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
-import { createItemWriter } from './create-item-writer.ts';
-import type { FormatOptions } from './item-writer.ts';
+import type { FormatOptions } from './format-flags.ts';
+import { createItemWriter } from './formats.ts';
 
 /** A search in its final form. */
 export interface SearchOptions {
@@ -67,9 +68,8 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     const onQueries = ([query]: readonly Query[]) => {
       searched = query;
     };
-    const { count, failedId } = await printFound({ ...options, filters: chosen }, call, (watching) =>
-      findEvents(service, chosen, { ...reading, ...watching, onQueries }),
-    );
+    const find: Find = (watching) => findEvents(service, chosen, { ...reading, ...watching, onQueries });
+    const { count, failedId } = await printFound({ ...options, filters: chosen }, call, find, () => searched);
     if (searched && context.stdout.isTerminal)
       reporter.notice(readNotice('searched', searched, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);
@@ -87,20 +87,42 @@ interface Printed {
   readonly failedId: string | undefined;
 }
 
-async function printFound(options: SearchOptions, call: SearchCall, find: Find): Promise<Printed> {
+async function printFound(
+  options: SearchOptions,
+  call: SearchCall,
+  find: Find,
+  searchedOf = (): Query | undefined => undefined,
+): Promise<Printed> {
   const { context, reporter } = call;
   const { filters, format, isGlance, isPaged, limit = Number.POSITIVE_INFINITY } = options;
   const progress = startProgress(context, reporter, 'searching');
   const paged = isPaged ? pagedOutput(context, () => progress.stop()) : undefined;
-  const { environment, stdout } = context;
-  const writer = await createItemWriter(
-    { ...format, constant: filters.constantFields, zone: filters.zone },
-    { environment, stdout: paged ?? stdout },
-    reporter,
-  );
+  const { clock, stdout } = context;
   let count = 0;
   let pages = 0;
   let total: number | undefined;
+  const note = () => {
+    const { after, before } = searchedOf() ?? filters.queries(clock.now())[0];
+    const { zone } = filters;
+    const bounds = [
+      after && `after ${zone.shown(after.text)}`,
+      before && `before ${zone.shown(before.text)}`,
+    ];
+    const created = bounds.filter(Boolean).join(' and ');
+    const others = filters.words('since', 'until', 'timezone').join(' ');
+    const events = eventsText(total ?? count);
+    const facts = [
+      total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
+      created && `created ${created}`,
+      others,
+    ];
+    return { facts: facts.filter((fact) => fact !== ''), command: typedCommand(call) };
+  };
+  const writer = await createItemWriter(
+    { ...format, constant: filters.constantFields, zone: filters.zone, note },
+    { stdout: paged ?? stdout },
+    reporter,
+  );
   let failedId: string | undefined;
   const found = find({
     onRetry: (attempt) => progress.update({ note: waitText(attempt) }),

@@ -1,0 +1,75 @@
+import type { Output } from '../context.ts';
+import type { Items, ItemWriter } from '../json/items.ts';
+import type { FormatOptions, TableNote } from './format-flags.ts';
+import { itemTable, oneLine, type Table } from './table.ts';
+import { type Column, type ColumnHead, wholeColumns } from './table-layout.ts';
+
+/** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
+export function markdownTable({ heads, rows }: Table): string {
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'object' ? cell.text : cell)));
+  const columns = columnsOf(heads, texts);
+  return markdownHead(columns) + markdownRows(columns, texts);
+}
+
+type Texts = Parameters<typeof wholeColumns>[1];
+
+const columnsOf = (heads: readonly ColumnHead[], texts: Texts) =>
+  wholeColumns(heads, texts).filter(({ kind }) => kind !== 'bar');
+
+function markdownHead(columns: readonly Column[]): string {
+  const rules = columns.map(({ kind }) => (kind === 'number' ? '---:' : '---'));
+  return markdownLine(columns.map(({ title }) => inMarkdown(title))) + markdownLine(rules);
+}
+
+function markdownRows(columns: readonly Column[], texts: Texts): string {
+  const textOf = (row: Texts[number], { index }: Column) => {
+    const cell = row[index];
+    return inMarkdown(typeof cell === 'string' ? cell : '');
+  };
+  return texts.map((row) => markdownLine(columns.map((column) => textOf(row, column)))).join('');
+}
+
+function markdownLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |\n`;
+}
+
+/** Text that keeps to its cell and is neither code, a link, an image nor HTML. */
+function inMarkdown(text: string): string {
+  return oneLine(text).replace(/[\\|`<[\]]/g, '\\$&');
+}
+
+/** The line below a table, in italics: `*12 events; created after …: `hooktrail events search --failed`*`. */
+export function markdownNote({ facts, command }: TableNote): string {
+  const words = facts.map((fact) => inMarkdown(fact).replace(/[*_]/g, '\\$&')).join('; ');
+  // A span of code ends at the number of backticks that it began with.
+  const inside = oneLine(command);
+  const longest = Math.max(0, ...[...inside.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const ticks = '`'.repeat(longest + 1);
+  const space = inside.startsWith('`') || inside.endsWith('`') ? ' ' : '';
+  return `*${words}: ${ticks}${space}${inside}${space}${ticks}*\n`;
+}
+
+/** Prints items as a table whose columns the first page decides, and below it the note. */
+export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
+  let table: ReturnType<typeof itemTable> | undefined;
+  let columns: readonly Column[] = [];
+  let count = 0;
+  const open = (page: Items) => {
+    table = itemTable([page], options, false);
+    const rows = table.read(page);
+    columns = columnsOf(table.heads, rows);
+    return markdownHead(columns) + markdownRows(columns, rows);
+  };
+  return {
+    write: async (page) => {
+      if (page.count === 0) return;
+      count += page.count;
+      await stdout.write(table ? markdownRows(columns, table.read(page)) : open(page));
+    },
+    end: async () => {
+      const note = options.note?.(count);
+      if (note) await stdout.write((table ? '\n' : '') + markdownNote(note));
+    },
+    abort: async () => {},
+  };
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { createItemWriter } from '../../src/output/formats.ts';
+import { markdownNote, markdownTable } from '../../src/output/markdown.ts';
+import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
+
+const note = (count: number) => ({
+  facts: [`${count} events`, 'created after 2026-11-01T00:00:00Z', "--type 'order.*'"],
+  command: "hooktrail events search --type 'order.*' -o markdown",
+});
+
+async function markdown(pages: string[][], columns?: number) {
+  const stdout = fakeOutput(columns);
+  const reporter = fakeReporter();
+  const options = { format: 'markdown', list: 'events', note } as const;
+  const writer = await createItemWriter(options, itemContext(stdout), reporter);
+  for (const page of pages) await writer.write(pageOf(page));
+  await writer.end();
+  return { text: stdout.text, said: reporter.said };
+}
+
+describe('a table in Markdown', () => {
+  test('has whole ids, and below it what it is about and the command, on a terminal too', async () => {
+    const event = (id: string) =>
+      `{"createdOn":"2026-11-01T06:58:12.345Z","publishStatus":"FAILED","eventId":"${id}a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b","lastError":{"httpStatus":503,"message":"no | way"}}`;
+    for (const columns of [undefined, 40])
+      expect(await markdown([[event('1')], [event('2')]], columns)).toEqual({
+        text: [
+          '| createdOn | publishStatus | eventId | error |',
+          '| --- | --- | --- | --- |',
+          '| 2026-11-01T06:58:12.345Z | FAILED | 1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b | 503 no \\| way |',
+          '| 2026-11-01T06:58:12.345Z | FAILED | 2a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b | 503 no \\| way |',
+          '',
+          "*2 events; created after 2026-11-01T00:00:00Z; --type 'order.\\*': `hooktrail events search --type 'order.*' -o markdown`*",
+          '',
+        ].join('\n'),
+        said: [],
+      });
+  });
+
+  test('is the line alone where nothing matches', async () => {
+    expect((await markdown([])).text).toBe(
+      "*0 events; created after 2026-11-01T00:00:00Z; --type 'order.\\*': `hooktrail events search --type 'order.*' -o markdown`*\n",
+    );
+  });
+
+  test('keeps each row on its line and makes what would act inert', async () => {
+    const item = JSON.stringify({ eventType: 'a\n|`b`\\ <img> ![x](y)\u001b[2J\u202e', eventId: 'e' });
+    expect((await markdown([[item]])).text.split('\n')[2]).toBe(
+      '| a\\\\u000a\\|\\`b\\`\\\\ \\<img> !\\[x\\](y)\\\\u001b\\[2J\\\\u202e | e |',
+    );
+  });
+
+  test('aligns numbers to the right and leaves bars out', () => {
+    const heads = [{ title: 'type' }, { title: 'failed' }, { title: '0 to 5 %', kind: 'bar' as const }];
+    expect(markdownTable({ heads, rows: [['order.created', '1,200', () => '███']] })).toBe(
+      '| type | failed |\n| --- | ---: |\n| order.created | 1,200 |\n',
+    );
+  });
+
+  test('a command with backticks stays one span of code', () => {
+    expect(markdownNote({ facts: ['1 event'], command: "hooktrail events search --grep '`a``b'" })).toBe(
+      "*1 event: ```hooktrail events search --grep '`a``b'```*\n",
+    );
+  });
+});
