@@ -104,25 +104,34 @@ function defaultOf({ defaultValue, description }: Option): unknown {
 }
 
 /** The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or anything. */
-export type Kind =
+export type ValueKind =
   | { readonly words: readonly string[] }
   | 'profiles'
   | 'event-types'
   | 'settings'
   | 'timezones'
+  | 'times'
+  | 'fields'
+  /** The value of the setting that the argument before it names. */
+  | 'setting-value'
   | 'commands'
   | 'files'
   | 'directories'
   | 'anything';
 
 /** Values of options, by long name: an option means the same in every command. */
-export const optionKinds: Readonly<Record<string, Kind>> = {
+export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--status': { words: ['SUCCESS', 'FAILED'] },
   '--output': { words: ['table', 'json', 'ndjson', 'csv'] },
   '--store': { words: ['keychain', 'file'] },
   '--profile': 'profiles',
   '--timezone': 'timezones',
   '--type': 'event-types',
+  '--since': 'times',
+  '--until': 'times',
+  '--fields': 'fields',
+  '--where': 'fields',
+  '--by': 'fields',
   '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
   '--output-file': 'files',
   '--input': 'files',
@@ -134,24 +143,26 @@ export const optionKinds: Readonly<Record<string, Kind>> = {
 };
 
 /** Values of arguments, by the words of the command and the argument's name. */
-export const argumentKinds: Readonly<Record<string, Kind>> = {
+export const argumentKinds: Readonly<Record<string, ValueKind>> = {
   'completion shell': { words: ['bash', 'zsh', 'fish', 'powershell'] },
   'help words': 'commands',
   'profiles use name': 'profiles',
   'profiles delete name': 'profiles',
   'config get key': 'settings',
   'config set key': 'settings',
+  'config set value': 'setting-value',
   'config unset key': 'settings',
   'events export directory': 'directories',
   'events report file': 'files',
   'keygen file': 'files',
 };
 
-export function kindOfOption({ long, argChoices }: Option): Kind {
+export function kindOfOption({ long, argChoices }: Option): ValueKind {
   return argChoices ? { words: argChoices } : (optionKinds[long ?? ''] ?? 'anything');
 }
 
-export function kindOfArgument(path: string, argument: Argument): Kind {
+export function kindOfArgument(path: string, argument: Argument): ValueKind {
   if (argument.argChoices) return { words: argument.argChoices };
+  if (path.endsWith(' help')) return 'commands';
   return argumentKinds[`${path} ${argument.name()}`] ?? 'anything';
 }

@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { type Kind, kindOfArgument, kindOfOption } from '../help/command-description.ts';
+import { kindOfArgument, kindOfOption, type ValueKind } from '../help/command-description.ts';
 import type { Program } from '../program.ts';
 
 /** The part of a command line that is typed. */
@@ -16,8 +16,8 @@ export interface Line {
   readonly option: Option | undefined;
   /** The text before that value in the same word, such as `--output=`. */
   readonly prefix: string;
-  /** The number of arguments before it. */
-  readonly position: number;
+  /** The arguments before it. */
+  readonly operands: readonly string[];
   /** True after `--`. */
   readonly onlyArguments: boolean;
   /** The typed part of the last word. */
@@ -59,7 +59,7 @@ async function readLine({ root, declare }: Program, words: readonly string[]): P
     command = child;
     operands = operands.slice(1);
   }
-  const position = operands.indexOf(CURSOR);
+  const cursor = operands.indexOf(CURSOR);
   return {
     command,
     path: pathOf(command),
@@ -67,7 +67,7 @@ async function readLine({ root, declare }: Program, words: readonly string[]): P
     seen,
     option,
     prefix: option ? inline : '',
-    position: position === -1 ? operands.length : position,
+    operands: cursor === -1 ? operands : operands.slice(0, cursor),
     onlyArguments: before.includes('--'),
     typed,
     profile,
@@ -114,19 +114,20 @@ export interface Candidate {
 }
 
 /** Candidates for the end of a command line: words of the tree, or values of a kind. */
-export type Expected =
+export type ExpectedWords =
   | { readonly words: readonly Candidate[]; readonly typed: string }
-  | { readonly kind: Kind; readonly prefix: string; readonly line: Line };
+  | { readonly kind: ValueKind; readonly prefix: string; readonly line: Line };
 
 /** The candidates for the last of the words, which is typed only in part. */
-export async function expectedAt(program: Program, words: readonly string[]): Promise<Expected> {
+export async function expectedAt(program: Program, words: readonly string[]): Promise<ExpectedWords> {
   const line = await readLine(program, words);
   const { command, typed, option, prefix } = line;
   if (option) return { kind: kindOfOption(option), prefix, line };
   if (typed.startsWith('-') && !line.onlyArguments)
     return { words: typed.includes('=') ? [] : optionsOf(line), typed };
-  const subcommands = line.position === 0 ? visibleCommands(command) : [];
-  const argument = argumentAt(command, line.position);
+  const position = line.operands.length;
+  const subcommands = position === 0 ? visibleCommands(command) : [];
+  const argument = argumentAt(command, position);
   if (subcommands.length > 0 || !argument) return { words: subcommands, typed };
   return { kind: kindOfArgument(line.path, argument), prefix: '', line };
 }

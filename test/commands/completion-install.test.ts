@@ -141,3 +141,17 @@ describe('on Windows', () => {
     expect(await readFile(profile, encoding)).toBe(mine);
   });
 });
+
+test('a home that cannot be written is said as it is', async () => {
+  await using home = await createHome();
+  const file = path.join(home.folder, 'a-file');
+  await writeFile(file, '');
+  const { code, stderr } = await hooktrail(['completion', 'bash', '--install'], {
+    env: { ...home.env, HOME: file },
+    cwd: home.folder,
+  });
+  expect([code, stderr]).toEqual([
+    1,
+    `error: mkdir '${file}/.local/share/hooktrail': not a directory (ENOTDIR)\nnext: check the path: a part of it is not a folder\n`,
+  ]);
+});

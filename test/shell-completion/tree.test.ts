@@ -5,6 +5,8 @@ import { buildProgram, type Program } from '../../src/program.ts';
 import { expectedAt } from '../../src/shell-completion/completion-line.ts';
 import { describeAll } from '../support/command-lines.ts';
 import { createContext } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 let program: Program;
 let leaves: Command[];
@@ -69,4 +71,33 @@ describe('completion and the command tree', () => {
       ),
     ).toMatchObject({ kind: 'anything' });
   });
+});
+
+test.each([
+  ['help events s', ['search', 'stats']],
+  ['events help se', ['search']],
+  ['help exit', ['exit-codes']],
+  ['config set timezone Europe/Berl', ['Europe/Berlin']],
+  ['config set store ', ['keychain', 'file']],
+  ['config set fields eventId,cr', ['eventId,createdOn']],
+  ['events search --since ', ['15m', '1h', '24h', '7d', 'today', 'yesterday']],
+  ['events search --until y', ['yesterday']],
+  ['events search --fields event', ['eventType', 'eventId']],
+  [
+    'events search --fields eventId,',
+    ['createdOn', 'publishStatus', 'eventType', 'subscriptionId'].map((name) => `eventId,${name}`),
+  ],
+  ['events search --fields=eventId,c', ['--fields=eventId,createdOn']],
+  ['events search --where publish', ['publishStatus']],
+  ['events stats --by sub', ['subscriptionId']],
+  ['events search --status FAILED,', ['FAILED,SUCCESS']],
+  // A command without its group.
+  ['sea', ['events']],
+  ['resend', ['webhooks']],
+  ['nonsense', []],
+])('hooktrail %s<TAB>', async (line, expected) => {
+  await using home = await createHome();
+  const { stdout } = await hooktrail(['__complete', ...line.split(' ')], { env: home.env });
+  const [directive, ...offers] = stdout.trimEnd().split('\n');
+  expect([directive, offers.map((offer) => offer.split('\t')[0])]).toEqual(['words', expected]);
 });
