@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { type Condition, itemFilter, type KeepItems } from '../json/item-conditions.ts';
 import { shellWord } from '../settings/command-words.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
-import { ACCEPTED_TIMES, resolveTime, type Time } from '../time/time-text.ts';
+import { resolveTime, type Time, timeAdvice } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { Queries, Query } from './event-query.ts';
 
@@ -143,7 +143,7 @@ export class EventFilters {
       `${after.flag}: ${zone.shown(start.text)} is in the future: ${clock} time is ${zone.shown(present.text)}`,
       {
         next:
-          after.time.kind === 'day'
+          after.time.kind === 'day' && after.time.daysAgo === 0
             ? `for the day before, write ${after.flag} 'yesterday ${after.text.replace(/^(today|at) ?/i, '')}'`
             : `give a time in the past, such as ${after.flag} 2h`,
       },
@@ -224,7 +224,7 @@ function instantOf({ flag, text, time }: GivenTime, now: number): Instant {
 
 export function notATime(flag: string, text: string): UsageError {
   return new UsageError(`${flag}: invalid value '${text}': must be a time`, {
-    details: [`accepted: ${ACCEPTED_TIMES}`],
+    next: timeAdvice(text),
   });
 }
 

@@ -114,8 +114,9 @@ ${aligned([
   ['--subscription GUID', 'of this subscription'],
   ['--id GUID', 'with this event id'],
   ['--status SUCCESS|FAILED', 'with this delivery status, ignoring case; --failed is --status FAILED'],
-  ['--type NAME', 'of this event type, as hooktrail event-types lists them'],
+  ['--type NAME', 'of this event type, ignoring case; order.* for all on offer that match'],
   ["--where 'FIELD OP VALUE'", 'with a field that matches: OP is = != < <= > >= or ~ (contains)'],
+  ["--where FIELD, '!FIELD'", 'with a value in this field, or without one'],
   ['--grep TEXT', 'with this text in a value or a name, ignoring case'],
 ])}
 An event must match all filters. If a filter is repeated, or has a list with
@@ -126,8 +127,9 @@ service's order of creation, usually newest first.
 
 hooktrail applies --where and --grep itself, to the events that match the other
 filters; an event must match all of them. FIELD is a path as for --fields; a
-value in double quotes is text. Numbers compare as numbers, times as times; a
-missing field is null.
+value in quotes is text. Numbers compare as numbers, times as times; a missing
+field is null. Several --where must all hold. A field or a value that no event
+has is a warning with the near one.
 
   hooktrail events search --failed --where 'delivery.attempts >= 3' --grep 4711
 
@@ -139,7 +141,10 @@ ${aligned([
   ['2026-11-01T09:30:00+01:00', 'a moment in another zone, converted to UTC'],
   ['08:00, 8am, yesterday 8am', 'that time today, or the day before'],
   ['90s, 15m, 2h, 1d12h, 2 weeks ago', "that long ago, by the service's clock"],
-  ['now, today, yesterday', 'this moment, and the beginning of a day'],
+  ['1mo, 1y, PT2H', 'months and years ago, and durations of ISO 8601'],
+  ['now, today, yesterday, monday', 'this moment, and the beginning of a day'],
+  ['1795328922, @1795328922', 'seconds or milliseconds since the epoch'],
+  ['20 Nov 2026 08:30, 20.11.2026', 'what mail, logs and people write (not 11/12/2026)'],
 ])}
 Days and times without a zone are in the zone of --timezone, by default UTC: see
 hooktrail help times.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseTime, resolveTime } from '../../src/time/time-text.ts';
+import { parseTime, resolveTime, timeAdvice } from '../../src/time/time-text.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 
 const NOW = Date.parse('2026-11-21T10:11:12.345Z');
 const sent = (text: string) => {
@@ -74,6 +75,116 @@ describe('a point in time as people type it', () => {
   ])("'%s', as tables print it, is that time", (text, expected) => expect(sent(text)).toBe(expected));
 
   test.each([
+    ['1795328922', '2026-11-22T06:28:42Z'],
+    ['@1795328922', '2026-11-22T06:28:42Z'],
+    ['1795328922000', '2026-11-22T06:28:42Z'],
+    ['@1795328922123', '2026-11-22T06:28:42.123Z'],
+    ['@1795328922.1234567', '2026-11-22T06:28:42.1234567Z'],
+    ['@0', '1970-01-01T00:00:00Z'],
+    ['1795328922.5', '2026-11-22T06:28:42.5Z'],
+  ])("'%s' counts from the epoch", (text, expected) => expect(sent(text)).toBe(expected));
+
+  test.each([
+    ['Fri, 20 Nov 2026 08:30:00 GMT', '2026-11-20T08:30:00Z'],
+    ['Fri, 20 Nov 2026 08:30:00 +0100', '2026-11-20T07:30:00Z'],
+    ['20 Nov 2026 08:30:15 EST', '2026-11-20T13:30:15Z'],
+    ['20 Nov 2026 08:30', '2026-11-20T08:30:00Z'],
+    ['20 Nov 2026', '2026-11-20'],
+    ['20-Nov-2026', '2026-11-20'],
+    ['20 november 2026', '2026-11-20'],
+    ['20. Nov 2026', '2026-11-20'],
+    ['November 20th, 2026 8:30 pm', '2026-11-20T20:30:00Z'],
+    ['Nov 20, 2026', '2026-11-20'],
+    ['Nov 20 08:30', '2026-11-20T08:30:00Z'],
+    ['Nov 22 08:30', '2025-11-22T08:30:00Z'],
+    ['Fri Nov 20 08:30:00 2026', '2026-11-20T08:30:00Z'],
+    ['Fri Nov 20 08:30:00 CET 2026', undefined],
+    ['Fri Nov 20 2026 09:30:00 GMT+0100 (Central European Standard Time)', '2026-11-20T08:30:00Z'],
+    ['20/Nov/2026:08:30:00 +0000', '2026-11-20T08:30:00Z'],
+    ['20.11.2026', '2026-11-20'],
+    ['1.5.2026', '2026-05-01'],
+    ['20.11.2026 08:30', '2026-11-20T08:30:00Z'],
+    ['20.11.2026, 08:30:15', '2026-11-20T08:30:15Z'],
+    ['2026/11/20 08:30', '2026-11-20T08:30:00Z'],
+    ['2026-11-20T08', '2026-11-20T08:00:00Z'],
+    ['2026-11-20 08', '2026-11-20T08:00:00Z'],
+    ['2026-11-20T08Z', '2026-11-20T08:00:00Z'],
+    ['2026-11', '2026-11-01'],
+    ['20261120', '2026-11-20'],
+    ['20261120T083000Z', '2026-11-20T08:30:00Z'],
+    ['2026-11-20 8:30 pm', '2026-11-20T20:30:00Z'],
+    ['2026-11-20 8:30pm +01:00', '2026-11-20T19:30:00Z'],
+    ['2026-11-20 08:30 Europe/Berlin', '2026-11-20T07:30:00Z'],
+    ['2026-11-20 08:30 CET', '2026-11-20T07:30:00Z'],
+    ['2026-11-20 16:06:31,123', '2026-11-20T16:06:31,123Z'],
+  ])("'%s', as other programs write it, is that time", (text, expected) => expect(sent(text)).toBe(expected));
+
+  // 21 November 2026 is a Saturday.
+  test.each([
+    ['friday', '2026-11-20T00:00:00Z'],
+    ['Fri', '2026-11-20T00:00:00Z'],
+    ['saturday', '2026-11-21T00:00:00Z'],
+    ['last saturday', '2026-11-14T00:00:00Z'],
+    ['last monday', '2026-11-16T00:00:00Z'],
+    ['tuesday 08:00', '2026-11-17T08:00:00Z'],
+    ['8am sunday', '2026-11-15T08:00:00Z'],
+    ['noon', '2026-11-21T12:00:00Z'],
+    ['midnight', '2026-11-21T00:00:00Z'],
+    ['yesterday noon', '2026-11-20T12:00:00Z'],
+    ['8am yesterday', '2026-11-20T08:00:00Z'],
+    ['tomorrow', '2026-11-22T00:00:00Z'],
+    ['08:00+01:00', '2026-11-21T07:00:00Z'],
+    ['06:18:16.25Z', '2026-11-21T06:18:16.25Z'],
+    ['1mo', '2026-10-21T10:11:12.345Z'],
+    ['1 month ago', '2026-10-21T10:11:12.345Z'],
+    ['9 months', '2026-02-21T10:11:12.345Z'],
+    ['1y', '2025-11-21T10:11:12.345Z'],
+    ['1 year and 2 days ago', '2025-11-19T10:11:12.345Z'],
+    ['PT2H', '2026-11-21T08:11:12.345Z'],
+    ['P1DT12H', '2026-11-19T22:11:12.345Z'],
+    ['P1M', '2026-10-21T10:11:12.345Z'],
+    ['PT1M', '2026-11-21T10:10:12.345Z'],
+  ])("'%s' counts from today", (text, expected) => expect(sent(text)).toBe(expected));
+
+  test('a month back from the 31st is the last day of a shorter month', () => {
+    const at = (text: string, now: string) => {
+      const time = parseTime(text);
+      return time && resolveTime(time, Date.parse(now))?.text;
+    };
+    expect(at('1mo', '2026-03-31T10:00:00Z')).toBe('2026-02-28T10:00:00Z');
+    expect(at('1y', '2028-02-29T10:00:00Z')).toBe('2027-02-28T10:00:00Z');
+  });
+
+  test('days, days of the week and dates without a zone are those of the zone', () => {
+    const berlin = new TimeZone('Europe/Berlin');
+    const late = Date.parse('2026-11-20T23:30:00Z');
+    const at = (text: string) => {
+      const time = parseTime(text, berlin);
+      return time && resolveTime(time, late)?.text;
+    };
+    expect(at('saturday')).toBe('2026-11-20T23:00:00Z');
+    expect(at('20.11.2026 08:30')).toBe('2026-11-20T07:30:00Z');
+    expect(at('20 Nov 2026')).toBe('2026-11-19T23:00:00Z');
+    expect(at('noon')).toBe('2026-11-21T11:00:00Z');
+    expect(at('20 Nov 2026 08:30 GMT')).toBe('2026-11-20T08:30:00Z');
+  });
+
+  test.each([
+    ['11/12/2026', 'write 2026-11-12 or 2026-12-11'],
+    ['20/11/2026 08:30', 'write 2026-11-20 08:30'],
+    ['11-20-2026', 'write 2026-11-20'],
+    ['1M', 'write 1mo for months, 1m for minutes'],
+    ['-2h', 'write 2h: a span counts back from now'],
+    [
+      'soon',
+      'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`',
+    ],
+  ])("'%s' is refused with the right form", (text, advice) => {
+    expect(sent(text)).toBeUndefined();
+    expect(timeAdvice(text)).toBe(advice);
+  });
+
+  test.each([
     '',
     ' ',
     'soon',
@@ -93,7 +204,6 @@ describe('a point in time as people type it', () => {
     '2026-11-01T10:00:00+24:00',
     '2026-11-01T10:00:00+01:60',
     '02-30 10:00:00Z',
-    '20261101',
     '2026-11-1',
     '-2h',
     '2x',
@@ -103,5 +213,17 @@ describe('a point in time as people type it', () => {
     '9999-12-31T23:59:59-01:00',
     '999999999w',
     '2026-11-01T10:00:00Z)&eq(eventId,x',
+    'Thu, 20 Nov 2026 08:30:00 GMT',
+    '31.11.2026',
+    '30 Feb 2026',
+    '20261301',
+    '12345678901',
+    '08.00',
+    'this morning',
+    'monday 25:00',
+    'P',
+    'PT',
+    '2026-11-20 CET',
+    '2026-11-20 08:30 Mars/Olympus',
   ])("'%s' is not a point in time", (text) => expect(sent(text)).toBeUndefined());
 });

@@ -88,8 +88,8 @@ array when the watch ends; --jq runs on each event.
 
 With --state the same command continues where it stopped, also after a crash: no
 event is lost, and only those printed right before the crash can come again.
-Without it Ctrl-C prints a command that resumes. For cron, --until now ends each
-run, which prints what is new since the last one; the first only marks the place.
+Without it Ctrl-C prints a command that resumes. In cron, add --until now: each
+run prints what is new since the last one and ends; the first marks the place.
 
 Examples:
   $ hooktrail events watch --failed
