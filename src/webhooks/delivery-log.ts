@@ -3,7 +3,7 @@ import type { Palette } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { Delivery } from './delivery.ts';
+import { type Delivery, shownId } from './delivery.ts';
 import type { HandlerAnswer } from './forward.ts';
 
 /** The outcome of a delivery or of a recovered event. */
@@ -65,7 +65,8 @@ export class DeliveryLog {
     else if (ended.outcome === 'duplicate') this.counts.duplicates++;
     else this.counts.failed++;
     if (!this.#stdout.isTerminal) return;
-    const line = liveLine(ended, this.#clock.now(), this.#zone, this.#palette);
+    const { columns } = this.#stdout;
+    const line = liveLine(ended, this.#clock.now(), this.#zone, columns, this.#palette);
     this.#write(Buffer.from(line)).catch(() => undefined);
   }
 
@@ -92,17 +93,29 @@ export class DeliveryLog {
   }
 }
 
-/** `12:00:01  order.created  0f8fad5b  200  12 ms`; in another zone than UTC the time has an offset. */
-function liveLine(ended: Ended, now: number, zone: TimeZone, palette: Palette): string {
+/** From the first width on an id is whole, and from the second on the milliseconds are shown. */
+const [WHOLE_ID_COLUMNS, DURATION_COLUMNS] = [80, 100];
+const [LEAST_TYPE_COLUMNS, MOST_TYPE_COLUMNS] = [8, 32];
+
+/** `12:00:01  order.created  0f8fad5b-…  200  12 ms`; in another zone than UTC the time has an offset. */
+function liveLine(ended: Ended, now: number, zone: TimeZone, columns: number, palette: Palette): string {
   const { delivery, outcome, ms } = ended;
   const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
   const time = zone.shown(new Date(now).toISOString().slice(0, 19)).slice(11);
-  const type = terminalSafeLine(delivery.type()).slice(0, TYPE_WIDTH).padEnd(TYPE_WIDTH);
-  const id = terminalSafeLine(delivery.eventId.slice(0, 8)).padEnd(8);
-  return `${palette.dim(time)}  ${type}  ${id}  ${paint(saidText(ended))}  ${palette.dim(`${Math.round(ms)} ms`)}`;
+  const id = columns < WHOLE_ID_COLUMNS ? cut(delivery.eventId, 8) : shownId(delivery.eventId).padEnd(36);
+  const said = saidText(ended).padEnd(9);
+  const took = columns < DURATION_COLUMNS ? '' : `${Math.round(ms)} ms`.padStart(8);
+  const room = columns - time.length - 36 - said.length - took.length - 8;
+  const type = cut(delivery.type(), Math.min(Math.max(room, LEAST_TYPE_COLUMNS), MOST_TYPE_COLUMNS));
+  const line = `${palette.dim(time)}  ${type}  ${id}  `;
+  return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;
 }
 
-const TYPE_WIDTH = 32;
+/** Returns the text in so many columns, escaped to stay on one line. */
+function cut(text: string, columns: number): string {
+  const line = terminalSafeLine(text);
+  return line.length <= columns ? line.padEnd(columns) : `${line.slice(0, columns - 1)}…`;
+}
 
 /** Returns a status, or a word for the outcome. If there was no answer, the warning on standard error says why. */
 function saidText({ outcome, answer }: Ended): string {

@@ -16,6 +16,8 @@ export interface OutgoingEvent {
 export interface HandlerAnswer {
   readonly status?: number;
   readonly failure?: string;
+  /** The step that mends the failure, where it is known. */
+  readonly mend?: string | undefined;
   /** Its `Retry-After`. */
   readonly retryAfter?: string | undefined;
   /** The beginning of its body on one line, inert, if the status is not 2xx. */
@@ -58,9 +60,7 @@ export function createHandler(
         return { status, retryAfter: headers['retry-after'], body: shown };
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
-        // Outcomes are printed on one line, without a `next:`.
-        const step = error.setupStep;
-        return { failure: step ? `${error.message}: ${step}` : error.message };
+        return { failure: error.message, mend: error.setupStep };
       }
     },
     close: () => transport.close(),
@@ -84,8 +84,9 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
 }
 
 /** Describes an answer, such as `the handler answered 503`. */
-export function answerText({ status, failure }: HandlerAnswer): string {
-  return status === undefined ? `the handler did not answer: ${failure}` : `the handler answered ${status}`;
+export function answerText({ status, failure, mend }: HandlerAnswer): string {
+  if (status !== undefined) return `the handler answered ${status}`;
+  return `the handler did not answer: ${failure}${mend === undefined ? '' : `: ${mend}`}`;
 }
 
 /** Describes an answer with the beginning of its body. */

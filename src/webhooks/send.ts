@@ -66,7 +66,7 @@ async function sendEvent(
       const began = performance.now();
       const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
       context.signal.throwIfAborted();
-      if (!isTaken(answer)) throw notTakenError(`${what}${answerLine(answer)}`, answer, forwardTo);
+      if (!isTaken(answer)) throw notTakenError(what, answer, forwardTo);
       reporter.notice(`${what}${answerText(answer)} in ${Math.round(performance.now() - began)} ms`);
     }
   } finally {
@@ -75,14 +75,15 @@ async function sendEvent(
   }
 }
 
-function notTakenError(text: string, { status }: HandlerAnswer, { host, pathname }: URL): ServiceError {
+function notTakenError(what: string, { mend, ...answer }: HandlerAnswer, { host, pathname }: URL): ServiceError {
+  const { status } = answer;
   const next =
     status === undefined
-      ? `start the handler at ${host}, or name another with --forward-to`
+      ? (mend ?? `start the handler at ${host}, or name another with --forward-to`)
       : status === 404 || status === 405
         ? `check the path ${pathname} of --forward-to`
         : undefined;
-  return new ServiceError(text, { next });
+  return new ServiceError(`${what}${answerLine(answer)}`, { next });
 }
 
 const CLOSE = 0x7d;

@@ -66,7 +66,7 @@ describe.each<[string, Certificate, string | undefined, string, string]>([
     const handler = new URL(working.handler).host;
     expect(await spawnHooktrail(send, { env })).toMatchObject({
       code: 1,
-      stderr: `error: the handler did not answer: the certificate of ${handler} ${why}: ${next}\n`,
+      stderr: `error: the handler did not answer: the certificate of ${handler} ${why}\nnext: ${next}\n`,
     });
     expect(working.received).toEqual([]);
   });

@@ -24,14 +24,36 @@ test('on a terminal each delivery is a line, with a summary at the end', async (
     await post(port, '{"eventId":"c"}');
     program.kill('SIGINT');
     expect((await program.finished).code).toBe(130);
-    const type = 'order.created'.padEnd(32);
-    expect(program.stdout.replaceAll(/\d+ ms/g, 'N ms')).toBe(
-      `12:00:00  ${type}  0f8fad5b  200  N ms\n` +
-        `12:00:00  ${type}  0f8fad5b  duplicate  N ms\n` +
-        `12:00:00  ${'-'.padEnd(32)}  b\\u001b[31m  500  N ms\n` +
-        `12:00:00  ${'-'.padEnd(32)}  c         no answer  N ms\n`,
+    const line = (type: string, id: string, said: string) =>
+      `12:00:00  ${type.padEnd(31)}  ${id.padEnd(36)}  ${said.padEnd(9)}      N ms\n`;
+    expect(program.stdout.replaceAll(/ *\d+ ms/g, '      N ms')).toBe(
+      line('order.created', '0f8fad5b-d9cb-469f-a165-70867728950e', '200') +
+        line('order.created', '0f8fad5b-d9cb-469f-a165-70867728950e', 'duplicate') +
+        line('-', 'b\\u001b[31m', '500') +
+        line('-', 'c', 'no answer'),
     );
-    expect(program.stderr.split('\n').at(-2)).toBe('1 accepted, 1 duplicate, 2 failed, 1 rejected');
+    // The line of ^C ends before the summary.
+    expect(program.stderr.split('\n').slice(-3)).toEqual([
+      '',
+      '1 accepted, 1 duplicate, 2 failed, 1 rejected',
+      '',
+    ]);
+  } finally {
+    await ended(program);
+  }
+});
+
+test('on a terminal of 80 columns the id of an event is whole, and its type is cut', async () => {
+  await using home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const args = ['webhooks', 'listen', '--port', '0', '--no-color'];
+  const program = startHooktrail(args, { env, terminal: 80 });
+  try {
+    const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    await post(await portOf(program), JSON.stringify({ eventId, eventType: 'recipient.authenticated' }));
+    program.kill('SIGINT');
+    await program.finished;
+    expect(program.stdout).toBe(`12:00:00  recipient.authentic…  ${eventId}  accepted\n`);
   } finally {
     await ended(program);
   }
@@ -46,7 +68,7 @@ test('the lines on a terminal have the time of --timezone', async () => {
     await post(await portOf(program), '{"eventId":"a","eventType":"order.created"}');
     program.kill('SIGINT');
     await program.finished;
-    expect(program.stdout).toMatch(/^17:30:00\+05:30 {2}order\.created {21}a {9}accepted {2}\d+ ms\n$/);
+    expect(program.stdout).toMatch(/^17:30:00\+05:30 {2}order\.created {14}a {37}accepted {3} +\d+ ms\n$/);
   } finally {
     await ended(program);
   }
