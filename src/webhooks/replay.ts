@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { InterruptedError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { idsOfLines } from '../events/event-ids.ts';
 import { getEvent } from '../events/get-events.ts';
@@ -15,7 +15,7 @@ import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 
 import { startProgress } from '../terminal/progress.ts';
-import { canPrompt, promptText } from '../terminal/prompt.ts';
+import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
 import { answerText, createHandler, isTaken } from './forward.ts';
@@ -172,14 +172,8 @@ async function replay(
   const { forwardTo, forwardTimeout, concurrency, format } = options;
   const { signal } = context;
   if (!options.yes && chosen.length > UNASKED && canPrompt(context)) {
-    const answer = await promptText(
-      `Replay ${chosen.length} events to ${forwardTo.href}? (yes or no)`,
-      context,
-    );
-    if (!/^y(es)?$/i.test(answer)) {
-      reporter.notice('nothing was replayed');
-      throw new InterruptedError('SIGINT');
-    }
+    const declined = new UsageError('nothing was replayed', { next: 'add --yes to replay without a question' });
+    await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
   }
   const handler = createHandler(forwardTo, forwardTimeout, context);
   const left = await EventList.open(format, context, reporter);
