@@ -137,60 +137,64 @@ export function summaryText({ accepted, duplicates, failed, rejected, recovered 
 }
 
 const INTERVAL_MS = 1_000;
+/** Warnings of a kind in an interval. */
+const MOST_WARNINGS = { rejected: 1, failed: 20 } as const;
+type ProblemKind = keyof typeof MOST_WARNINGS;
+
+/** The warnings of a kind in one interval. */
+interface Interval {
+  printed: number;
+  left: number;
+  /** The text and the next step of the latest that was not printed. */
+  latest?: [string, string | undefined];
+}
 
 /**
- * Limits warnings that may come a thousand times per second: prints so many per second, then the latest, with the number
- * of the others.
+ * Limits warnings that may come a thousand times per second: prints so many of a kind per second, then the latest, with
+ * the number of the others.
  */
 export class ProblemLog {
   readonly #reporter: Pick<Reporter, 'warning'>;
   readonly #clock: Clock;
-  readonly #perInterval: number;
   readonly #closed = new AbortController();
-  /** The latest warning that was not printed. */
-  #latest: { readonly text: string; readonly next: string | undefined } = { text: '', next: undefined };
-  #left = 0;
-  /** Those of this interval; undefined before it begins. */
-  #printed: number | undefined;
+  /** Of each kind, the number printed in this interval, and what was not. */
+  readonly #intervals = new Map<ProblemKind, Interval>();
 
-  constructor(reporter: Pick<Reporter, 'warning'>, clock: Clock, perInterval: number) {
+  constructor(reporter: Pick<Reporter, 'warning'>, clock: Clock) {
     this.#reporter = reporter;
     this.#clock = clock;
-    this.#perInterval = perInterval;
   }
 
-  report(text: string, next?: string): void {
-    if ((this.#printed ?? 0) < this.#perInterval) this.#print(text, next);
+  report(kind: ProblemKind, text: string, next?: string): void {
+    const interval = this.#intervals.get(kind) ?? this.#begin(kind);
+    if (interval.printed++ < MOST_WARNINGS[kind]) this.#reporter.warning(text, { kind: 'incomplete', next });
     else {
-      this.#latest = { text, next };
-      this.#left++;
+      interval.left++;
+      interval.latest = [text, next];
     }
   }
 
-  /** Prints the last warning that waits. */
+  /** Prints the warnings that wait. */
   close(): void {
     this.#closed.abort();
-    this.#printLatest();
+    for (const kind of [...this.#intervals.keys()]) this.#end(kind);
   }
 
-  #print(text: string, next: string | undefined): void {
-    this.#reporter.warning(text, { kind: 'incomplete', next });
-    if (this.#printed !== undefined) {
-      this.#printed++;
-      return;
-    }
-    this.#printed = 1;
-    const begin = () => {
-      this.#printed = undefined;
-      this.#printLatest();
-    };
-    this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(begin, () => undefined);
+  #begin(kind: ProblemKind) {
+    const interval: Interval = { printed: 0, left: 0 };
+    this.#intervals.set(kind, interval);
+    this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(
+      () => this.#end(kind),
+      () => undefined,
+    );
+    return interval;
   }
 
-  #printLatest(): void {
-    if (this.#left === 0) return;
-    const more = this.#left === 1 ? '' : ` (and ${this.#left - 1} more since the last warning)`;
-    this.#left = 0;
-    this.#print(`${this.#latest.text}${more}`, this.#latest.next);
+  #end(kind: ProblemKind): void {
+    const { left = 0, latest } = this.#intervals.get(kind) ?? {};
+    this.#intervals.delete(kind);
+    if (!latest) return;
+    const more = left === 1 ? '' : ` (and ${left - 1} more since the last warning)`;
+    this.report(kind, `${latest[0]}${more}`, latest[1]);
   }
 }

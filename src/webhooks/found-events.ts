@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
@@ -22,30 +24,22 @@ export interface FoundEvent {
   readonly body: Buffer;
   /** Undefined if the item has no `eventId` that is a string. */
   readonly eventId: string | undefined;
+  /** Undefined for an event that cannot be a delivery. */
   readonly key: EventKey | undefined;
-}
-
-export interface EventSearch {
-  readonly service: Service;
-  readonly filters: EventFilters;
-  readonly context: Pick<Context, 'clock' | 'signal'>;
-  readonly progress: Pick<Progress, 'update'>;
-  /** Called with warnings about the result, such as a wrong clock. */
-  readonly onDoubt: (doubt: string) => void;
 }
 
 const QUOTE = 0x22;
 /** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
 const PAGES_AHEAD = 2;
 
-/** Yields every event that matches the filters, in the service's order. */
-export async function* searchEvents({
-  service,
-  filters,
-  context,
-  progress,
-  onDoubt,
-}: EventSearch): AsyncGenerator<FoundEvent> {
+/** Yields every event that matches the filters, in the service's order. `onDoubt` gets warnings about the result. */
+export async function* searchEvents(
+  filters: EventFilters,
+  service: Service,
+  context: Pick<Context, 'clock' | 'signal'>,
+  progress: Pick<Progress, 'update'>,
+  onDoubt: (doubt: string) => void,
+): AsyncGenerator<FoundEvent> {
   const { clock, signal } = context;
   const onRetry: OnRetry = (attempt) => progress.update({ note: waitText(attempt) });
   const options = { pageSize: PAGE_SIZE, concurrency: PAGES_AHEAD, clock, signal, onRetry, onDoubt };
@@ -63,11 +57,12 @@ export function foundEvent(text: Buffer): FoundEvent {
   const at = scanner.eventIdAt;
   const isText = at > 0 && body[at] === QUOTE;
   const eventId = isText ? (JSON.parse(body.toString('utf8', at, scanner.string(at))) as string) : undefined;
-  return { body, eventId, key: eventId ? eventKey(eventId) : undefined };
+  // A body that is not UTF-8 could not be a delivery either.
+  return { body, eventId, key: eventId && isUtf8(body) ? eventKey(eventId) : undefined };
 }
 
 /** Returns the events in order of creation; those without a time come last, in the service's order. */
-export function oldestFirst(events: readonly FoundEvent[]): FoundEvent[] {
+export function inOrderOfCreation(events: readonly FoundEvent[]): FoundEvent[] {
   const createdOn = createdOnReader();
   const dated = events.map((event) => ({ event, at: createdOn(event.body, 0) }));
   return dated.sort((one, other) => compareTimes(one.at, other.at)).map(({ event }) => event);
@@ -124,7 +119,7 @@ export class EventList {
   #waiting: FoundEvent[] = [];
   #written: Promise<void> = Promise.resolve();
 
-  static async open(format: FormatOptions, context: Context, reporter: Reporter): Promise<EventList> {
+  static async open(format: FormatOptions, { context, reporter }: Call): Promise<EventList> {
     const writer = await createItemWriter(format, context, reporter);
     return new EventList(writer, reporter, format.format !== 'table');
   }

@@ -1,5 +1,5 @@
 import { type Call, untilStopped } from '../command.ts';
-import type { Clock, Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
 import { EventFilters } from '../events/event-filters.ts';
 import { isGuid } from '../json/guid.ts';
@@ -15,59 +15,49 @@ import { requireApiToken, saveApiToken, tokenPlace } from './api-token.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
 import { DeliveryLog, ProblemLog, summaryText } from './delivery-log.ts';
 import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
-import { type FoundEvent, oldestFirst, searchEvents } from './found-events.ts';
-import { defaultJournal, type Journal, openJournal } from './journal.ts';
+import { type FoundEvent, inOrderOfCreation, searchEvents } from './found-events.ts';
+import { defaultJournal, type Journal, type Outcome, openJournal } from './journal.ts';
 import { answerAsHolder, askForJournal, type HolderReply, type HolderSocket } from './local-socket.ts';
 import { type Accepted, type Receiver, type Refused, startReceiver } from './receiver.ts';
 
-interface ListenOptions {
+/** The command line. */
+export interface ListenFlags {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** The expected `Api-Token`. */
-  readonly token: string;
   /** Undefined if deliveries are only printed. */
   readonly forwardTo: URL | undefined;
   /** Milliseconds without progress until the handler counts as failed. */
   readonly forwardTimeout: number;
-  readonly journal: string;
+  /** Undefined for the profile's own. */
+  readonly journal: string | undefined;
   /** Milliseconds after which ids are forgotten. */
   readonly keep: number | undefined;
   /** Bytes. */
   readonly maxBody: number;
+  readonly savesToken: boolean;
   /** Milliseconds a sender has for a whole delivery. */
   readonly requestTimeout: number;
   /** The path that answers with the health report. */
   readonly health: string | undefined;
-  readonly recovery: PeriodicRecovery | undefined;
+  /** Milliseconds that the searches for missed events look back, and from the end of one to the next. */
+  readonly recovery: { readonly window: number; readonly interval: number } | undefined;
   /** The zone for times on a terminal. */
   readonly zone: TimeZone;
 }
 
-/** Options for the searches that find missed events, at the start and then at intervals. */
-interface PeriodicRecovery {
-  /** How many milliseconds a search looks back. */
-  readonly window: number;
-  /** Milliseconds between the end of one search and the next. */
-  readonly interval: number;
+interface ListenOptions extends ListenFlags {
+  /** The expected `Api-Token`. */
+  readonly token: string;
+  readonly journal: string;
   /** Yields the events created between two times, which are milliseconds ago by the service's clock, in any order. */
-  find(from: number, until: number): AsyncIterable<FoundEvent>;
-}
-
-/** The command line. */
-export interface ListenFlags extends Omit<ListenOptions, 'token' | 'journal' | 'recovery'> {
-  /** Undefined for the profile's own. */
-  readonly journal: string | undefined;
-  readonly savesToken: boolean;
-  readonly recovery: Omit<PeriodicRecovery, 'find'> | undefined;
+  readonly find?: (from: number, until: number) => AsyncIterable<FoundEvent>;
 }
 
 /** Listens with the token and the journal of the profile, and with its sign-in if missed events are to be recovered. */
-export async function listenAsProfile(
-  { savesToken, recovery, ...flags }: ListenFlags,
-  call: Call<SettingFlags>,
-): Promise<void> {
+export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
+  const { savesToken, recovery } = flags;
   const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
   const place = tokenPlace(settings);
   const token = await requireApiToken(place, context, savesToken);
@@ -76,14 +66,14 @@ export async function listenAsProfile(
   }
   const journal = flags.journal ?? defaultJournal(settings.profile, context);
   const options = { ...flags, token, journal };
-  if (!recovery) return listen({ ...options, recovery }, context, reporter);
+  if (!recovery) return await listen(options, context, reporter);
   await withService(call, async (service) => {
     const find = (from: number, until: number) => {
       const within = { after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) };
       const filters = new EventFilters(within);
-      return searchEvents({ service, filters, context, progress: SILENT, onDoubt: reporter.trace });
+      return searchEvents(filters, service, context, SILENT, reporter.trace);
     };
-    await listen({ ...options, recovery: { ...recovery, find } }, context, reporter);
+    await listen({ ...options, find }, context, reporter);
   });
 }
 
@@ -94,6 +84,9 @@ function ago(milliseconds: number) {
   const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
   return { flag: '--recover', text: durationText(milliseconds), time };
 }
+
+/** The delivery of an event this young may still arrive, so the next search looks for it again. */
+const SETTLED_MS = 10_000;
 
 /**
  * When the program is stopped, deliveries in progress get this many milliseconds to finish, and then as many to be
@@ -106,129 +99,33 @@ const SILENT_STOP_MS = 1_000;
 
 /** Receives deliveries until the context's signal aborts, then rejects with its reason. */
 async function listen(options: ListenOptions, context: Context, reporter: Reporter): Promise<void> {
-  const { host, port, path, forwardTo, recovery, token } = options;
   const { stdout, stderr, clock, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
-  const handler = forwardTo && createHandler(forwardTo, options.forwardTimeout, context);
-  const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor), options.zone);
-  const rejections = new ProblemLog(reporter, clock, 1);
-  const failures = new ProblemLog(reporter, clock, 20);
-  const onFailure = (text: string, next?: string) => failures.report(text, next);
-  const accept = acceptance({ journal, handler, forwardTo, log, onFailure });
   // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
-  const startedAt = clock.now();
-  const ended = new AbortController();
-  let socket: HolderSocket | undefined;
+  const { forwardTo, forwardTimeout } = options;
+  const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
+  const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor), options.zone);
+  const listener = new Listener(options, journal, handler, log, context, reporter);
   try {
-    const receiver: Receiver = await startReceiver({
-      ...options,
-      accept: (delivery) => accept(delivery, false),
-      onRejected: ({ status, message }) => {
-        log.counts.rejected++;
-        rejections.report(`refused with ${status}: ${message}`);
-      },
-      health: options.health === undefined ? undefined : { path: options.health, report: () => report() },
-      ...(reporter.verbose ? { onAnswer: (answer) => reporter.trace(Object.values(answer).join(' ')) } : {}),
-    }).catch((error) => {
-      throw unusableAddress(error, port, host);
-    });
-    const underWay = () => receiver.underWay + (socket?.underWay ?? 0);
-    const report = () => ({
-      since: new Date(startedAt).toISOString(),
-      ...log.counts,
-      underWay: underWay(),
-      known: journal.size,
-    });
-    socket = await openToRecovery({ journal, accept, token, options, context, reporter });
+    const { host, path } = options;
+    const port = await listener.start();
     const shown = host.includes(':') ? `[${host}]` : host;
-    reporter.notice(`listening on http://${shown}:${receiver.port}${path}; ${known}; stop with Ctrl-C`);
-    const parts = { token, journal, accept, clock, signal: ended.signal, reporter };
+    reporter.notice(`listening on http://${shown}:${port}${path}; ${known}; stop with Ctrl-C`);
     try {
-      await Promise.race([
-        untilStopped(signal),
-        journal.failed,
-        ...(recovery ? [keepRecovering(recovery, parts)] : []),
-      ]);
+      await Promise.race([untilStopped(signal), journal.failed, listener.keepRecovering()]);
     } finally {
-      ended.abort();
       // The terminal has echoed ^C where the next line would begin.
       if (stderr.isTerminal && signal.aborted) await stderr.write('\n').catch(() => undefined);
-      const closing = [() => receiver.stop(), () => socket?.close()];
-      const destroy = () => receiver.destroy();
-      await stop({ closing, underWay, destroy, handler, clock, reporter });
+      await listener.stop();
     }
   } finally {
     await journal.close();
-    rejections.close();
-    failures.close();
+    listener.failures.close();
     await handler?.close();
     await log.flushed().catch(() => undefined);
     if (stdout.isTerminal) reporter.notice(summaryText(log.counts));
   }
-}
-
-interface OpenToRecovery {
-  readonly journal: Journal;
-  readonly accept: Accept;
-  readonly token: string;
-  readonly options: ListenOptions;
-  readonly context: Context;
-  readonly reporter: Reporter;
-}
-
-/**
- * Lets `recover` hand its events to this listener, which treats them as deliveries. A failure is only a warning, since
- * deliveries do not depend on it.
- */
-async function openToRecovery({
-  journal,
-  accept,
-  token,
-  options: { forwardTo, forwardTimeout },
-  context,
-  reporter,
-}: OpenToRecovery): Promise<HolderSocket | undefined> {
-  const self = { holder: 'listener', forwardTo: forwardTo?.href ?? null, forwardTimeout } as const;
-  const answers = {
-    describe: () => self,
-    accept: async (body: Buffer): Promise<HolderReply> => {
-      const delivery = readDelivery(body, { contentType: 'application/json', apiToken: token });
-      const result = await accept(delivery, true);
-      return 'outcome' in result
-        ? { ...self, outcome: result.outcome }
-        : { ...self, outcome: 'refused', answer: result.answer };
-    },
-  };
-  return await answerAsHolder(journal, context.machine, answers).catch((error) => {
-    reporter.warning(`\`webhooks recover\` will not reach this listener: ${(error as Error).message}`);
-    return undefined;
-  });
-}
-
-interface StopParts {
-  readonly closing: readonly (() => Promise<void> | undefined)[];
-  readonly underWay: () => number;
-  readonly destroy: () => void;
-  readonly handler: Handler | undefined;
-  readonly clock: Clock;
-  readonly reporter: Reporter;
-}
-
-/** Stops accepting deliveries, and gives those in progress some time. */
-async function stop({ closing, underWay, destroy, handler, clock, reporter }: StopParts): Promise<void> {
-  const stopped = new AbortController();
-  const after = (milliseconds: number, act: () => void) => {
-    clock.sleep(milliseconds, stopped.signal).then(act, () => undefined);
-  };
-  after(SILENT_STOP_MS, () => {
-    if (underWay() > 0) reporter.notice(waiting(underWay()));
-  });
-  // An event without an answer by then counts as not accepted.
-  after(GRACE_MS, () => void handler?.close());
-  after(GRACE_MS + FAREWELL_MS, destroy);
-  await Promise.all(closing.map((close) => close()));
-  stopped.abort();
 }
 
 async function openListenersJournal(
@@ -245,128 +142,205 @@ async function openListenersJournal(
   const journal = await openJournal(file, { keep, onWait }, context).finally(() => opened.abort());
   if (journal.damaged > 0) {
     const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
-    reporter.warning(
-      `${lines} of ${file} cannot be read and ${journal.damaged === 1 ? 'is' : 'are'} skipped`,
-    );
+    reporter.warning(`${lines} of ${file} that cannot be read: skipped`);
   }
   return journal;
 }
 
-type Accept = (delivery: Delivery, isRecovered: boolean) => Promise<Accepted | Refused>;
+/** Takes events from deliveries, from `recover` and from its own searches, and treats them alike. */
+class Listener {
+  readonly failures: ProblemLog;
+  readonly #options: ListenOptions;
+  readonly #journal: Journal;
+  readonly #handler: Handler | undefined;
+  readonly #log: DeliveryLog;
+  readonly #context: Context;
+  readonly #reporter: Reporter;
+  readonly #ended = new AbortController();
+  #receiver: Receiver | undefined;
+  #socket: HolderSocket | undefined;
 
-interface AcceptanceParts {
-  readonly journal: Pick<Journal, 'once'>;
-  readonly handler: { forward(delivery: Delivery): Promise<HandlerAnswer> } | undefined;
-  readonly forwardTo: URL | undefined;
-  readonly log: DeliveryLog;
-  /** Called for each delivery that was not accepted. */
-  readonly onFailure: (text: string, next?: string) => void;
-}
+  constructor(
+    options: ListenOptions,
+    journal: Journal,
+    handler: Handler | undefined,
+    log: DeliveryLog,
+    context: Context,
+    reporter: Reporter,
+  ) {
+    this.#options = options;
+    this.#journal = journal;
+    this.#handler = handler;
+    this.#log = log;
+    this.#context = context;
+    this.#reporter = reporter;
+    this.failures = new ProblemLog(reporter, context.clock);
+  }
 
-/**
- * Accepts deliveries. The sender gets 200 only when the handler has accepted the event, its line is written and its id
- * is on disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal without its line
- * would make the second delivery a duplicate that nobody has seen.
- */
-function acceptance({ journal, handler, forwardTo, log, onFailure }: AcceptanceParts): Accept {
-  return async (delivery, isRecovered) => {
+  /** Resolves to the port. */
+  async start(): Promise<number> {
+    const { health, port, host } = this.#options;
+    const startedAt = new Date(this.#context.clock.now()).toISOString();
+    const report = () => ({
+      since: startedAt,
+      ...this.#log.counts,
+      underWay: this.#underWay,
+      known: this.#journal.size,
+    });
+    this.#receiver = await startReceiver({
+      ...this.#options,
+      accept: (delivery) => this.#accept(delivery, false),
+      onRejected: ({ status, message }) => {
+        this.#log.counts.rejected++;
+        this.failures.report('rejected', `refused with ${status}: ${message}`);
+      },
+      health: health === undefined ? undefined : { path: health, report },
+      onAnswer: (answer) => this.#reporter.trace(Object.values(answer).join(' ')),
+    }).catch((error) => {
+      throw unusableAddress(error, port, host);
+    });
+    this.#socket = await this.#openToRecover();
+    return this.#receiver.port;
+  }
+
+  /** Stops accepting deliveries, and gives those in progress some time. */
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    const stopped = new AbortController();
+    const after = (milliseconds: number, act: () => void) => {
+      this.#context.clock.sleep(milliseconds, stopped.signal).then(act, () => undefined);
+    };
+    after(SILENT_STOP_MS, () => {
+      const count = this.#underWay;
+      const deliveries = count === 1 ? 'delivery' : 'deliveries';
+      if (count > 0)
+        this.#reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${count} ${deliveries} in progress`);
+    });
+    // An event without an answer by then counts as not accepted.
+    after(GRACE_MS, () => void this.#handler?.close());
+    after(GRACE_MS + FAREWELL_MS, () => this.#receiver?.destroy());
+    await Promise.all([this.#receiver?.stop(), this.#socket?.close()]);
+    stopped.abort();
+  }
+
+  get #underWay(): number {
+    return (this.#receiver?.underWay ?? 0) + (this.#socket?.underWay ?? 0);
+  }
+
+  /**
+   * Lets `recover` hand its events to this listener. A failure is only a warning, since deliveries do not depend on it.
+   */
+  async #openToRecover(): Promise<HolderSocket | undefined> {
+    const { forwardTo, forwardTimeout } = this.#options;
+    const self = { holder: 'listener', forwardTo: forwardTo?.href ?? null, forwardTimeout } as const;
+    const answers = {
+      describe: () => self,
+      accept: async (body: Buffer): Promise<HolderReply> => {
+        const result = await this.#acceptFound(body);
+        if ('outcome' in result) return { ...self, outcome: result.outcome };
+        return { ...self, outcome: 'refused', answer: result.answer };
+      },
+    };
+    return await answerAsHolder(this.#journal, this.#context.machine, answers).catch((error) => {
+      this.#reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`);
+      return undefined;
+    });
+  }
+
+  #acceptFound(body: Buffer): Promise<Accepted | Refused> {
+    const headers = { contentType: 'application/json', apiToken: this.#options.token };
+    return this.#accept(readDelivery(body, headers), true);
+  }
+
+  /**
+   * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its id is on
+   * disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal without its line
+   * would make the second delivery a duplicate that nobody has seen.
+   */
+  async #accept(delivery: Delivery, isRecovered: boolean): Promise<Accepted | Refused> {
+    const { eventId } = delivery;
     const began = performance.now();
     let answer: HandlerAnswer | undefined;
     const forward = async () => {
-      answer = await handler?.forward(delivery);
+      answer = await this.#handler?.forward(delivery);
       if (answer && !isTaken(answer)) return false;
-      await log.print(delivery);
+      await this.#log.print(delivery);
       return true;
     };
-    const end = (outcome: 'accepted' | 'duplicate' | 'refused') => {
-      log.ended({ delivery, outcome, answer, ms: performance.now() - began });
+    const end = (outcome: Outcome) => {
+      this.#log.ended({ delivery, outcome, answer, ms: performance.now() - began });
     };
     try {
-      const outcome = await journal.once(delivery.key, forward);
+      const outcome = await this.#journal.once(delivery.key, forward);
       end(outcome);
-      if (isRecovered && outcome === 'accepted') log.counts.recovered++;
+      if (isRecovered && outcome === 'accepted') this.#log.counts.recovered++;
       if (outcome !== 'refused') return { status: 200, outcome };
-      if (answer && forwardTo) {
-        const next = replayCommand(delivery.eventId, forwardTo);
-        onFailure(`${shownId(delivery.eventId)}: ${answerLine(answer)}`, next);
-      }
+      if (answer)
+        this.failures.report('failed', `${shownId(eventId)}: ${answerLine(answer)}`, this.#next(eventId));
       const message = 'the handler did not accept the delivery';
       return { status: 502, code: 'handler.failed', message, answer };
     } catch (error) {
       // If the program is being stopped, the delivery is not at fault.
-      const isEnd = error instanceof ClosedPipeError || error instanceof InterruptedError;
-      if (!isEnd) onFailure(`${shownId(delivery.eventId)}: ${(error as Error).message}`);
+      if (!(error instanceof ClosedPipeError || error instanceof InterruptedError))
+        this.failures.report('failed', `${shownId(eventId)}: ${(error as Error).message}`);
       end('refused');
       return { status: 502, code: 'delivery.not_accepted', message: 'the delivery could not be accepted' };
     }
-  };
-}
+  }
 
-/** The command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
-function replayCommand(eventId: string, forwardTo: URL): string | undefined {
-  if (!isGuid(eventId)) return undefined;
-  return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
-}
+  /** The command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
+  #next(eventId: string): string | undefined {
+    const { forwardTo } = this.#options;
+    if (!forwardTo || !isGuid(eventId)) return undefined;
+    return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
+  }
 
-interface RecoveryParts {
-  readonly token: string;
-  readonly journal: Journal;
-  readonly accept: Accept;
-  readonly clock: Clock;
-  /** Aborts when the listener closes. */
-  readonly signal: AbortSignal;
-  readonly reporter: Reporter;
-}
-
-/** The delivery of an event this young may still arrive, so the next search looks for it again. */
-const SETTLED_MS = 10_000;
-
-/**
- * Recovers missed events at the start and after each interval. Never resolves; rejects if there is no sign-in to search
- * with.
- */
-async function keepRecovering(recovery: PeriodicRecovery, parts: RecoveryParts): Promise<never> {
-  const { clock, signal, reporter } = parts;
-  const again = durationText(recovery.interval);
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      const found = recovery.find(recovery.window, isFirst ? 0 : SETTLED_MS);
-      const { recovered, left } = await recoverOnce(found, parts);
-      const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
-      const window = durationText(recovery.window);
-      if (isFirst) reporter.notice(`recovered ${events} of the last ${window}`);
-      else if (recovered > 0) {
-        reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
+  /**
+   * Recovers missed events at the start and after each interval, if the options ask for it. Never resolves; rejects if
+   * there is no sign-in to search with.
+   */
+  async keepRecovering(): Promise<never> {
+    const { recovery, find } = this.#options;
+    if (!recovery || !find) return await new Promise<never>(() => {});
+    const again = durationText(recovery.interval);
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        const found = find(recovery.window, isFirst ? 0 : SETTLED_MS);
+        const { recovered, left } = await this.#recover(found);
+        const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
+        if (isFirst)
+          this.#reporter.notice(`recovered ${events} of the last ${durationText(recovery.window)}`);
+        else if (recovered > 0)
+          this.#reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
+        if (left > 0) {
+          const events = left === 1 ? '1 found event was' : `${left} found events were`;
+          const text = `${events} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
+          this.#reporter.warning(text, { kind: 'incomplete' });
+        }
+      } catch (error) {
+        this.#ended.signal.throwIfAborted();
+        if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
+        this.#reporter.warning(
+          `events could not be recovered, again in ${again}: ${(error as Error).message}`,
+        );
       }
-      if (left > 0) {
-        const found = left === 1 ? '1 found event was' : `${left} found events were`;
-        reporter.warning(`${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`);
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
-      reporter.warning(`events could not be recovered, again in ${again}: ${(error as Error).message}`);
+      await this.#context.clock.sleep(recovery.interval, this.#ended.signal);
     }
-    await clock.sleep(recovery.interval, signal);
   }
-}
 
-async function recoverOnce(
-  found: AsyncIterable<FoundEvent>,
-  { token, journal, accept, signal }: RecoveryParts,
-): Promise<{ recovered: number; left: number }> {
-  const missing: FoundEvent[] = [];
-  for await (const event of found) if (event.key && !journal.has(event.key)) missing.push(event);
-  const result = { recovered: 0, left: 0 };
-  // One at a time, so that the handler gets them in order of creation.
-  for (const { body } of oldestFirst(missing)) {
-    signal.throwIfAborted();
-    const headers = { contentType: 'application/json', apiToken: token };
-    const answer = await accept(readDelivery(body, headers), true);
-    if (!('outcome' in answer)) result.left++;
-    else if (answer.outcome === 'accepted') result.recovered++;
+  async #recover(found: AsyncIterable<FoundEvent>): Promise<{ recovered: number; left: number }> {
+    const missing: FoundEvent[] = [];
+    for await (const event of found) if (event.key && !this.#journal.has(event.key)) missing.push(event);
+    const result = { recovered: 0, left: 0 };
+    // One at a time, so that the handler gets them in order of creation.
+    for (const { body } of inOrderOfCreation(missing)) {
+      this.#ended.signal.throwIfAborted();
+      const answer = await this.#acceptFound(body);
+      if (!('outcome' in answer)) result.left++;
+      else if (answer.outcome === 'accepted') result.recovered++;
+    }
+    return result;
   }
-  return result;
 }
 
 function unusableAddress(error: NodeJS.ErrnoException, port: number, host: string): unknown {
@@ -378,8 +352,4 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
     return new UsageError(`--host: '${host}' is not an address of this machine`, { details: [message] });
   }
   return error;
-}
-
-function waiting(count: number): string {
-  return `waiting up to ${GRACE_MS / 1000} s for ${count} ${count === 1 ? 'delivery' : 'deliveries'} in progress`;
 }

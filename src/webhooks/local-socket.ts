@@ -6,7 +6,8 @@ import type { Context, Machine } from '../context.ts';
 import { makeFolder } from '../files/folders.ts';
 import { replaceableBy } from '../files/trusted-path.ts';
 import type { HandlerAnswer } from './forward.ts';
-import { identityOf, type Journal, type Outcome } from './journal.ts';
+import type { Journal, Outcome } from './journal.ts';
+import { identityOf } from './journal-file.ts';
 
 /*
  * The process that has a journal open, its holder, is reached by the user's other processes at a local socket: a Unix

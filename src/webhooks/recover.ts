@@ -24,31 +24,24 @@ import {
   deliveredTest,
   EventList,
   type FoundEvent,
+  inOrderOfCreation,
   inParallel,
-  oldestFirst,
   searchEvents,
 } from './found-events.ts';
-import {
-  defaultJournal,
-  type Journal,
-  JournalError,
-  journalExists,
-  type Outcome,
-  openJournal,
-  readIds,
-  realJournalPath,
-} from './journal.ts';
+import { defaultJournal, type Journal, type Outcome, openJournal } from './journal.ts';
+import { JournalError, journalExists, readIds, realJournalPath } from './journal-file.ts';
 import { answerAsHolder, askHolder, type HolderReply } from './local-socket.ts';
 
-/** A search for the events that a journal lacks. */
-interface MissingOptions {
+/** The command line. */
+export interface RecoverFlags {
   readonly filters: EventFilters;
   readonly format: FormatOptions;
-  readonly journal: string;
-}
-
-interface RecoverOptions extends MissingOptions {
-  readonly forwardTo: URL;
+  /** Undefined for the profile's own. */
+  readonly journal: string | undefined;
+  /** True if a journal that is not there counts as empty. */
+  readonly newJournal: boolean;
+  /** Undefined if the events are only listed. */
+  readonly forwardTo: URL | undefined;
   /** Milliseconds without progress until an attempt counts as failed. */
   readonly forwardTimeout: number;
   readonly concurrency: number;
@@ -56,25 +49,17 @@ interface RecoverOptions extends MissingOptions {
   readonly retryFor: number;
 }
 
-/** The command line. */
-export interface RecoverFlags extends Omit<RecoverOptions, 'journal' | 'forwardTo'> {
-  /** Undefined for the profile's own. */
-  readonly journal: string | undefined;
-  /** True if a journal that is not there counts as empty. */
-  readonly newJournal: boolean;
-  /** Undefined if the events are only listed. */
-  readonly forwardTo: URL | undefined;
-}
-
 /** Recovers with the journal, the sign-in and the `Api-Token` of the profile. */
 export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
-  const { forwardTo } = flags;
   await withService(call, async (service, settings) => {
     const journal = journalFile(flags, settings.profile, context);
-    if (forwardTo === undefined) return listMissing({ ...flags, journal }, service, context, reporter);
+    const ids = await readIds(journal, context.machine);
+    if (flags.forwardTo === undefined)
+      return await listMissing(await findMissing(ids, flags.filters, service, call), flags, call);
     const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
-    await recoverMissing({ ...flags, journal, forwardTo }, service, apiToken, context, reporter);
+    const found = await findMissing(ids, flags.filters, service, call);
+    await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo }, apiToken, call);
   });
 }
 
@@ -93,18 +78,16 @@ const PROGRESS_INTERVAL_MS = 200;
 
 /** Prints the events that the journal lacks. Changes nothing and sends nothing. */
 async function listMissing(
-  options: MissingOptions,
-  service: Service,
-  context: Context,
-  reporter: Reporter,
+  { missing, known, failure }: Missing,
+  { format }: RecoverFlags,
+  call: Call,
 ): Promise<void> {
-  const { missing, known, failure } = await findMissing(options, service, context, reporter);
-  const list = await EventList.open(options.format, context, reporter);
+  const list = await EventList.open(format, call);
   for (const event of missing) list.add(event);
   await list.end();
   if (failure) throw failure.error;
-  reporter.notice(`${list.count} to forward; ${known} in the journal already`);
-  noticeDelivered(missing.filter(deliveredTest()).length, reporter);
+  call.reporter.notice(`${list.count} to forward; ${known} in the journal already`);
+  noticeDelivered(missing.filter(deliveredTest()).length, call.reporter);
 }
 
 /**
@@ -112,20 +95,18 @@ async function listMissing(
  * summary. Throws `ServiceError` if there are any.
  */
 async function recoverMissing(
-  options: RecoverOptions,
-  service: Service,
+  found: Missing,
+  flags: RecoverFlags & ForwarderOptions,
   apiToken: string | undefined,
-  context: Context,
-  reporter: Reporter,
+  call: Call,
 ): Promise<void> {
-  const { format, concurrency, retryFor } = options;
+  const { context, reporter } = call;
   const { clock, signal } = context;
-  const found = await findMissing(options, service, context, reporter);
   const progress = startProgress(context, reporter, 'recovering');
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
-  const retry = new ForwardRetry({ clock, signal, retryFor, onWait });
-  const forwarder = new OnceForwarder({ ...options, retry }, context, reporter);
-  const left = await EventList.open(format, context, reporter);
+  const retry = new ForwardRetry({ clock, signal, retryFor: flags.retryFor, onWait });
+  const forwarder = new OnceForwarder(flags, retry, call);
+  const left = await EventList.open(flags.format, call);
   const isDelivered = deliveredTest();
   const counts = { forwarded: 0, delivered: 0, known: found.known };
   const recover = async (event: FoundEvent) => {
@@ -158,7 +139,7 @@ async function recoverMissing(
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await inParallel(found.missing, concurrency, recover);
+    await inParallel(found.missing, flags.concurrency, recover);
   } finally {
     signal.removeEventListener('abort', onAbort);
     ended.abort();
@@ -197,19 +178,18 @@ interface Missing {
 }
 
 async function findMissing(
-  { filters, journal }: MissingOptions,
+  ids: ReadonlyMap<EventKey, number>,
+  filters: EventFilters,
   service: Service,
-  context: Context,
-  reporter: Reporter,
+  { context, reporter }: Call,
 ): Promise<Missing> {
-  const ids = await readIds(journal, context.machine);
   const onDoubt = (doubt: string) => reporter.warning(doubt);
   const progress = startProgress(context, reporter, 'comparing');
   const missing: FoundEvent[] = [];
   let known = 0;
   let failure: Missing['failure'];
   try {
-    for await (const event of searchEvents({ service, filters, context, progress, onDoubt })) {
+    for await (const event of searchEvents(filters, service, context, progress, onDoubt)) {
       if (event.key && ids.has(event.key)) known++;
       else missing.push(event);
       progress.update({ events: known + missing.length, note: '' });
@@ -220,7 +200,7 @@ async function findMissing(
   } finally {
     progress.stop();
   }
-  return { missing: oldestFirst(missing), known, failure };
+  return { missing: inOrderOfCreation(missing), known, failure };
 }
 
 interface ForwarderOptions {
@@ -228,7 +208,6 @@ interface ForwarderOptions {
   readonly journal: string;
   readonly forwardTo: URL;
   readonly forwardTimeout: number;
-  readonly retry: ForwardRetry;
 }
 
 interface Forwarded {
@@ -249,6 +228,8 @@ const ASK_AGAIN_MS = 200;
 const DESCRIBE_MS = 5_000;
 /** Milliseconds that a listener has beyond the time of its handler, to write its line and its journal. */
 const JOURNALING_MS = 15_000;
+/** The number of times that one event is sent to listeners that end, or do not answer. */
+const MOST_UNANSWERED = 5;
 /** Milliseconds that a waiting listener gets to open the journal. */
 const YIELD_MS = 5_000;
 
@@ -259,6 +240,7 @@ const YIELD_MS = 5_000;
  */
 class OnceForwarder {
   readonly #options: ForwarderOptions;
+  readonly #retry: ForwardRetry;
   readonly #context: Context;
   readonly #reporter: Reporter;
   readonly #handler: Handler;
@@ -267,16 +249,17 @@ class OnceForwarder {
   /** Listeners that wait for the journal. */
   #wanted = 0;
 
-  constructor(options: ForwarderOptions, context: Context, reporter: Reporter) {
+  constructor(options: ForwarderOptions, retry: ForwardRetry, { context, reporter }: Call) {
     this.#options = options;
-    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, context);
+    this.#retry = retry;
     this.#context = context;
     this.#reporter = reporter;
+    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, context);
   }
 
   /** Forwards an event unless that was done before. Rejects if the journal cannot be opened or used. */
   async forward(key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
-    for (;;) {
+    for (let unanswered = 0; unanswered < MOST_UNANSWERED; ) {
       this.#way ??= this.#find();
       const current = this.#way;
       const way = await current;
@@ -291,8 +274,10 @@ class OnceForwarder {
           ? await this.#throughJournal(way.journal, key, event)
           : await this.#throughListener(way.listener, event);
       if (result) return result;
+      unanswered++;
       if (this.#way === current) this.#way = undefined;
     }
+    return { outcome: 'refused', notTaken: { reason: 'the listener did not answer' } };
   }
 
   /** Ends every attempt in progress. */
@@ -310,7 +295,7 @@ class OnceForwarder {
   async #throughJournal(journal: Journal, key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
     let notTaken: NotTaken | undefined;
     const outcome = await journal.once(key, async () => {
-      notTaken = await this.#options.retry.forward(() => this.#handler.forward(event));
+      notTaken = await this.#retry.forward(() => this.#handler.forward(event));
       return notTaken === undefined;
     });
     return { outcome, notTaken };
@@ -320,7 +305,7 @@ class OnceForwarder {
   async #throughListener(listener: HolderReply, { body }: OutgoingEvent): Promise<Forwarded | undefined> {
     const event = Buffer.from(body).toString('base64');
     let outcome: Outcome | undefined;
-    const notTaken = await this.#options.retry.forward(async (): Promise<HandlerAnswer> => {
+    const notTaken = await this.#retry.forward(async (): Promise<HandlerAnswer> => {
       const reply = await this.#ask({ event }, (listener.forwardTimeout ?? 0) + JOURNALING_MS);
       outcome = reply?.outcome;
       return outcome === 'refused' ? (reply?.answer ?? NOT_JOURNALED) : { status: 200 };

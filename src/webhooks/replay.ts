@@ -23,33 +23,29 @@ import {
   EventList,
   type FoundEvent,
   foundEvent,
+  inOrderOfCreation,
   inParallel,
-  oldestFirst,
   searchEvents,
 } from './found-events.ts';
 
-interface ReplayOptions {
-  readonly forwardTo: URL;
+/** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
+export type ReplaySource = 'ids' | 'search' | { readonly from: string };
+
+/** The command line. */
+export interface ReplayFlags {
+  readonly filters: EventFilters;
+  readonly source: ReplaySource;
+  readonly format: FormatOptions;
+  /** Undefined if the events are only listed. */
+  readonly forwardTo: URL | undefined;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
   /** The number of events forwarded at once. The handler gets them strictly in order only with 1. */
   readonly concurrency: number;
   /** The maximum number of events started per second. */
   readonly rate: number | undefined;
-  readonly format: FormatOptions;
   /** True to replay any number of events without asking. */
   readonly yes: boolean;
-}
-
-/** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
-export type ReplaySource = 'ids' | 'search' | { readonly from: string };
-
-/** The command line. */
-export interface ReplayFlags extends Omit<ReplayOptions, 'forwardTo'> {
-  readonly filters: EventFilters;
-  readonly source: ReplaySource;
-  /** Undefined if the events are only listed. */
-  readonly forwardTo: URL | undefined;
 }
 
 /** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
@@ -57,25 +53,19 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
-    if (forwardTo === undefined) return await listChosen(chosen, format, context, reporter);
+    const events = inOrderOfCreation(chosen);
+    if (forwardTo === undefined) return await listChosen(events, format, call);
     const apiToken = await apiTokenOrWarning(place, context, reporter);
-    await replay(chosen, { ...flags, forwardTo }, apiToken, context, reporter);
+    await replay(events, { ...flags, forwardTo }, apiToken, call);
   };
   if (typeof source === 'object') {
     const settings = await loadSettings(call.flags, context);
-    return await forward(await chosenFrom(source.from, filters, context, reporter), settings);
+    return await forward(await readStored(source.from, filters, call), settings);
   }
   await withService(call, async (service, settings) => {
     const chosen =
-      source === 'ids'
-        ? await chosenByIds(filters, service, context)
-        : await chosenBySearch(filters, service, context, reporter);
-    if (source === 'ids' && chosen.length === 0) {
-      throw new UsageError('no event is chosen: standard input holds no ids', {
-        next: 'give filters such as --id or --since, or ids on standard input',
-      });
-    }
-    await forward(chosen, settings);
+      source === 'ids' ? readIdsOfInput(filters, service, context) : search(filters, service, call);
+    await forward(await chosen, settings);
   });
 }
 
@@ -83,50 +73,53 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/** Returns the events that match the filters, in order of creation. */
-async function chosenBySearch(
+async function search(
   filters: EventFilters,
   service: Service,
-  context: Context,
-  reporter: Reporter,
+  { context, reporter }: Call,
 ): Promise<FoundEvent[]> {
   const progress = startProgress(context, reporter, 'searching');
   const onDoubt = (doubt: string) => reporter.warning(doubt);
   const chosen: FoundEvent[] = [];
   try {
-    for await (const event of searchEvents({ service, filters, context, progress, onDoubt })) {
+    for await (const event of searchEvents(filters, service, context, progress, onDoubt)) {
       chosen.push(event);
       progress.update({ events: chosen.length });
     }
   } finally {
     progress.stop();
   }
-  return oldestFirst(chosen);
+  return chosen;
 }
 
-/** Does the same for an export, an NDJSON file or standard input (`-`). */
-async function chosenFrom(
+/** Reads an export, a file or standard input (`-`). */
+async function readStored(
   place: string,
   filters: EventFilters,
-  context: Context,
-  reporter: Reporter,
+  { context, reporter }: Call,
 ): Promise<FoundEvent[]> {
   const onDoubt = (doubt: string) => reporter.warning(doubt);
   const chosen: FoundEvent[] = [];
   for await (const { items } of storedEvents(place, filters, { context, onDoubt })) {
     chosen.push(...items.texts().map(foundEvent));
   }
-  return oldestFirst(chosen);
+  return chosen;
 }
 
-/**
- * Returns the events whose ids are on standard input, one per line, in order of creation. Throws `UsageError` if one
- * does not exist.
- */
-async function chosenByIds(filters: EventFilters, service: Service, context: Context): Promise<FoundEvent[]> {
+/** Gets the events whose ids are on standard input. Throws `UsageError` if there is none, or one does not exist. */
+async function readIdsOfInput(
+  filters: EventFilters,
+  service: Service,
+  context: Context,
+): Promise<FoundEvent[]> {
   const { clock, signal, stdin } = context;
   const ids = new Map<string, string>();
   for await (const id of idsOfLines(stdin.lines(), signal)) ids.set(id.toLowerCase(), id);
+  if (ids.size === 0) {
+    throw new UsageError('no event is chosen: standard input holds no ids', {
+      next: 'give filters such as --id or --since, or ids on standard input',
+    });
+  }
   const fetchPage = pageFetcher(service, clock);
   const queries = filters.queries(clock.now());
   filters.requirePastStart(clock.now(), "this machine's");
@@ -138,7 +131,7 @@ async function chosenByIds(filters: EventFilters, service: Service, context: Con
     if (text) chosen.push(foundEvent(text));
     else missing.push(id);
   });
-  if (missing.length === 0) return oldestFirst(chosen);
+  if (missing.length === 0) return chosen;
   throw new UsageError(`${missing.length} of the events ${missing.length === 1 ? 'was' : 'were'} not found`, {
     details: missing.sort(),
     next: 'leave them out; nothing was replayed',
@@ -146,16 +139,11 @@ async function chosenByIds(filters: EventFilters, service: Service, context: Con
 }
 
 /** Prints the events that would be replayed. */
-async function listChosen(
-  chosen: readonly FoundEvent[],
-  format: FormatOptions,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
-  const list = await EventList.open(format, context, reporter);
+async function listChosen(chosen: readonly FoundEvent[], format: FormatOptions, call: Call): Promise<void> {
+  const list = await EventList.open(format, call);
   for (const event of chosen) list.add(event);
   await list.end();
-  reporter.notice(`${list.count} to replay`);
+  call.reporter.notice(`${list.count} to replay`);
 }
 
 /**
@@ -164,21 +152,23 @@ async function listChosen(
  */
 async function replay(
   chosen: readonly FoundEvent[],
-  options: ReplayOptions,
+  flags: ReplayFlags & { readonly forwardTo: URL },
   apiToken: string | undefined,
-  context: Context,
-  reporter: Reporter,
+  call: Call,
 ): Promise<void> {
-  const { forwardTo, forwardTimeout, concurrency, format } = options;
+  const { context, reporter } = call;
+  const { forwardTo, concurrency } = flags;
   const { signal } = context;
-  if (!options.yes && chosen.length > UNASKED && canPrompt(context)) {
-    const declined = new UsageError('nothing was replayed', { next: 'add --yes to replay without a question' });
+  if (!flags.yes && chosen.length > UNASKED && canPrompt(context)) {
+    const declined = new UsageError('nothing was replayed', {
+      next: 'add --yes to replay without a question',
+    });
     await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
   }
-  const handler = createHandler(forwardTo, forwardTimeout, context);
-  const left = await EventList.open(format, context, reporter);
+  const handler = createHandler(forwardTo, flags.forwardTimeout, context);
+  const left = await EventList.open(flags.format, call);
   const progress = startProgress(context, reporter, 'replaying');
-  const turn = pace(options.rate, context);
+  const turn = pace(flags.rate, context);
   let taken = 0;
   const refused: string[] = [];
   const onAbort = () => void handler.close();

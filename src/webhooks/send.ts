@@ -75,7 +75,11 @@ async function sendEvent(
   }
 }
 
-function notTakenError(what: string, { mend, ...answer }: HandlerAnswer, { host, pathname }: URL): ServiceError {
+function notTakenError(
+  what: string,
+  { mend, ...answer }: HandlerAnswer,
+  { host, pathname }: URL,
+): ServiceError {
   const { status } = answer;
   const next =
     status === undefined

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Random } from '../../../src/sandbox/random.ts';
 import { eventKey } from '../../../src/webhooks/delivery.ts';
-import { readIds } from '../../../src/webhooks/journal.ts';
+import { readIds } from '../../../src/webhooks/journal-file.ts';
 import { thisMachine } from '../../support/context.ts';
 import { noteFaults } from '../../support/file-faults.ts';
 import { startHandler } from '../../support/handler.ts';
