@@ -1,5 +1,6 @@
-import type { Environment } from '../context.ts';
+import type { Context, Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { bindingHash, listSecretFiles } from '../secrets/secret-files.ts';
 import type { Binding } from '../secrets/vault.ts';
 import type { SavedConfig } from '../settings/config-file.ts';
 import { resolveSettings, type Settings } from '../settings/settings.ts';
@@ -25,6 +26,22 @@ export function savedSettings(
     if (error instanceof UsageError) return undefined;
     throw error;
   }
+}
+
+/**
+ * The profiles for which secrets are stored. Both stores leave a file for each sign-in, so that no keychain has to be
+ * opened, which may ask the user.
+ */
+export async function signedInProfiles(
+  config: SavedConfig,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<Set<string>> {
+  const stored = new Set((await listSecretFiles(context, undefined)).map(({ signIn }) => signIn));
+  const isSignedIn = (profile: string) => {
+    const settings = savedSettings(profile, config);
+    return settings !== undefined && stored.has(`${profile}/${bindingHash(bindingOf(settings))}`);
+  };
+  return new Set(Object.keys(config.profiles).filter(isSignedIn));
 }
 
 /** The name of the lock under which the sign-in of this provider, client and profile is refreshed or replaced. */

@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { createHome, type Home } from '../../support/home.ts';
-import { hooktrail } from '../../support/program.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
+import { startSigningIn } from '../support/signing-in.ts';
 
 const profiles = {
   production: {
@@ -26,10 +27,12 @@ test('addresses that do not fit the terminal side by side are printed whole, one
   expect(await hooktrail(['profiles'], { env: home.env, terminal: 80 })).toEqual({
     code: 0,
     stdout: `* production
+    signed in          no
     event service      https://events.eu-central-1.services.example.com/production/v1
     identity provider  https://events.eu-central-1.services.example.com/production/identity
     client id          acme
   staging
+    signed in          no
     event service      https://events.example.com/v1
     identity provider  -
     client id          -
@@ -38,9 +41,9 @@ test('addresses that do not fit the terminal side by side are printed whole, one
   });
   const wide = await hooktrail(['profiles'], { env: { ...home.env, NO_COLOR: '1' }, terminal: 200 });
   expect(wide.stdout.split('\n').map((line) => line.slice(0, 21))).toEqual([
-    '   profile     event ',
-    '*  production  https:',
-    '   staging     https:',
+    '   profile     signed',
+    '*  production  no    ',
+    '   staging     no    ',
     '',
   ]);
 });
@@ -95,4 +98,33 @@ test('profiles use and profiles delete ignore the case of the name', async () =>
   expect((await hooktrail(['profiles', 'list', '--json'], { env })).stdout).toMatch(
     /^\[\{"name":"staging","active":true,[^{]*\]\n$/,
   );
+});
+
+test('profiles says which are signed in', async () => {
+  await using at = await startSigningIn();
+  await at.signIn();
+  expect(await at.run(['login', '--profile', 'staging'])).toMatchObject({ code: 0 });
+  await at.run(['logout', '--profile', 'staging']);
+  const { stdout } = await at.run(['profiles', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject([
+    { name: 'default', signedIn: true },
+    { name: 'staging', signedIn: false },
+  ]);
+  expect((await at.run(['profiles'])).stdout).toMatch(
+    /^ +profile +signed in .*\n\* +default +yes .*\n +staging +no /,
+  );
+});
+
+test('deleting a profile leaves no secret of it', async () => {
+  await using at = await startSigningIn();
+  await at.signIn();
+  expect(await at.run(['profiles', 'delete', 'default'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: "deleted profile 'default' and what was stored for it on this machine\n",
+  });
+  const left = await readdir(path.join(at.home.folder, 'config'), { recursive: true });
+  // The program's compiled code, unless Node keeps it elsewhere.
+  const kept = left.filter((name) => !name.startsWith('cache'));
+  expect(kept.sort()).toEqual(['config.json', 'secrets']);
 });
