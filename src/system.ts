@@ -47,7 +47,7 @@ export function createSystem(): System {
         () => undefined,
       ),
       environment,
-      clock,
+      clock: systemClock,
       machine: machine(),
       browser: {
         open: async (url, command) => {
@@ -144,11 +144,18 @@ function stopOnSignals(abort: AbortController, leave: () => void) {
   return { holdOff, divert };
 }
 
-const clock: Clock = {
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (milliseconds, signal) => {
     try {
-      await delay(milliseconds, undefined, signal ? { signal } : {});
+      // Node takes a longer delay than its timers can wait for one of a millisecond.
+      let rest = milliseconds;
+      do {
+        await delay(Math.min(rest, LONGEST_TIMER_MS), undefined, signal ? { signal } : {});
+        rest -= LONGEST_TIMER_MS;
+      } while (rest > 0);
     } catch (error) {
       throw signal?.aborted ? signal.reason : error;
     }

@@ -11,7 +11,7 @@ import {
   sealKindIn,
   sealKindOf,
 } from './encrypted-file.ts';
-import { givenSecret } from './given-secret.ts';
+import { givenSecret, isSecretGiven } from './given-secret.ts';
 import {
   bindingText,
   deleteRescued,
@@ -126,11 +126,19 @@ export class FileVault implements Vault {
   async #open(file: Buffer, place: string): Promise<Content> {
     const damage = damageOf(file);
     if (damage) throw damaged(DAMAGES[damage], place);
-    const text = decryptFile(await this.#keyFor(file), file, this.#binding);
+    const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', this.#context.environment);
+    let text = decryptFile(await this.#keyFor(file), file, this.#binding);
+    for (let tries = 1; text === undefined && isTyped && tries < TRIES; tries++) {
+      await this.#context.stderr.write('  that passphrase does not open the file\n');
+      answers.delete(this.#context.stdin);
+      this.#passphrase = this.#key = undefined;
+      text = decryptFile(await this.#keyFor(file), file, this.#binding);
+    }
     if (text === undefined) {
+      const check = isTyped ? 'try again with the right passphrase' : 'check HOOKTRAIL_PASSPHRASE';
       throw new UsageError(`the passphrase does not open ${place}`, {
         details: ['it is not the one the file was written with, or somebody altered the file'],
-        next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+        next: `${check}; without the passphrase, \`hooktrail logout\` and \`hooktrail login\` start over`,
       });
     }
     try {
@@ -178,6 +186,9 @@ function otherSeal(place: string, kind: 'passphrase' | 'key'): OtherSealError {
     next: 'give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now',
   });
 }
+
+/** A person may mistype a passphrase so many times. */
+const TRIES = 3;
 
 /** The answers by input stream, so that a command that opens several files, or one file twice, asks only once. */
 const answers = new WeakMap<Context['stdin'], Promise<string>>();

@@ -59,6 +59,24 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(0);
   });
 
+  test('a passphrase may be mistyped twice', async () => {
+    const passphrase = 'correct horse';
+    const { HOOKTRAIL_PASSPHRASE: _, ...env } = at.env;
+    await at.run(['login'], { env: { ...env, HOOKTRAIL_PASSPHRASE: passphrase } });
+    for (const [typed, code] of [
+      [['wrong', 'wrong again', passphrase], 0],
+      [['wrong', 'wrong again', 'and again'], 2],
+    ] as const) {
+      const terminal = startOnTerminal(['token'], { env, columns: 200 });
+      for (const text of typed) {
+        await terminal.shows(/Passphrase of the encrypted file: /);
+        terminal.type(`${text}${enter}`);
+      }
+      expect(await terminal.finished).toBe(code);
+      expect(terminal.screen.match(/that passphrase does not open the file/g)).toHaveLength(2);
+    }
+  });
+
   test('Ctrl-C at a question ends with 130', async () => {
     const terminal = startOnTerminal(['login'], { env: at.home.env });
     await terminal.shows(/Identity provider/);
