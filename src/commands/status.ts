@@ -84,7 +84,7 @@ async function tellOverrides({ profile, given }: Settings, { context, reporter }
 async function check(call: Call<Flags>): Promise<Failure | undefined> {
   const { openSession, withService } = await import('../sign-in/session.ts');
   const { apiUrl } = await import('../http/service.ts');
-  const { serviceError } = await import('../http/service-error.ts');
+  const { serviceError } = await import('../http/service.ts');
   const { flags, context, reporter } = call;
   let hasToken = false;
   try {

@@ -3,7 +3,7 @@ import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
-import { describeBody, serviceError } from '../http/service-error.ts';
+import { describeBody, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';

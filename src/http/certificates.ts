@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
-import { TransportError } from './transport-error.ts';
+import { TransportError } from './transport.ts';
 
 /** OpenSSL's codes for a chain that ends at no authority we know. */
 const UNTRUSTED = new Set([

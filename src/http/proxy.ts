@@ -2,7 +2,7 @@ import type { Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { isLoopback } from '../settings/setting-values.ts';
 
-const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
+const SCHEMES = ['http:', 'https:'];
 
 /**
  * The proxy that the environment names for an address; undefined for hosts of this machine and of `NO_PROXY`, which are

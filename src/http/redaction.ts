@@ -55,7 +55,6 @@ function redactedValue(name: string): string {
 export function traced(transport: Transport, reporter: Reporter, clock: Clock): Transport {
   if (!reporter.verbose) return transport;
   return {
-    prepare: () => transport.prepare(),
     close: () => transport.close(),
     async send(request) {
       const began = clock.now();

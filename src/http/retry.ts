@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
-import { TransportError } from './transport-error.ts';
+import { TransportError } from './transport.ts';
 
 /** Called before each wait, so that progress can show the reason. */
 export type OnRetry = (attempt: { reason: string; delay: number; status?: number }) => void;

@@ -5,8 +5,15 @@ import path from 'node:path';
 import type { Context, LockRhythm, Machine } from '../context.ts';
 import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
 import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
-import { type Claim, LockFiles, type LockState } from './lock-file.ts';
-import { type Condition, conditionOf, describeSelf, type Holder } from './lock-holder.ts';
+import {
+  type Claim,
+  type Condition,
+  conditionOf,
+  describeSelf,
+  type Holder,
+  LockFiles,
+  type LockState,
+} from './lock-file.ts';
 
 /** Another process kept the lock for longer than this one was willing to wait. */
 export class LockedError extends ServiceError {

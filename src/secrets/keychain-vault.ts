@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { seal, unseal } from './encrypted-file.ts';
-import { openKeychain } from './keychain.ts';
-import { KeychainError } from './keychain-error.ts';
+import { KeychainError, openKeychain } from './keychain.ts';
 import {
   bindingHash,
   bindingText,
@@ -60,10 +59,9 @@ export class KeychainVault implements Vault {
   #item: Item | undefined;
   #written = 0;
 
-  constructor(binding: Binding, context: Surroundings, keychain?: Promise<Keychain>) {
+  constructor(binding: Binding, context: Surroundings) {
     this.#binding = binding;
     this.#context = context;
-    this.#keychain = keychain;
     this.place = PLACES[context.machine.platform] ?? 'the Secret Service';
   }
 

@@ -1,7 +1,68 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Context, Keychain } from '../context.ts';
-import { checkSecretService } from './dbus/secret-service.ts';
-import { KeychainError } from './keychain-error.ts';
+import { checkSecretService, SecretServiceError } from './secret-service.ts';
+import { StoreError } from './vault.ts';
+
+/** The reason why the OS keychain cannot be used now. */
+export type KeychainCondition = 'no-package' | 'no-library' | SecretServiceError['condition'];
+
+const ABSENT: readonly KeychainCondition[] = [
+  'no-package',
+  'no-library',
+  'no-bus',
+  'no-service',
+  'no-keyring',
+];
+
+/** The keychain is not usable; the message and the next step depend on why. */
+export class KeychainError extends StoreError {
+  readonly condition: KeychainCondition;
+  readonly holdsNothing: boolean;
+
+  constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.includes(condition)) {
+    const { message, step } = TEXTS[condition];
+    super(message, {
+      details: detail ? [detail] : [],
+      next: `${step}, or keep the secrets in an encrypted file: \`hooktrail login --store file\` (or HOOKTRAIL_STORE=file)`,
+    });
+    this.condition = condition;
+    this.holdsNothing = holdsNothing;
+  }
+}
+
+const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string }>> = {
+  'no-package': {
+    message: 'the OS keychain cannot be reached: the npm package keytar is not installed',
+    step: 'install hooktrail again without `--omit=optional`',
+  },
+  'no-library': {
+    message: 'the OS keychain cannot be reached: its native library could not be loaded',
+    step: 'install libsecret (Debian, Ubuntu: `apt install libsecret-1-0`; Fedora: `dnf install libsecret`)',
+  },
+  'no-bus': {
+    message: 'the OS keychain cannot be reached: there is no D-Bus session bus',
+    step: 'run hooktrail in a desktop session, or under `dbus-run-session` with an unlocked keyring',
+  },
+  'no-service': {
+    message: 'there is no OS keychain: no Secret Service runs on the D-Bus session bus',
+    step: 'start one (gnome-keyring, KWallet, KeePassXC)',
+  },
+  'no-keyring': {
+    message: 'the OS keychain has no default keyring to store anything in',
+    step: 'create one (in "Passwords and Keys", or by signing in to the desktop once)',
+  },
+  locked: {
+    message: 'the OS keychain is locked',
+    step: 'unlock it (in "Passwords and Keys" or your wallet manager, with `gnome-keyring-daemon --unlock`, on macOS with `security unlock-keychain`) and run the command again',
+  },
+  mute: {
+    message: 'the OS keychain does not answer',
+    step: 'look for a dialog of the keychain that waits for you, or restart its service',
+  },
+  refused: {
+    message: 'the OS keychain refused',
+    step: 'allow hooktrail to use it (macOS calls it node)',
+  },
+};
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
@@ -9,9 +70,9 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKey
  * Every call ends within 5 s. If the service stops answering during a call, the process still ends late: Node waits for
  * the native thread at exit, and libsecret gives up only after 25 s per call.
  */
-const LIMIT = 4_500;
+const CALL_LIMIT_MS = 4_500;
 /** macOS shows a dialog that asks the user whether this program may read the item. */
-const DIALOG_LIMIT = 60_000;
+const DIALOG_LIMIT_MS = 60_000;
 
 /**
  * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are `KeychainError`s. On
@@ -21,21 +82,17 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
   const { clock } = context;
   const { platform } = context.machine;
   const started = clock.now();
-  const checked =
-    platform === 'linux'
-      ? checkSecretService(context, { service: 'hooktrail' }, LIMIT - 500)
-      : Promise.resolve();
-  // The library is loaded while the service answers. The request has to be sent first, since loading blocks the thread.
-  const loaded = setImmediate().then(() => load(context));
-  for (const outcome of [checked, loaded]) outcome.catch(() => undefined);
-  await checked;
-  const keychain = await loaded;
+  const [, keychain] = await Promise.all([
+    platform === 'linux' ? checkLinux(context) : undefined,
+    loadLibrary(context),
+  ]);
   let spent = clock.now() - started;
   let unanswered = false;
   const once = async <T>(call: () => Promise<T>): Promise<T> => {
     // Each unanswered call holds one of the four threads that file operations need, too.
     if (unanswered) throw new KeychainError('mute');
-    const limit = platform === 'darwin' ? DIALOG_LIMIT : Math.min(Math.max(LIMIT - spent, 500), LIMIT);
+    const limit =
+      platform === 'darwin' ? DIALOG_LIMIT_MS : Math.min(Math.max(CALL_LIMIT_MS - spent, 500), CALL_LIMIT_MS);
     spent = 0;
     const settled = () => {
       unanswered = false;
@@ -69,7 +126,17 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
   };
 }
 
-async function load({ loadKeychain, machine }: Surroundings): Promise<Keychain> {
+async function checkLinux(context: Surroundings): Promise<void> {
+  try {
+    await checkSecretService(context, { service: 'hooktrail' }, CALL_LIMIT_MS - 500);
+  } catch (error) {
+    if (!(error instanceof SecretServiceError)) throw error;
+    const { condition, detail, holdsNothing } = error;
+    throw new KeychainError(condition, detail, holdsNothing || undefined);
+  }
+}
+
+async function loadLibrary({ loadKeychain, machine }: Surroundings): Promise<Keychain> {
   try {
     return await loadKeychain();
   } catch (error) {

@@ -1,7 +1,22 @@
 import type { Context } from '../context.ts';
-import { KeychainError } from './keychain-error.ts';
-import { bindingHash, deleteSecretFile, listSecretFiles } from './secret-files.ts';
+import { FileVault } from './file-vault.ts';
+import { KeychainError, openKeychain } from './keychain.ts';
+import { KeychainVault } from './keychain-vault.ts';
+import { bindingHash, deleteSecretFile, listSecretFiles, probeSecretFolder } from './secret-files.ts';
 import type { Binding, Vault } from './vault.ts';
+
+/**
+ * Opens the store that holds the secrets of a binding. Nothing is asked of the user until something is read or written.
+ */
+export function openVault(kind: Vault['kind'], binding: Binding, context: Context): Vault {
+  return kind === 'file' ? new FileVault(binding, context) : new KeychainVault(binding, context);
+}
+
+/** Tries the store as far as that is possible without asking anyone. Throws the store's own error if it is unusable. */
+export async function checkStore(kind: Vault['kind'], context: Context): Promise<void> {
+  if (kind === 'keychain') await openKeychain(context);
+  await probeSecretFolder(context);
+}
 
 /** Returns whether the profile has secrets in that store for another provider, client or service than the binding's. */
 export async function hasOtherSignIn(
@@ -52,7 +67,6 @@ async function forget(profile: string | undefined, context: Context): Promise<nu
   }
   const entries = await keychainEntries(profile, context);
   if (entries.length > 0) {
-    const { openKeychain } = await import('./keychain.ts');
     const keychain = await openKeychain(context);
     for (const { account, signIn } of entries) {
       await keychain.delete(account);
@@ -66,7 +80,6 @@ async function keychainEntries(
   profile: string | undefined,
   context: Context,
 ): Promise<{ account: string; signIn: string }[]> {
-  const { openKeychain } = await import('./keychain.ts');
   let accounts: string[];
   try {
     accounts = await (await openKeychain(context)).accounts();

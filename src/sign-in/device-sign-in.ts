@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
-import { TransportError } from '../http/transport-error.ts';
+import { TransportError } from '../http/transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { BoundSettings } from './bound-settings.ts';

@@ -12,7 +12,7 @@ import { makeFolder } from '../files/folders.ts';
 import { cacheFolder } from '../files/places.ts';
 import { readRegularFile } from '../files/read-file.ts';
 import { replaceFile } from '../files/replace-file.ts';
-import { TransportError } from '../http/transport-error.ts';
+import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
 import { bindingHash } from '../secrets/secret-files.ts';

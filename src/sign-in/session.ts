@@ -3,11 +3,9 @@ import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
 import { traced } from '../http/redaction.ts';
 import { createService, type Service, type TokenSource } from '../http/service.ts';
-import { createTransport } from '../http/undici-transport.ts';
+import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
-import { KeychainError } from '../secrets/keychain-error.ts';
-import { openVault } from '../secrets/open-vault.ts';
-import type { AccessToken, Secrets, Vault } from '../secrets/vault.ts';
+import { type AccessToken, type Secrets, StoreError, type Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import { urlText } from '../settings/setting-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
@@ -46,7 +44,9 @@ export async function openSession<Needed extends SettingName = never>(
     return { settings, tokens: { accessToken, replace: async () => undefined, latest: () => undefined } };
   }
   const settings = await loadSettings(flags, context, [...BOUND, ...needed]);
-  const vault = await openVault(settings.store, bindingOf(settings), context);
+  // Not loaded for a token from the environment: it needs `node:crypto`.
+  const { openVault } = await import('../secrets/stored-sign-ins.ts');
+  const vault = openVault(settings.store, bindingOf(settings), context);
   return { settings, tokens: new StoredSession(settings, vault, context, reporter) };
 }
 
@@ -175,7 +175,7 @@ class StoredSession implements Session {
  * sign-in. Returns any other failure unchanged.
  */
 export function withoutSignIn(error: unknown, { profileExists }: Settings): unknown {
-  if (profileExists || !(error instanceof KeychainError) || !error.holdsNothing) return error;
+  if (profileExists || !(error instanceof StoreError) || !error.holdsNothing) return error;
   return new NotSignedInError('not signed in', {
     details: [error.message],
     next: 'run `hooktrail login`, or `hooktrail login --store file` where there is no keychain',
@@ -234,7 +234,8 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
   const given = fromEnvironment ? await givenToken(context) : undefined;
   const bound = fromEnvironment ? undefined : boundOf(settings);
-  const vault = bound && (await openVault(settings.store, bindingOf(bound), context));
+  const { openVault } = await import('../secrets/stored-sign-ins.ts');
+  const vault = bound && openVault(settings.store, bindingOf(bound), context);
   const { access, refreshToken } = await secretsIn(vault, settings);
   const renewable = refreshToken !== undefined;
   const { readRefusal } = await import('./refresh.ts');

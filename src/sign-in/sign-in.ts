@@ -1,12 +1,11 @@
 import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
-import { TransportError } from '../http/transport-error.ts';
-import { createTransport } from '../http/undici-transport.ts';
+import { TransportError } from '../http/transport.ts';
+import { createTransport } from '../http/undici-client.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { KeychainError } from '../secrets/keychain-error.ts';
-import { checkStore, openVault } from '../secrets/open-vault.ts';
-import { hasSignIn } from '../secrets/stored-sign-ins.ts';
+import { KeychainError } from '../secrets/keychain.ts';
+import { checkStore, hasSignIn, openVault } from '../secrets/stored-sign-ins.ts';
 import { storeSurely, type Vault } from '../secrets/vault.ts';
 import { changeConfig, readConfig, type SavedProfile } from '../settings/config-file.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
@@ -126,7 +125,7 @@ async function prepareSignIn(
   const settings = await loadSettings({ ...flags, ...typed, ...chosen }, context, NEEDED);
   if (!flags.replace) await confirmReplacement(settings, context, reporter);
   const binding = bindingOf(settings);
-  const vault = await openVault(settings.store, binding, context);
+  const vault = openVault(settings.store, binding, context);
   // A new file asks for a passphrase, which comes last; an old one may hold the client secret.
   const isFirst = settings.store === 'file' && !(await hasSignIn('file', binding, context));
   if (isFirst && asks) clientSecret ??= await promptSecret('Client secret', context);

@@ -2,8 +2,7 @@ import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { openVault } from '../secrets/open-vault.ts';
-import { forgetEverything, forgetProfile } from '../secrets/stored-sign-ins.ts';
+import { forgetEverything, forgetProfile, openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import { changeConfig, readConfig, type SavedConfig } from '../settings/config-file.ts';
 import { chooseProfile, savedProfileName, unknownProfile } from '../settings/settings.ts';
@@ -144,7 +143,7 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
     return failed('they could not be read');
   let secrets: Secrets;
   try {
-    secrets = (await (await openVault(store, bindingOf(settings), context)).read()) ?? {};
+    secrets = (await openVault(store, bindingOf(settings), context).read()) ?? {};
   } catch (error) {
     // A fault may pass; what is damaged or sealed with another passphrase stays so.
     if (error instanceof Error && isSystemError(error.cause)) throw error;

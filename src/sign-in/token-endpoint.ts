@@ -8,10 +8,9 @@ import {
   UnreachableError,
 } from '../errors.ts';
 import { traced } from '../http/redaction.ts';
-import { describeBody } from '../http/service-error.ts';
-import { type HttpResponse, TOKEN_LIMITS, type Transport } from '../http/transport.ts';
-import { TransportError } from '../http/transport-error.ts';
-import { createTransport } from '../http/undici-transport.ts';
+import { describeBody } from '../http/service.ts';
+import { type HttpResponse, TOKEN_LIMITS, type Transport, TransportError } from '../http/transport.ts';
+import { createTransport } from '../http/undici-client.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
 import type { Reporter } from '../terminal/reporter.ts';

@@ -1,9 +1,8 @@
 import type { Clock, Context } from '../context.ts';
 import { proxyFor } from '../http/proxy.ts';
 import { retryAfter } from '../http/retry.ts';
-import { PAGE_LIMITS } from '../http/transport.ts';
-import { TransportError } from '../http/transport-error.ts';
-import { createTransport } from '../http/undici-transport.ts';
+import { PAGE_LIMITS, TransportError } from '../http/transport.ts';
+import { createTransport } from '../http/undici-client.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 export interface OutgoingEvent {
@@ -45,7 +44,6 @@ export function createHandler(
 ): Handler {
   proxyFor(url, context.environment);
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
-  transport.prepare();
   return {
     async forward({ body, contentType, apiToken }) {
       const headers = {

@@ -41,7 +41,7 @@ const layers: readonly string[] = [
 ];
 
 /** undici sends every HTTP request, and this file names the parts of it that are loaded. */
-const clientLibrary = 'src/http/undici-agent.ts';
+const clientLibrary = 'src/http/connections.ts';
 
 /** Libraries that are too slow to load for a declaration of flags. */
 const heavy =

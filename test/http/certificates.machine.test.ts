@@ -6,7 +6,7 @@ import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { createTransport } from '../../src/http/undici-transport.ts';
+import { createTransport } from '../../src/http/undici-client.ts';
 import { createHome } from '../support/home.ts';
 import { available } from '../support/requirement.ts';
 import { authorityFile, type Certificate, identity, startTlsServer } from '../support/tls.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/context.ts';
 import { retryAfter, sendWithRetry } from '../../src/http/retry.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
-import { TransportError } from '../../src/http/transport-error.ts';
+import { TransportError } from '../../src/http/transport.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const url = new URL('https://events.example.com/');
@@ -13,7 +13,6 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
   const clock: Clock = { now: () => NOW, sleep: async (milliseconds) => void slept.push(milliseconds) };
   let sent = 0;
   const transport: Transport = {
-    prepare: () => undefined,
     close: async () => undefined,
     async send() {
       const next = script[sent++] ?? 200;

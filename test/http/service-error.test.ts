@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeBody, serviceError } from '../../src/http/service-error.ts';
+import { describeBody, serviceError } from '../../src/http/service.ts';
 
 const lines = (body: string, type = 'application/json') =>
   describeBody({ body: Buffer.from(body), headers: { 'content-type': type } });

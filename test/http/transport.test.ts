@@ -4,9 +4,8 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { RequestLimits } from '../../src/context.ts';
-import { PAGE_LIMITS, TOKEN_LIMITS, type Transport } from '../../src/http/transport.ts';
-import { TransportError } from '../../src/http/transport-error.ts';
-import { createTransport } from '../../src/http/undici-transport.ts';
+import { PAGE_LIMITS, TOKEN_LIMITS, type Transport, TransportError } from '../../src/http/transport.ts';
+import { createTransport } from '../../src/http/undici-client.ts';
 import { freePort } from '../support/ports.ts';
 
 async function serve(listener: RequestListener) {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
 import { takeLock, withLock } from '../../src/lock/lock.ts';
-import { conditionOf, describeSelf } from '../../src/lock/lock-holder.ts';
+import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 

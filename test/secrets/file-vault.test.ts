@@ -3,8 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { generateKey } from '../../src/secrets/encrypted-file.ts';
-import { openVault } from '../../src/secrets/open-vault.ts';
-import { forgetProfile, hasOtherSignIn } from '../../src/secrets/stored-sign-ins.ts';
+import { forgetProfile, hasOtherSignIn, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
 import { createContext } from '../support/context.ts';
 
@@ -28,7 +27,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const context = (passphrase?: string) =>
   createContext({ environment: { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: passphrase } });
-const open = (passphrase?: string, changes: Partial<Binding> = {}): Promise<Vault> =>
+const open = (passphrase?: string, changes: Partial<Binding> = {}): Vault =>
   openVault('file', { ...binding, ...changes }, context(passphrase));
 
 async function written(): Promise<string> {

@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openVault } from '../../src/secrets/open-vault.ts';
-import { forgetEverything, forgetProfile } from '../../src/secrets/stored-sign-ins.ts';
+import { forgetEverything, forgetProfile, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding } from '../../src/secrets/vault.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 

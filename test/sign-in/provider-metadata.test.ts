@@ -13,7 +13,6 @@ async function read(authUrl: string, answers: Readonly<Record<string, unknown>>)
       const status = typeof body === 'number' ? body : body === undefined ? 404 : 200;
       return { status, headers: {}, body: Buffer.from(JSON.stringify(body ?? '')) };
     },
-    prepare: () => undefined,
     close: async () => undefined,
   };
   const flags = { authUrl, baseUrl: 'https://events.example', clientId: 'me' };

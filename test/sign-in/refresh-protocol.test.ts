@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
-import { TransportError } from '../../src/http/transport-error.ts';
+import { TransportError } from '../../src/http/transport.ts';
 import type { Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { BOUND } from '../../src/sign-in/bound-settings.ts';
@@ -59,7 +59,7 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
         lasts: () => false,
       },
       {
-        transport: { send, prepare: () => undefined, close: async () => undefined },
+        transport: { send, close: async () => undefined },
         clock: context.clock,
       },
       { isStillHeld: async () => held.shift() ?? true },

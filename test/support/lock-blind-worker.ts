@@ -1,5 +1,5 @@
 import { openSync } from 'node:fs';
-import { conditionOf, describeSelf } from '../../src/lock/lock-holder.ts';
+import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
 import { createContext } from './context.ts';
 
 /** Prints what a process without free file descriptors reports about another, live process. */

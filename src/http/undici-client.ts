@@ -3,57 +3,58 @@ import module from 'node:module';
 import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Dispatcher } from 'undici';
-import type { Context, Environment, RequestLimits } from '../context.ts';
+import type { Context, RequestLimits } from '../context.ts';
 import { version } from '../version.ts';
+import type { Connections } from './connections.ts';
 import { proxyFor } from './proxy.ts';
-import { type HttpRequest, type HttpResponse, PAGE_LIMITS, type Transport } from './transport.ts';
-import { exchangeFailure, TransportError, tooLarge } from './transport-error.ts';
-import type { Connections } from './undici-agent.ts';
+import {
+  exchangeFailure,
+  type HttpRequest,
+  type HttpResponse,
+  PAGE_LIMITS,
+  type Transport,
+  TransportError,
+  tooLarge,
+} from './transport.ts';
 
 /** The codings that `decoded` undoes. */
 const ACCEPT_ENCODING = 'gzip, deflate, br';
 
+/** Returns a transport over undici, which is loaded with the first request: many commands send none. */
 export function createTransport(
   { environment, requestLimits }: Pick<Context, 'environment' | 'requestLimits'>,
   limits: RequestLimits = PAGE_LIMITS,
 ): Transport {
   const all = { ...limits, ...requestLimits };
   let connections: Promise<Connections> | undefined;
-  let preparing: NodeJS.Immediate | undefined;
-  const connected = () => {
-    connections ??= load(environment, all);
-    return connections;
+  const open = async () => {
+    const { Connections } = await import('./connections.ts');
+    if (!('enableCompileCache' in module)) await stopOptimizingParser();
+    return new Connections(all, (url) => proxyFor(url, environment));
   };
   return {
     async send(request) {
       request.signal?.throwIfAborted();
       // The error for an invalid proxy variable is passed on unchanged.
       proxyFor(request.url, environment);
-      return await exchange(await connected(), request, all);
-    },
-    prepare() {
-      // Starts a turn of the event loop later, when the request to the keychain has been sent. An error here occurs
-      // again when a request is sent, and is reported then.
-      preparing = setImmediate(() => connected().catch(() => undefined));
+      connections ??= open();
+      return await exchange(await connections, request, all);
     },
     async close() {
-      clearImmediate(preparing);
       await (await connections?.catch(() => undefined))?.close();
     },
   };
 }
 
-async function load(environment: Environment, limits: RequestLimits): Promise<Connections> {
-  const { Connections } = await import('./undici-agent.ts');
-  if (!('enableCompileCache' in module)) {
-    // Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is compiled with
-    // the first request. From now on V8 rejects cached code, whose key includes its flags: Node's own modules that undici
-    // needs are loaded before that. Later versions do not wait, and would lose their compile cache.
-    const v8 = await import('node:v8');
-    v8.setFlagsFromString('--no-wasm-tier-up');
-    v8.setFlagsFromString('--no-wasm-dynamic-tiering');
-  }
-  return new Connections(limits, (url) => proxyFor(url, environment));
+/**
+ * Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is compiled with the
+ * first request. From then on V8 rejects cached code, whose key includes its flags: Node's own modules that undici needs
+ * are loaded before. Later versions do not wait, and would lose their compile cache.
+ */
+async function stopOptimizingParser(): Promise<void> {
+  const v8 = await import('node:v8');
+  v8.setFlagsFromString('--no-wasm-tier-up');
+  v8.setFlagsFromString('--no-wasm-dynamic-tiering');
 }
 
 /**

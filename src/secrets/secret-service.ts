@@ -1,7 +1,6 @@
-import type { Context } from '../../context.ts';
-import { KeychainError } from '../keychain-error.ts';
-import { DBusConnection, DBusError, DBusTimeout, sessionBus } from './bus-connection.ts';
-import type { MethodCall } from './bus-message.ts';
+import type { Context } from '../context.ts';
+import type { MethodCall } from './dbus.ts';
+import { DBusConnection, DBusError, DBusTimeout, sessionBus } from './dbus.ts';
 
 const SERVICE = {
   destination: 'org.freedesktop.secrets',
@@ -9,10 +8,25 @@ const SERVICE = {
   interface: 'org.freedesktop.Secret.Service',
 } as const;
 
+/** Why the Secret Service cannot be used now. */
+export class SecretServiceError extends Error {
+  readonly condition: 'no-bus' | 'no-service' | 'no-keyring' | 'locked' | 'mute' | 'refused';
+  readonly detail: string | undefined;
+  /** True if it holds none of our secrets although it is locked. */
+  readonly holdsNothing: boolean;
+
+  constructor(condition: SecretServiceError['condition'], detail?: string, holdsNothing = false) {
+    super(condition);
+    this.condition = condition;
+    this.detail = detail;
+    this.holdsNothing = holdsNothing;
+  }
+}
+
 /**
  * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the native library
  * calls it: a native call that hangs would keep the process alive for 25 s or more, since Node joins its threads on
- * exit, and a locked keyring looks empty to it. `limit` is in milliseconds. Throws `KeychainError`.
+ * exit, and a locked keyring looks empty to it. `limit` is in milliseconds. Throws `SecretServiceError`.
  */
 export async function checkSecretService(
   context: Pick<Context, 'environment' | 'machine'>,
@@ -20,7 +34,7 @@ export async function checkSecretService(
   limit: number,
 ): Promise<void> {
   const address = await sessionBus(context);
-  if (address === 'absent') throw new KeychainError('no-bus');
+  if (address === 'absent') throw new SecretServiceError('no-bus');
   if (address === 'other') return;
   // libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it
   // can.
@@ -36,7 +50,7 @@ export async function checkSecretService(
     });
     const collections = new Set(paths(locked).map((item) => item.slice(0, item.lastIndexOf('/'))));
     for (const collection of collections)
-      if (!(await isOpenWallet(bus, collection))) throw new KeychainError('locked');
+      if (!(await isOpenWallet(bus, collection))) throw new SecretServiceError('locked');
     if (paths(open).length === 0 && collections.size === 0) await checkDefaultCollection(bus);
   } catch (error) {
     throw explained(error);
@@ -54,10 +68,10 @@ async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
   const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
   let [collection] = await bus.call(readAlias);
   if (collection === '/') [collection] = await bus.call(readAlias);
-  if (collection === '/') throw new KeychainError('no-keyring');
+  if (collection === '/') throw new SecretServiceError('no-keyring');
   const [isLocked] = await bus.call(property(String(collection), 'Locked'));
   if (isLocked === true && !(await isOpenWallet(bus, String(collection))))
-    throw new KeychainError('locked', undefined, !(await hidesLockedItems(bus)));
+    throw new SecretServiceError('locked', undefined, !(await hidesLockedItems(bus)));
 }
 
 /** KeePassXC does not know the items of a locked database. Other services find them, by their attributes. */
@@ -104,11 +118,11 @@ async function connected(socket: string, userId: number, limit: number, first: M
     return await DBusConnection.open(socket, userId, limit, first);
   } catch (error) {
     if (error instanceof DBusTimeout)
-      throw new KeychainError('mute', 'the D-Bus session bus does not answer');
-    if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${error.message}`);
+      throw new SecretServiceError('mute', 'the D-Bus session bus does not answer');
+    if (error instanceof DBusError) throw new SecretServiceError('refused', `D-Bus: ${error.message}`);
     // Node 20 pads abstract names with NULs and therefore cannot connect there; the native library can.
     if (socket.startsWith('\0')) return undefined;
-    throw new KeychainError('no-bus', (error as Error).message);
+    throw new SecretServiceError('no-bus', (error as Error).message);
   }
 }
 
@@ -117,15 +131,15 @@ function paths(value: unknown): string[] {
 }
 
 function explained(error: unknown): unknown {
-  if (error instanceof KeychainError) return error;
-  if (error instanceof DBusTimeout) return new KeychainError('mute');
-  if (!(error instanceof DBusError)) return new KeychainError('mute', (error as Error).message);
+  if (error instanceof SecretServiceError) return error;
+  if (error instanceof DBusTimeout) return new SecretServiceError('mute');
+  if (!(error instanceof DBusError)) return new SecretServiceError('mute', (error as Error).message);
   const name = error.errorName.replace(/^org\.freedesktop\.(DBus\.Error|Secret\.Error)\./, '');
-  if (name === 'ServiceUnknown' || name === 'NameHasNoOwner') return new KeychainError('no-service');
+  if (name === 'ServiceUnknown' || name === 'NameHasNoOwner') return new SecretServiceError('no-service');
   // The bus knows a service, but starting it failed.
-  if (name.startsWith('Spawn.')) return new KeychainError('no-service', error.message);
+  if (name.startsWith('Spawn.')) return new SecretServiceError('no-service', error.message);
   if (name === 'NoReply' || name === 'Timeout' || name === 'TimedOut')
-    return new KeychainError('mute', error.message);
-  if (name === 'IsLocked') return new KeychainError('locked');
-  return new KeychainError('refused', `${error.errorName}: ${error.message}`);
+    return new SecretServiceError('mute', error.message);
+  if (name === 'IsLocked') return new SecretServiceError('locked');
+  return new SecretServiceError('refused', `${error.errorName}: ${error.message}`);
 }

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { RequestLimits } from '../context.ts';
 import { isUntrusted, systemTrust, trustFailure } from './certificates.ts';
-import { connectFailure, TransportError } from './transport-error.ts';
+import { connectFailure, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
@@ -111,9 +110,7 @@ export class Connections {
 
   async #throughProxy(proxy: URL, target: URL): Promise<Socket> {
     try {
-      return await (proxy.protocol.startsWith('socks')
-        ? this.#throughSocks(proxy, target)
-        : this.#throughTunnel(proxy, target));
+      return await this.#throughTunnel(proxy, target);
     } catch (error) {
       throw connectFailure(error, proxy);
     }
@@ -153,32 +150,6 @@ export class Connections {
       });
     });
   }
-
-  /** RFC 1928; the name is resolved by the proxy. */
-  async #throughSocks(proxy: URL, target: URL): Promise<Socket> {
-    const { Socks5Client } = await import('undici/lib/core/socks5-client.js');
-    const port = proxy.port || '1080';
-    const hostname = hostOf(proxy);
-    const connector = buildConnector({ ...NO_PROBES, timeout: this.#limits.connect });
-    const socket = await this.#open(connector, { protocol: 'http:', hostname, host: hostname, port });
-    const signal = AbortSignal.timeout(this.#limits.connect);
-    try {
-      const { username, password } = proxy;
-      const client = new Socks5Client(socket, { username: plain(username), password: plain(password) });
-      const authenticated = once(client, 'authenticated', { signal });
-      client.handshake();
-      await authenticated;
-      const connected = once(client, 'connected', { signal });
-      client.connect(hostOf(target), Number(target.port || 443));
-      await connected;
-      return socket;
-    } catch (error) {
-      socket.destroy();
-      if (signal.aborted)
-        throw new TransportError('connect-timeout', `the proxy ${proxy.host} did not answer in time`, error);
-      throw socksRefusal(proxy, target, error);
-    }
-  }
 }
 
 /** User information should be percent-encoded in a URL, but people may type it unencoded. */
@@ -188,11 +159,6 @@ function plain(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** The host name, or the IPv6 address without its brackets. */
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }
 
 const PASSING = new Set([408, 429, 500, 502, 503, 504]);
@@ -206,22 +172,4 @@ function proxyRefusal(proxy: URL, target: URL, status: number, hasCredentials: b
   }
   const kind = PASSING.has(status) ? 'refused' : 'proxy';
   return new TransportError(kind, `the proxy ${proxy.host} did not connect to ${target.host} (${status})`);
-}
-
-function socksRefusal(proxy: URL, target: URL, error: unknown): TransportError {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (code === 'UND_ERR_SOCKS5_AUTH_REJECTED' || code === 'UND_ERR_INVALID_ARG')
-    return new TransportError('proxy', `the proxy ${proxy.host} requires a user name and a password`, error);
-  if (code === 'UND_ERR_SOCKS5_AUTH_FAILED')
-    return new TransportError(
-      'proxy',
-      `the proxy ${proxy.host} does not accept the user name and password`,
-      error,
-    );
-  const reason = error instanceof Error ? error.message : String(error);
-  return new TransportError(
-    'refused',
-    `the proxy ${proxy.host} did not connect to ${target.host} (${reason})`,
-    error,
-  );
 }
