@@ -38,10 +38,10 @@ beforeAll(async () => {
 
 describe('a reader opens few files to follow', () => {
   test.each([
-    ['search', 64],
-    ['refresh', 44],
-    ['login', 50],
-    ['recover', 90],
+    ['search', 56],
+    ['refresh', 38],
+    ['login', 45],
+    ['recover', 72],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);
   });
