@@ -102,7 +102,7 @@ function isFile(output: string, { options }: Command): UsageError {
   const meant = EXTENSIONS[extension] ?? FORMATS.find((name) => name === extension) ?? 'table';
   const takesFile = options.some(({ long }) => long === '--output-file');
   return new UsageError(`--output names a format, and '${output}' looks like a file`, {
-    next: `-o ${meant} ${takesFile ? '--output-file' : '>'} ${shellWord(output)}`,
+    next: `end the line with \`-o ${meant} ${takesFile ? '--output-file' : '>'} ${shellWord(output)}\``,
     ...(takesFile ? { correction: { typed: output, meant, followedBy: ['--output-file', output] } } : {}),
   });
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
-import { type ErrorParts, ExitCode, HooktrailError } from '../errors.ts';
+import { type ErrorParts, ExitCode, HooktrailError, InterruptedError } from '../errors.ts';
 import { completeCommands } from '../settings/command-words.ts';
-import { type ColorLevel, colorLevel, type Palette, paletteOf } from './palette.ts';
+import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
 import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
 
 /** What a run was told that the commands it advises have to be told too. */
@@ -64,9 +64,15 @@ export async function createReporter(
   flags: ReporterFlags,
   format: ErrorFormat = 'text',
 ): Promise<Reporter> {
-  const { stdout, stderr, environment } = context;
+  const { stdout, stderr, environment, signal } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const line = (text: string) => void writeAboveQuestion(stderr, `${text}\n`).catch(() => undefined);
+  // The terminal has echoed Ctrl-C as `^C`, where the next line would go on.
+  const onInterrupt = () => {
+    const isEchoed = signal.reason instanceof InterruptedError && !openQuestions.has(stderr);
+    if (isEchoed) stderr.write(redraws(environment) ? '\r\u001b[K' : '\n').catch(() => undefined);
+  };
+  if (stderr.isTerminal) signal.addEventListener('abort', onInterrupt, { once: true });
   const complete = (text: string) => completeCommands(text, runFlags(flags, environment));
   const verbose = flags.verbose === true || flags.debug === true;
   return {

@@ -20,6 +20,7 @@ export function fakeOutput(columns?: number): FakeOutput {
   };
   return {
     isTerminal: columns !== undefined,
+    isPipe: columns === undefined,
     columns: columns ?? 80,
     rows: 24,
     colorDepth: columns === undefined ? 1 : 8,

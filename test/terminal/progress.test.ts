@@ -4,13 +4,8 @@ import { startProgress } from '../../src/terminal/progress.ts';
 import { clock } from '../support/clock.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
-const start = (stderr: FakeOutput, environment = {}, quiet = false) =>
-  startProgress(
-    { stdout: fakeOutput(80), stderr, environment, clock },
-    { ...fakeReporter(), quiet },
-    'searching',
-    50,
-  );
+const start = (stderr: FakeOutput, environment = {}, quiet = false, stdout = fakeOutput(80)) =>
+  startProgress({ stdout, stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching', 50);
 /** Waits until progress that started now would be visible. */
 async function untilShown() {
   const stderr = fakeOutput(80);
@@ -67,8 +62,10 @@ describe('progress', () => {
     ['in a pipe', fakeOutput(), {}, false],
     ['under --quiet', fakeOutput(80), {}, true],
     ['on a dumb terminal', fakeOutput(80), { TERM: 'dumb' }, false],
-  ])('shows nothing %s', async (_, stderr, environment, quiet) => {
-    const progress = start(stderr, environment, quiet);
+    // `| head` and `| less` write to the terminal at any moment.
+    ['while standard output is a pipe', fakeOutput(80), {}, false, fakeOutput()],
+  ])('shows nothing %s', async (_, stderr, environment, quiet, stdout?: FakeOutput) => {
+    const progress = start(stderr, environment, quiet, stdout);
     await untilShown();
     progress.stop();
     expect(stderr.text).toBe('');

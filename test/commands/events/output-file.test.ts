@@ -221,8 +221,8 @@ describe('--output-file', () => {
       code: 2,
       stdout: '',
       stderr:
-        "error: --output: invalid value 'failed.csv': must be table, json, ndjson or csv\n" +
-        'next: see --help; a file is named by --output-file, if the command has it\n',
+        "error: --output names a format, and 'failed.csv' looks like a file\n" +
+        'next: hooktrail events search --output csv --output-file failed.csv\n',
     });
   });
 
@@ -230,7 +230,7 @@ describe('--output-file', () => {
     await using at = await startWriting();
     expect(await at.run(['events', 'watch', '--output', 'failed.csv'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('a file is named by --output-file, if the command has it\n'),
+      stderr: expect.stringContaining('next: end the line with `-o csv > failed.csv`\n'),
     });
   });
 
