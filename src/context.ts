@@ -69,6 +69,8 @@ export interface Output {
   readonly isTerminal: boolean;
   /** True if another program reads it, which may itself write to the terminal. */
   readonly isPipe?: boolean;
+  /** Aborts when a pager takes the terminal over. */
+  readonly pagerOpened?: AbortSignal;
   /** Width in columns; 80 where unknown. */
   readonly columns: number;
   /** Height in rows; 24 where unknown. */

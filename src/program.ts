@@ -3,7 +3,7 @@ import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts
 import { type Branch, type Leaf, MOST_USED, tree } from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
-import type { OutputFileFlags } from './output/format-flags.ts';
+import type { OutputFileFlags, PagerFlags } from './output/format-flags.ts';
 import { oneOf } from './settings/flag-values.ts';
 import { version } from './version.ts';
 
@@ -179,17 +179,31 @@ class LazyProgram implements Program {
       await this.#context.stderr.write(text);
       throw new UsageError('a command is missing', { next: 'choose one of those above' });
     }
-    const { pagedOutput } = await import('./terminal/paged-output.ts');
-    const paged = argv.includes('--no-pager') ? undefined : pagedOutput(this.#context, () => undefined);
-    await (paged ?? this.#context.stdout).write(text);
-    await paged?.end();
+    await this.#paged(!argv.includes('--no-pager'), this.#context, ({ stdout }) => stdout.write(text));
+  }
+
+  /** Runs the work with an output that switches to the user's pager where the text does not fit on the terminal. */
+  async #paged<Result>(
+    isWanted: boolean,
+    context: Context,
+    work: (context: Context) => Promise<Result>,
+  ): Promise<Result> {
+    if (!isWanted || !context.stdout.isTerminal) return await work(context);
+    const { pagedStreams } = await import('./terminal/paged-output.ts');
+    const paged = pagedStreams(context);
+    if (!paged) return await work(context);
+    try {
+      return await work({ ...context, stdout: paged.stdout, stderr: paged.stderr });
+    } finally {
+      await paged.end();
+    }
   }
 
   readonly #action: Action =
     <Flags>(run: Run<Flags>) =>
     async (...parsed: unknown[]) => {
       const command = parsed.at(-1) as Command;
-      const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags;
+      const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags & PagerFlags;
       this.#flags = flags;
       const work = async (context: Context) => {
         const [{ createReporter }, { errorFormatOf }] = await Promise.all([
@@ -201,7 +215,8 @@ class LazyProgram implements Program {
         return (await run(call)) ?? ExitCode.done;
       };
       const { outputFile } = flags;
-      if (outputFile === undefined) this.#exitCode = await work(this.#context);
+      if (outputFile === undefined)
+        this.#exitCode = await this.#paged(flags.pager === true, this.#context, work);
       else {
         const { writingTo } = await import('./output/output-file.ts');
         this.#exitCode = await writingTo(outputFile, this.#context, work);

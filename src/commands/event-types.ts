@@ -3,6 +3,7 @@ import { type Action, type Call, typedCommand } from '../command.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
+  addPagerFlag,
   type FormatFlags,
   formatOptions,
 } from '../output/format-flags.ts';
@@ -19,6 +20,7 @@ export function declare(command: Command, action: Action): void {
   command
     .option('--match <text>', 'only those with this text in a value, ignoring case')
     .option('-n, --limit <number>', 'at most this many', wholeNumber('--limit', 1));
+  addPagerFlag(command);
   addFormatFlags(command);
   addOutputFileFlag(command);
   addConnectionFlags(command)

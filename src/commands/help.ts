@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
+import { addPagerFlag } from '../output/format-flags.ts';
 import { didYouMean } from '../settings/command-words.ts';
 
 interface Flags {
@@ -27,6 +28,7 @@ Examples:
   $ hooktrail help exit-codes
   $ hooktrail help --json | jq -r '.commands[].command'`,
       );
+  addPagerFlag(command);
   command.action(action((call: Call<Flags>) => run(call, group)));
 }
 

@@ -206,6 +206,16 @@ export function summaryFormat<Name extends SummaryFormatName>(
   return { format: format as Name, jq, hasHeader };
 }
 
+export interface PagerFlags {
+  /** False with `--no-pager`. */
+  readonly pager?: boolean;
+}
+
+/** For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the terminal. */
+export function addPagerFlag(command: Command): Command {
+  return command.option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
+}
+
 export interface OutputFileFlags {
   readonly outputFile?: string;
 }

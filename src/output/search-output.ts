@@ -19,7 +19,6 @@ import { flagWords } from '../settings/command-words.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { eventsText, grouped } from '../terminal/numbers-text.ts';
-import { pagedOutput } from '../terminal/paged-output.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createItemWriter } from './formats.ts';
@@ -36,8 +35,6 @@ export interface SearchOptions {
   readonly direction: Direction | undefined;
   /** True if the limit is the default for a terminal, and nobody asked for it. */
   readonly isGlance: boolean;
-  /** True if output that does not fit on the terminal goes through the user's pager. */
-  readonly isPaged: boolean;
   /** Prints the first requests in this form and sends nothing. */
   readonly preview: 'urls' | 'curl' | undefined;
 }
@@ -94,9 +91,8 @@ async function printFound(
   searchedOf = (): Query | undefined => undefined,
 ): Promise<Printed> {
   const { context, reporter } = call;
-  const { filters, format, isGlance, isPaged, limit = Number.POSITIVE_INFINITY } = options;
+  const { filters, format, isGlance, limit = Number.POSITIVE_INFINITY } = options;
   const progress = startProgress(context, reporter, 'searching');
-  const paged = isPaged ? pagedOutput(context, () => progress.stop()) : undefined;
   const { clock, stdout } = context;
   let count = 0;
   let pages = 0;
@@ -120,7 +116,7 @@ async function printFound(
   };
   const writer = await createItemWriter(
     { ...format, constant: filters.constantFields, zone: filters.zone, note },
-    { stdout: paged ?? stdout },
+    { stdout },
     reporter,
   );
   let failedId: string | undefined;
@@ -144,7 +140,6 @@ async function printFound(
     throw error;
   } finally {
     progress.stop();
-    await paged?.end();
   }
   if (isGlance && count >= limit && (total === undefined || total > count))
     reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);

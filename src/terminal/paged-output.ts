@@ -2,61 +2,87 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import type { Context, Output, Pager } from '../context.ts';
 
-export interface PagedOutput extends Output {
+/** The streams of a command whose output may not fit on the terminal. */
+export interface PagedStreams {
+  readonly stdout: Output;
+  /** Holds back what is written while the pager is open. */
+  readonly stderr: Output;
   /** Prints the text that was held back, or waits until the user has left the pager. Call it even if the work fails. */
   end(): Promise<void>;
 }
 
 /**
- * Returns a standard output that switches to the user's pager as soon as the text does not fit on the terminal.
- * Undefined without a terminal or a pager.
+ * Returns a standard output that switches to the user's pager as soon as the text does not fit on the terminal, and the
+ * standard error beside it. Undefined without a terminal or a pager.
  */
-export function pagedOutput(
-  {
-    stdout,
-    environment,
-    machine,
-    openPager,
-    holdOff,
-  }: Pick<Context, 'stdout' | 'environment' | 'machine' | 'openPager' | 'holdOff'>,
-  onOpen: () => void,
-): PagedOutput | undefined {
+export function pagedStreams({
+  stdout,
+  stderr,
+  environment,
+  machine,
+  openPager,
+  holdOff,
+}: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'openPager' | 'holdOff'>):
+  | PagedStreams
+  | undefined {
   const command = pagerCommand(environment, machine.platform);
   if (!stdout.isTerminal || environment['TERM'] === 'dumb' || !openPager || !command) return undefined;
   let held: (string | Uint8Array)[] = [];
+  let heldMessages: (string | Uint8Array)[] = [];
   let lines = 0;
   let pager: Pager | undefined;
   let release: (() => void) | undefined;
+  const opened = new AbortController();
   const open = async () => {
-    onOpen();
-    // Ctrl-C is for the pager. If we ended first, pager and shell would share the terminal.
+    opened.abort();
+    // Ctrl+C is for the pager. If we ended first, pager and shell would share the terminal.
     release = holdOff?.();
     pager = await openPager(command);
     for (const chunk of held) await pager.write(chunk);
     held = [];
   };
+  const write = async (chunk: string | Uint8Array) => {
+    if (pager) return await pager.write(chunk);
+    held.push(chunk);
+    lines += linesOf(chunk, stdout.columns);
+    // The shell's prompt needs one line, too.
+    if (lines >= stdout.rows) await open();
+  };
   return {
-    isTerminal: true,
-    columns: stdout.columns,
-    rows: stdout.rows,
-    colorDepth: stdout.colorDepth,
-    stream: () => stdout.stream(),
-    async write(chunk) {
-      if (pager) return await pager.write(chunk);
-      held.push(chunk);
-      lines += linesOf(chunk, stdout.columns);
-      // The shell's prompt needs one line, too.
-      if (lines >= stdout.rows) await open();
-    },
+    stdout: outputLike(stdout, write, opened.signal),
+    stderr: outputLike(stderr, async (chunk) => {
+      if (opened.signal.aborted) heldMessages.push(chunk);
+      else await stderr.write(chunk);
+    }),
     async end() {
       try {
         await pager?.end();
       } finally {
         release?.();
+        for (const chunk of held) await stdout.write(chunk);
+        for (const chunk of heldMessages) await stderr.write(chunk);
+        held = [];
+        heldMessages = [];
       }
-      for (const chunk of held) await stdout.write(chunk);
-      held = [];
     },
+  };
+}
+
+/** An output of the same shape whose text goes elsewhere. */
+function outputLike(output: Output, write: Output['write'], pagerOpened?: AbortSignal): Output {
+  return {
+    isTerminal: output.isTerminal,
+    isPipe: output.isPipe === true,
+    get columns() {
+      return output.columns;
+    },
+    get rows() {
+      return output.rows;
+    },
+    colorDepth: output.colorDepth,
+    stream: () => output.stream(),
+    write,
+    ...(pagerOpened ? { pagerOpened } : {}),
   };
 }
 

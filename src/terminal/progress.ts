@@ -71,18 +71,20 @@ export function startProgress(
   };
   const timer = setTimeout(() => void show().catch(() => undefined), patience);
   timer.unref();
+  const stop = () => {
+    stopped = true;
+    clearTimeout(timer);
+    redraw = () => {};
+    clear();
+    clear = () => {};
+  };
+  stdout.pagerOpened?.addEventListener('abort', stop, { once: true });
   return {
     update: (changes) => {
       state = { ...state, ...changes };
       redraw();
     },
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
-      redraw = () => {};
-      clear();
-      clear = () => {};
-    },
+    stop,
   };
 }
 

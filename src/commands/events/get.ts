@@ -14,6 +14,7 @@ import { idsOfArguments, noIds } from '../../events/event-ids.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
+  addPagerFlag,
   eventFormat,
   type FormatFlags,
   type FormatOptions,
@@ -36,6 +37,7 @@ export function declare(command: Command, action: Action): void {
   command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
   addFilterFlags(command).addOption(concurrencyFlag());
   addFromFlag(command);
+  addPagerFlag(command);
   addFormatFlags(command);
   addOutputFileFlag(command);
   addConnectionFlags(command)

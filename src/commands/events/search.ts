@@ -18,6 +18,7 @@ import { isGuid } from '../../json/guid.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
+  addPagerFlag,
   eventFormat,
   type FormatFlags,
   type FormatOptions,
@@ -32,7 +33,6 @@ interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatF
   readonly limit?: number;
   readonly reverse?: true;
   readonly all?: true;
-  readonly pager: boolean;
   readonly exitCode?: true;
 }
 
@@ -58,8 +58,8 @@ export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
     .option('--reverse', 'the oldest first; with --limit the oldest ones')
-    .option('--all', 'print every match on a terminal too, through the pager if they do not fit')
-    .option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
+    .option('--all', 'print every match on a terminal too, through the pager if they do not fit');
+  addPagerFlag(command);
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
   addPreviewFlags(command);
   addFromFlag(command);
@@ -95,7 +95,6 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone, format
     ...pageOptions(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
     isGlance,
-    isPaged: flags.pager && !isGlance,
     direction: flags.reverse ? ('oldest first' as const) : undefined,
     exitCode: flags.exitCode === true,
   };

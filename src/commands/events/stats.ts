@@ -18,6 +18,7 @@ import type { Service } from '../../http/service.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import {
   addOutputFileFlag,
+  addPagerFlag,
   addSummaryFlags,
   type SummaryFlags,
   summaryFormat,
@@ -68,6 +69,7 @@ export function declare(command: Command, action: Action): void {
     json: 'the same numbers as one JSON object',
     csv: 'the table of types, without the time line',
   });
+  addPagerFlag(command);
   addOutputFileFlag(command);
   addConnectionFlags(command)
     .addHelpText(
