@@ -13,6 +13,8 @@ export interface Context {
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
   /** Runs a pager on the terminal. Absent if there is none. */
   readonly openPager?: (command: string) => Promise<Pager>;
+  /** Stops the program as Ctrl-Z does, until its shell continues it. Absent where there is no job control. */
+  readonly suspend?: () => Promise<void>;
   readonly loadKeychain: () => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;

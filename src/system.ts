@@ -61,6 +61,7 @@ export function createSystem(): System {
       // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.
       openPager: async (command) =>
         (await import('./child-programs.ts')).openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),
+      ...(process.platform === 'win32' ? {} : { suspend }),
       loadKeychain,
       signal: abort.signal,
       holdOff,
@@ -87,6 +88,16 @@ function failedUntilSaid(): System['exitWith'] {
 const UNFINISHED =
   'error: hooktrail ended before its work was done, which is a defect of hooktrail\n' +
   'next: run the command again with --debug, and report what it prints\n';
+
+/** The shell's job is the whole process group. Where no shell waits for it, the system ignores the signal. */
+async function suspend(): Promise<void> {
+  const continued = new Promise((resolve) => process.once('SIGCONT', resolve));
+  process.kill(0, 'SIGTSTP');
+  await Promise.race([continued, delay(SUSPENDED_MS)]);
+}
+
+/** The signal is on its way for no longer than this; the time does not run while the process is stopped. */
+const SUSPENDED_MS = 200;
 
 type Signal = 'SIGINT' | 'SIGTERM';
 

@@ -2,24 +2,27 @@ import wrapAnsi from 'wrap-ansi';
 import type { Items } from '../json/items.ts';
 import { groupValue, toSeconds } from '../output/groups-text.ts';
 import { prettyJson } from '../output/json.ts';
-import { type Draw, itemTable, oneLine, rowCells, titleCells } from '../output/table.ts';
+import { itemTable, oneLine, rowCells, type TableLook, titleCells } from '../output/table.ts';
 import { type Column, fitColumns } from '../output/table-layout.ts';
-import { cutToWidth } from '../terminal/cell-width.ts';
+import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
-import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import type { Browsing, Mode, ScreenSize } from './browsing.ts';
-import type { EventList, GroupList } from './event-list.ts';
+import type { Browsing, OpenedEvent } from './browsing.ts';
+import { type EventList, EventRows, type GroupRows } from './event-list.ts';
 
-export interface Look {
+export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
+  readonly columns: number;
+  readonly rows: number;
   /** Fields that have the same value in every event, failed or not, because of the filters. */
   readonly constant: ReadonlySet<string>;
-  readonly draw: Draw;
-  readonly palette: Palette;
   readonly unicode: boolean;
-  /** The zone in which the list shows times. */
+  /** The zone in which times are shown. */
   readonly zone: TimeZone;
+  /** Where the events come from. */
+  readonly place: string;
+  /** What the keys do, a line each. */
+  readonly help: readonly string[];
 }
 
 /** The number of events whose values decide the widths of the columns. */
@@ -27,102 +30,61 @@ const MEASURED = 200;
 const GAP = '  ';
 /** Characters of a group's value that are drawn at most. */
 const LONGEST_VALUE = 1000;
-/** The keys that the bottom line names. */
-const KEYS: Readonly<Record<Mode, (browsing: Browsing) => string>> = {
-  list: ({ failedOnly, isNarrowed }) =>
-    `enter open  / filter  w where  g group  ${isNarrowed ? 'esc back  ' : ''}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
-  filter: () => 'type to filter what was read  enter keep  esc clear',
-  condition: () => 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
-  field: () => 'type a field, as delivery.attempts  enter group  esc cancel',
-  groups: () => 'enter show the events  g group by another field  esc back  ? keys  q quit',
-  event: () => 'esc back  n next  p previous  y copy id  o report  ? keys  q quit',
-  help: () => 'any key goes back  q quit',
-};
-
-const HELP = [
-  'up down j k          one event, or one line of an open one',
-  'page up, page down   one screen; also b and space',
-  'home end < > G       to the first and the last that was read',
-  'enter                opens the event; esc goes back to the list',
-  'n p                  next and previous event, while one is open',
-  '/                    filters what was read by words; esc clears the filter',
-  'w                    filters by FIELD OP VALUE or a text; esc takes it back',
-  'g                    groups by a field; enter shows the events of a group',
-  'f                    failed events only, and all again',
-  'r                    reads the events again; replays an open one (--forward-to)',
-  "y                    copies the event's id",
-  'z                    shows times in UTC, the local zone, that of --timezone',
-  'o                    shows a report of these events in the browser',
-  'q                    quits; so does esc in the list when nothing is filtered',
-];
 
 /** Returns exactly as many lines as the screen has rows. `linesOf` returns the lines of an open event. */
-export function screenLines(
-  browsing: Browsing,
-  linesOf: (item: Items) => readonly string[],
-  { columns, rows }: ScreenSize,
-  look: Look,
-): string[] {
-  const { mode, opened } = browsing;
-  if (mode === 'help') return helpLines(browsing, columns, rows, look.palette);
-  if (mode === 'groups') return groupLines(browsing, columns, look);
-  return opened
-    ? openedLines(browsing, linesOf(opened.item), columns, look.palette)
-    : listLines(browsing, columns, look);
+export function screenLines(browsing: Browsing, linesOf: (item: Items) => readonly string[], look: Look) {
+  const { level, typing } = browsing;
+  const lines = browsing.isHelpShown
+    ? [look.palette.bold('Keys'), '', ...look.help.map((line) => cutToWidth(line, look.columns - 1))]
+    : typing?.into === 'field'
+      ? fieldLines(browsing, look)
+      : level instanceof EventRows
+        ? eventsLines(browsing, level, look)
+        : 'item' in level
+          ? openedLines(browsing, level, linesOf(level.item), look)
+          : groupsLines(browsing, level, look);
+  const shown = lines.slice(0, look.rows - 1);
+  const blank = Array.from({ length: look.rows - 1 - shown.length }, () => '');
+  return [...shown, ...blank, footerLine(browsing, look)];
 }
 
-function helpLines(browsing: Browsing, columns: number, rows: number, palette: Palette): string[] {
-  const shown = ['Keys', '', ...HELP].slice(0, rows - 1).map((line) => cutToWidth(line, columns - 1));
-  const blank = Array.from({ length: rows - 1 - shown.length }, () => '');
-  const [title = '', ...rest] = shown;
-  return [palette.bold(title), ...rest, ...blank, footerLine(browsing, '', columns, palette)];
-}
-
-function listLines(browsing: Browsing, columns: number, look: Look): string[] {
-  const { palette, draw, constant, zone } = look;
-  const { shown, selected, top, listRows } = browsing;
-  const table = layoutOf(
-    shown.list,
-    columns - 2,
-    browsing.failedOnly ? [...constant, 'publishStatus'] : [...constant],
-    zone,
-  );
-  const places = shown.places.slice(top, top + listRows);
+function eventsLines(browsing: Browsing, level: EventRows, look: Look): string[] {
+  const { palette, draw, constant } = look;
+  const status = browsing.failedOnly ? ['publishStatus'] : [];
+  const table = layoutOf(level.list, new Set([...constant, ...status]), look);
+  const places = level.places.slice(level.top, level.top + browsing.listRows);
   const [titles = '', ...rows] = draw(table.columns, [
     titleCells(table.columns, palette),
-    ...places.map((place) => rowCells(table.read(shown.list.at(place)), table.columns, palette)),
+    ...places.map((place) => rowCells(table.read(level.list.at(place)), table.columns, palette)),
   ]);
-  const lines = tableLines(titles, rows, selected - top, columns, browsing, look);
-  const { problem } = shown.list;
-  const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
-  return [...lines, footerLine(browsing, message, columns, palette)];
+  const empty = level.list.loading
+    ? 'reading'
+    : browsing.canGoBack
+      ? 'none of the events read so far'
+      : 'no events match';
+  return [titleLine(browsing, look), ...tableLines(titles, rows, level.selected - level.top, empty, look)];
 }
 
-/** Returns the title, the column heads and the rows, one of them selected, on all lines but the bottom one. */
+/** Returns the column heads and the rows, one of them selected. */
 function tableLines(
   titles: string,
   rows: readonly string[],
   selected: number,
-  columns: number,
-  browsing: Browsing,
+  empty: string,
   look: Look,
 ): string[] {
-  const { palette, unicode } = look;
-  const lines = [
-    titleLine(browsing, columns, look),
-    `${GAP}${titles}`,
-    ...rows.map((row, index) =>
-      index === selected ? `${palette.accent(unicode ? '❯' : '>')} ${palette.bold(row)}` : `${GAP}${row}`,
-    ),
+  const { palette, unicode, columns } = look;
+  if (rows.length === 0) return [`${GAP}${titles}`, `${GAP}${palette.dim(cutToWidth(empty, columns - 2))}`];
+  const mark = palette.accent(unicode ? '❯' : '>');
+  return [
+    `${GAP}${titles}`.trimEnd(),
+    ...rows.map((row, index) => (index === selected ? `${mark} ${palette.bold(row)}` : `${GAP}${row}`)),
   ];
-  if (rows.length === 0) lines.push(`${GAP}${palette.dim(cutToWidth(emptyText(browsing), columns - 2))}`);
-  while (lines.length < browsing.listRows + 2) lines.push('');
-  return lines;
 }
 
-function groupLines(browsing: Browsing, columns: number, look: Look): string[] {
-  const { palette, draw, zone } = look;
-  const { groups, field, total, selected, top } = browsing.groups as GroupList;
+function groupsLines(browsing: Browsing, level: GroupRows, look: Look): string[] {
+  const { palette, draw, zone, columns } = look;
+  const { groups, field, total, selected, top } = level;
   const rows = groups
     .slice(top, top + browsing.listRows)
     .map(({ values: [value = null], count, first, last }) => [
@@ -137,33 +99,71 @@ function groupLines(browsing: Browsing, columns: number, look: Look): string[] {
     { title: 'events' },
     { title: 'share' },
     { title: 'first', spare: 2 },
-    { title: 'last', spare: 1 },
+    { title: 'last', spare: 2 },
   ];
   const table = fitColumns(heads, rows, columns - 2);
   const [titles = '', ...drawn] = draw(table, [
     titleCells(table, palette),
     ...rows.map((row) => rowCells(row, table, palette)),
   ]);
-  const lines = tableLines(titles, drawn, selected - top, columns, browsing, look);
-  return [...lines, footerLine(browsing, browsing.message, columns, palette)];
+  return [titleLine(browsing, look), ...tableLines(titles, drawn, selected - top, 'reading', look)];
 }
 
-/** Returns the bottom line, which shows the message or else the keys. It is never empty, and narrower than the screen. */
-function footerLine(browsing: Browsing, message: string, columns: number, palette: Palette): string {
-  const text = cutToWidth(
-    terminalSafeLine(message || KEYS[browsing.mode](browsing)) || ' ',
-    Math.max(1, columns - 1),
-  );
+/** The fields to choose from while one is typed. */
+function fieldLines(browsing: Browsing, look: Look): string[] {
+  const { fields, typing, listRows } = browsing;
+  const selected = typing?.selected ?? 0;
+  const from = Math.max(0, selected - listRows + 1);
+  const rows = fields
+    .slice(from, from + listRows)
+    .map((field) => cutToWidth(oneLine(field), look.columns - 2));
+  return [
+    titleLine(browsing, look),
+    ...tableLines('', rows, selected - from, 'no field has this in its name', look),
+  ];
+}
+
+function openedLines(
+  browsing: Browsing,
+  { line }: OpenedEvent,
+  lines: readonly string[],
+  look: Look,
+): string[] {
+  const from = Math.min(line, Math.max(0, lines.length - browsing.eventRows));
+  const to = Math.min(lines.length, from + browsing.eventRows);
+  const title = `event, lines ${grouped(from + 1)} to ${grouped(to)} of ${grouped(lines.length)}`;
+  return [placed(title, look), ...lines.slice(from, to)];
+}
+
+/** Returns the bottom line, which shows a message or else the keys. It is never empty, and narrower than the screen. */
+function footerLine(browsing: Browsing, { palette, columns }: Look): string {
+  const { problem } = browsing.list;
+  const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
+  const text = cutToWidth(terminalSafeLine(message || keysOf(browsing)) || ' ', Math.max(1, columns - 1));
   return message ? palette.caution(text) : palette.dim(text);
 }
 
-function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Look): string {
-  const { shown, filter, typing, asked, groups, narrowings, failedOnly } = browsing;
-  const { list } = shown;
-  const cursor = unicode ? '▏' : '_';
-  if (asked) {
-    const prompt = asked.question === 'condition' ? 'where' : 'group by';
-    return palette.bold(cutToWidth(`${prompt} ${terminalSafeLine(asked.text)}${cursor}`, columns - 1));
+/** The keys that the bottom line names. */
+function keysOf({ typing, level, isHelpShown, failedOnly, canGoBack }: Browsing): string {
+  if (isHelpShown) return 'any key goes back  q quit';
+  if (typing?.into === 'filter') return 'type to filter what was read  enter keep  esc clear';
+  if (typing?.into === 'condition') return 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel';
+  if (typing) return 'type a part of a field  up down choose  tab complete  enter group  esc cancel';
+  if ('item' in level) return 'esc back  n next  p previous  y copy id  z zone  o report  ? keys  q quit';
+  const back = canGoBack ? 'esc back  ' : '';
+  if (!(level instanceof EventRows))
+    return `enter show the events  g group by another field  ${back}? keys  q quit`;
+  return `enter open  / filter  w where  g group  ${back}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`;
+}
+
+function titleLine(browsing: Browsing, look: Look): string {
+  const { level, events, typing, failedOnly, list } = browsing;
+  const cursor = look.unicode ? '▏' : '_';
+  if (typing && typing.into !== 'filter') {
+    const prompt = typing.into === 'condition' ? 'where' : 'group by';
+    return look.palette.bold(
+      cutToWidth(`${prompt} ${terminalSafeLine(typing.text)}${cursor}`, look.columns - 1),
+    );
   }
   const all = list.ended ? list.length : (list.total ?? list.length);
   const more = list.ended || list.total !== undefined ? '' : ' or more';
@@ -171,23 +171,27 @@ function titleLine(browsing: Browsing, columns: number, { palette, unicode }: Lo
   const read = list.ended ? '' : ` of the first ${grouped(list.length)}`;
   // The latest first: a narrow screen cuts the others off.
   const chosen = [
-    ...(filter !== '' || typing ? [`/${terminalSafeLine(filter)}${typing ? cursor : ''}`] : []),
-    ...narrowings
+    ...(events.filter !== '' || typing ? [`/${terminalSafeLine(events.filter)}${typing ? cursor : ''}`] : []),
+    ...events.narrowings
       .map(({ flag, text }) => terminalSafeLine(flag === 'grep' ? `"${text}"` : text))
       .toReversed(),
   ];
-  if (chosen.length > 0) parts.push(`${grouped(shown.places.length)}${read} with ${chosen.join(' and ')}`);
-  if (groups) {
-    const what = `${grouped(groups.groups.length)} ${groups.groups.length === 1 ? 'group' : 'groups'}`;
-    parts.push(`${what}${chosen.length > 0 ? '' : read} by ${terminalSafeLine(groups.field.text)}`);
+  if (chosen.length > 0) parts.push(`${grouped(events.places.length)}${read} with ${chosen.join(' and ')}`);
+  if ('groups' in level) {
+    const what = `${grouped(level.groups.length)} ${level.groups.length === 1 ? 'group' : 'groups'}`;
+    parts.push(`${what}${chosen.length > 0 ? '' : read} by ${terminalSafeLine(level.field.text)}`);
   }
   if (list.loading) parts.push('reading');
-  return palette.bold(cutToWidth(parts.join(', '), columns - 1));
+  return placed(parts.join(', '), look);
 }
 
-function emptyText({ shown, isNarrowed }: Browsing): string {
-  if (shown.list.loading) return 'reading';
-  return isNarrowed ? 'none of the events read so far' : 'no events match';
+/** A title, and at the right end of the line where the events come from, which a narrow screen cuts off last. */
+function placed(title: string, { palette, columns, place }: Look): string {
+  const shown = cutToWidth(terminalSafeLine(place), Math.max(0, (columns - 1) >> 1));
+  const room = columns - 1 - cellWidth(shown) - (shown === '' ? 0 : GAP.length);
+  const cut = cutToWidth(title, room);
+  const space = shown === '' ? '' : ' '.repeat(room - cellWidth(cut) + GAP.length);
+  return `${palette.bold(cut)}${space}${palette.dim(shown)}`;
 }
 
 interface Layout {
@@ -200,39 +204,27 @@ interface Layout {
 const layouts = new WeakMap<EventList, Layout>();
 
 /** Lays the columns out by the first events, and again when the width of the screen or the zone changes. */
-function layoutOf(list: EventList, room: number, constant: readonly string[], zone: TimeZone): Layout {
+function layoutOf(list: EventList, constant: ReadonlySet<string>, { columns, zone }: Look): Layout {
   const measured = Math.min(MEASURED, list.length);
+  const room = columns - 2;
   const known = layouts.get(list);
   if (known && known.room === room && known.zone === zone && known.measured === measured) return known;
   const items = Array.from({ length: measured }, (_, place) => list.at(place));
-  const table = itemTable(items, { list: 'events', constant: new Set(constant), zone }, true);
+  const table = itemTable(items, { list: 'events', constant, zone }, true);
   const read = (item: Items) => table.read(item)[0] as string[];
   const layout = { room, zone, measured, columns: fitColumns(table.heads, items.map(read), room), read };
   layouts.set(list, layout);
   return layout;
 }
 
-/** Returns an event as indented JSON, wrapped to the width of the screen. */
-export function eventLines(item: Items, columns: number, palette: Palette): string[] {
-  const text = prettyJson(item.bytes, item.start(0), item.end(0), palette);
+/** Returns an event as indented JSON with its times in the zone, wrapped to the width of the screen. */
+export function eventLines(
+  item: Items,
+  { columns, palette, zone }: Pick<Look, 'columns' | 'palette' | 'zone'>,
+) {
+  const json = prettyJson(item.bytes, item.start(0), item.end(0), palette);
+  const text = zone.isUtc
+    ? json
+    : json.replaceAll(/"(\d{4}-\d\d-\d\dT[^"\\]*)"/g, (_, time) => `"${zone.shown(time)}"`);
   return wrapAnsi(text, columns, { hard: true, trim: false }).split('\n');
-}
-
-function openedLines(
-  browsing: Browsing,
-  lines: readonly string[],
-  columns: number,
-  palette: Palette,
-): string[] {
-  const { opened, eventRows, message } = browsing;
-  const from = Math.min(opened?.line ?? 0, Math.max(0, lines.length - eventRows));
-  const to = Math.min(lines.length, from + eventRows);
-  const title = `event, lines ${grouped(from + 1)} to ${grouped(to)} of ${grouped(lines.length)}`;
-  const body = lines.slice(from, to);
-  return [
-    palette.bold(cutToWidth(title, columns - 1)),
-    ...body,
-    ...Array.from({ length: eventRows - body.length }, () => ''),
-    footerLine(browsing, message, columns, palette),
-  ];
 }

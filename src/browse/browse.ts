@@ -1,30 +1,62 @@
+import path from 'node:path';
 import type { Call } from '../command.ts';
-import type { Context } from '../context.ts';
+import type { Context, Output } from '../context.ts';
+import { ExitCode } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { FilterFlags } from '../events/event-flags.ts';
+import { findEvents } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
+import { storedEvents } from '../events/stored-events.ts';
+import { temporaryFolder } from '../files/folders.ts';
+import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
+import { valueText } from '../json/json-scanner.ts';
 import { loadDraw } from '../output/table.ts';
+import { flagWords } from '../settings/command-words.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { type TimeZone, UTC, zoneOf } from '../time/time-zone.ts';
 import { eventLines, screenLines } from './browse-views.ts';
 import { Browsing } from './browsing.ts';
-import { copyEventId } from './event-clipboard.ts';
 import { EventList, type Narrowing, narrowingOf } from './event-list.ts';
 import { runScreen, type Screen } from './full-screen.ts';
-import { type OpenedReport, openReport } from './open-report.ts';
 
-/** Forwards an event to a handler again. Resolves to the outcome in one line. */
-export type Replay = (event: Items) => Promise<string>;
+type BrowseCall = Call<FilterFlags & SettingFlags>;
+type Find = (filters: EventFilters) => AsyncGenerator<FoundPage>;
 
-/** Shows the events that `find` reads on the terminal until the user leaves. Throws the error of the first page if there is one. */
-export async function browse(
-  call: Call<FilterFlags & SettingFlags>,
+/** Few enough to come fast, many enough for several screens. */
+const PAGE_SIZE = 200;
+const CONCURRENCY = 2;
+
+/** Browses the events of the service, or those of `from`; `help` says what the keys do. */
+export async function browseEvents(
+  call: BrowseCall,
   filters: EventFilters,
-  find: (filters: EventFilters) => AsyncGenerator<FoundPage>,
-  replay: Replay = async () => 'nothing is replayed: name a handler with --forward-to',
+  from: string | undefined,
+  help: readonly string[],
+): Promise<void> {
+  const { context, reporter } = call;
+  if (from !== undefined)
+    return showList(call, filters, (chosen) => storedEvents(from, chosen, { context }), from, help);
+  // A line printed meanwhile would appear in the middle of the list.
+  const silent = { ...reporter, trace: () => {}, notice: () => {} };
+  const { clock, signal } = context;
+  const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
+  await withService({ ...call, reporter: silent }, (service, { profile }) => {
+    const find: Find = (chosen) => findEvents(service, chosen, reading);
+    return showList(call, filters, find, `${profile}: ${service.baseUrl.host}`, help);
+  });
+}
+
+/** Shows the list until the user leaves. Throws the error of the first page if there is one. */
+async function showList(
+  call: BrowseCall,
+  filters: EventFilters,
+  find: Find,
+  place: string,
+  help: readonly string[],
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout } = context;
@@ -37,22 +69,32 @@ export async function browse(
     draw: await loadDraw(),
     palette: await paletteOf(reporter.stdoutColor),
     unicode: takesUnicode(context),
+    place,
+    help,
   };
   const zones = zonesFor(filters.zone, context);
   let zone = filters.zone;
   const size = () => ({ columns: stdout.columns, rows: stdout.rows });
   let redraw = () => {};
-
-  const linesOf = remembered((item: Items, columns) => eventLines(item, columns, look.palette), size);
-  const onChange = () => redraw();
-  const open = (failedOnly: boolean) =>
-    new EventList(find(failedOnly ? filters.withStatuses('FAILED') : events));
-  const narrowing = (typed: string) => narrowingOf(typed, context.clock.now(), filters.zone);
-  const browsing = new Browsing({ open, failedOnly, narrowing, size, linesOf, onChange });
-  await browsing.shown.list.more();
-  const { problem } = browsing.shown.list;
+  // Every key and every redraw needs the lines of the open event.
+  let last: { item: Items; columns: number; zone: TimeZone; lines: readonly string[] } | undefined;
+  const linesOf = (item: Items) => {
+    const { columns } = size();
+    if (last?.item !== item || last.columns !== columns || last.zone !== zone)
+      last = { item, columns, zone, lines: eventLines(item, { ...look, columns, zone }) };
+    return last.lines;
+  };
+  const browsing = new Browsing({
+    open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
+    failedOnly,
+    narrowing: (typed) => narrowingOf(typed, context.clock.now(), filters.zone),
+    size,
+    linesOf,
+    onChange: () => redraw(),
+  });
+  await browsing.list.more();
+  const { problem } = browsing.list;
   if (problem) throw problem;
-  browsing.shown.update();
   browsing.settle();
 
   const tell = (message: string) => {
@@ -60,9 +102,9 @@ export async function browse(
     redraw();
   };
   const reports: Promise<OpenedReport>[] = [];
-  const report = () => {
+  const openReport = () => {
     browsing.message = 'making the report';
-    const opened = openReport({ ...call, flags: narrowed(call.flags, browsing.narrowings) });
+    const opened = reportOn({ ...call, flags: narrowFlags(call.flags, browsing.events.narrowings) });
     reports.push(opened);
     opened.then(
       ({ message }) => tell(message),
@@ -70,17 +112,14 @@ export async function browse(
     );
   };
   const screen: Screen = {
-    draw: () => screenLines(browsing, linesOf, size(), { ...look, zone }),
+    draw: () => screenLines(browsing, linesOf, { ...look, ...size(), zone }),
     press: (key) => {
       const request = browsing.press(key);
       if (request === 'copy') void copyEventId(browsing.current, context).then(tell);
-      else if (request === 'report') report();
+      else if (request === 'report') openReport();
       else if (request === 'zone') {
         zone = zones[(zones.indexOf(zone) + 1) % zones.length] as TimeZone;
         browsing.message = `times in ${zone.name}`;
-      } else if (request === 'replay' && browsing.current) {
-        browsing.message = 'replaying';
-        void replay(browsing.current).then(tell);
       }
       return request === 'leave';
     },
@@ -91,27 +130,25 @@ export async function browse(
   try {
     await runScreen(screen, context);
   } finally {
+    await browsing.close().catch(() => undefined);
     for (const opened of reports) await opened.then(({ remove }) => remove()).catch(() => undefined);
   }
 }
 
 /** The zones that a key switches between, the given one first, each once. */
 function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): readonly TimeZone[] {
-  const zones = new Map([given, UTC, localZone(context)].map((zone) => [zone?.name, zone]));
-  return [...zones.values()].filter((zone) => zone !== undefined);
-}
-
-/** Undefined if the machine's zone is not known. */
-function localZone(context: Pick<Context, 'machine'>): TimeZone | undefined {
+  let local: TimeZone | undefined;
   try {
-    return zoneOf('local', context);
+    local = zoneOf('local', context);
   } catch {
-    return undefined;
+    // The machine's zone is not known.
   }
+  const zones = [given, UTC, ...(local ? [local] : [])];
+  return zones.filter(({ name }, index) => zones.findIndex((zone) => zone.name === name) === index);
 }
 
 /** The flags with the conditions that were added in the list. */
-function narrowed<Flags extends FilterFlags>(flags: Flags, narrowings: readonly Narrowing[]): Flags {
+function narrowFlags<Flags extends FilterFlags>(flags: Flags, narrowings: readonly Narrowing[]): Flags {
   const texts = (flag: Narrowing['flag']) => [
     ...(flags[flag] ?? []),
     ...narrowings.filter((narrowing) => narrowing.flag === flag).map(({ text }) => text),
@@ -119,15 +156,64 @@ function narrowed<Flags extends FilterFlags>(flags: Flags, narrowings: readonly 
   return { ...flags, where: texts('where'), grep: texts('grep') };
 }
 
-/** Remembers the lines of the latest event: every key and every redraw needs them. */
-function remembered(
-  make: (item: Items, columns: number) => readonly string[],
-  size: () => { readonly columns: number },
-): (item: Items) => readonly string[] {
-  let last: { item: Items; columns: number; lines: readonly string[] } | undefined;
-  return (item) => {
-    const { columns } = size();
-    if (last?.item !== item || last.columns !== columns) last = { item, columns, lines: make(item, columns) };
-    return last.lines;
+const REPORT_FLAGS = [
+  ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type', 'where', 'grep', 'from'],
+  ...['timezone', 'profile', 'baseUrl', 'vendor'],
+];
+
+interface OpenedReport {
+  /** The outcome in one line. */
+  readonly message: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** Runs `events report --open` for the same events, with the file in a new temporary folder. */
+async function reportOn({ flags, context, invoke }: BrowseCall): Promise<OpenedReport> {
+  const folder = await temporaryFolder('hooktrail-report-');
+  const file = path.join(folder.path, 'report.html');
+  const said: string[] = [];
+  // The list is on the terminal.
+  const output: Output = {
+    ...context.stderr,
+    isTerminal: false,
+    columns: 80,
+    colorDepth: 1,
+    write: async (chunk) => void said.push(chunk.toString()),
   };
+  const code = await invoke(
+    ['events', 'report', file, '--open', '--quiet', ...flagWords(flags, REPORT_FLAGS)],
+    { ...context, stdout: output, stderr: output },
+  );
+  const problem = said.join('').split('\n')[0] || `the report ended with ${code}`;
+  const message = code === ExitCode.done ? `the report is ${file} until you leave` : problem;
+  return { message, remove: folder.remove };
+}
+
+/** Copies the item's `eventId`. Resolves to the outcome in one line. */
+export async function copyEventId(
+  item: Items | undefined,
+  context: Pick<Context, 'environment' | 'runProgram' | 'stdout'>,
+): Promise<string> {
+  const id = item && eventIdOf(item);
+  if (!id) return 'the event has no eventId to copy';
+  const { environment, runProgram, stdout } = context;
+  const { PATH, HOME, TMUX, STY, TERM_PROGRAM } = environment;
+  if (TMUX) {
+    // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around it.
+    const set = runProgram(['tmux', 'set-buffer', '-w', '--', id], { PATH, HOME, TMUX });
+    const code = await set.catch(() => 1);
+    return code === 0 ? `copied ${id} to tmux's buffer` : `tmux did not take ${id}`;
+  }
+  if (STY) return `screen has no clipboard to copy ${id} to`;
+  if (TERM_PROGRAM === 'Apple_Terminal') return `Terminal on macOS has no clipboard to copy ${id} to`;
+  // OSC 52 of xterm's control sequences: it works through SSH, and terminals do not confirm it.
+  stdout.stream().write(`\u001b]52;c;${Buffer.from(id).toString('base64')}\u0007`);
+  return `sent ${id} to the terminal's clipboard`;
+}
+
+function eventIdOf(item: Items): string | undefined {
+  const cursor = createCursor([memberPath('eventId')]);
+  cursor.read(item.bytes, item.start(0));
+  const start = cursor.starts[0] as number;
+  return start === MISSING ? undefined : valueText(item.bytes, start, cursor.ends[0] as number) || undefined;
 }

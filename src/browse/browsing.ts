@@ -1,19 +1,32 @@
 import { HooktrailError } from '../errors.ts';
-import { parseFieldPath } from '../json/item-fields.ts';
-import type { Items } from '../json/items.ts';
-import { characterOf, type Key, moved, movementOf } from './browse-keys.ts';
-import { type EventList, FilteredList, GroupList, groupCondition, type Narrowing } from './event-list.ts';
+import { fieldsOf, parseFieldPath } from '../json/item-fields.ts';
+import { Items } from '../json/items.ts';
+import { type EventList, EventRows, GroupRows, type Narrowing, type Rows } from './event-list.ts';
+import { characterOf, type Key, movementOf, movePlace } from './full-screen.ts';
 
 export interface ScreenSize {
   readonly columns: number;
   readonly rows: number;
 }
+
 /** A request of a key to the caller. */
-export type Request = 'leave' | 'copy' | 'report' | 'replay' | 'zone';
-/** Decides what a key does: in the list, in an open event, while something is typed, in the groups, on the page of keys. */
-export type Mode = 'list' | 'event' | 'filter' | Question | 'groups' | 'help';
-/** Text that takes effect with Enter: a condition, or the field to group by. */
-type Question = 'condition' | 'field';
+export type Request = 'leave' | 'copy' | 'report' | 'zone';
+
+/** An open event, and the first of its lines on the screen. */
+export interface OpenedEvent {
+  readonly item: Items;
+  /** Its place is the selected one there. */
+  readonly events: EventRows;
+  line: number;
+}
+
+/** What is being typed: into the filter, or a condition or a field that takes effect with Enter. */
+export interface Typing {
+  readonly into: 'filter' | 'condition' | 'field';
+  text: string;
+  /** The field that is selected among `fields`. */
+  selected: number;
+}
 
 export interface BrowsingParts {
   /** Begins to read all events, or failed ones only. */
@@ -32,57 +45,57 @@ export interface BrowsingParts {
 const AROUND_LIST = 3;
 const AROUND_EVENT = 2;
 /** The most pages read for one key press, so that a filter without matches does not download everything. */
-const PATIENCE = 20;
+const PAGES_PER_KEY = 20;
+/** Events that the fields to group by are taken from. */
+const SAMPLE = 200;
+const BACK = ['escape', 'backspace', 'left'];
 
-/** The state of the list (what is shown, selected, filtered and open) and how keys change it. It draws nothing. */
+/**
+ * What is shown, and how keys change it; it draws nothing. What a key leads to lies above what it came from, and Escape
+ * goes back by one.
+ */
 export class Browsing {
   readonly #parts: BrowsingParts;
-  readonly #lists = new Map<boolean, FilteredList>();
+  readonly #lists = new Map<boolean, EventList>();
+  readonly #levels: (EventRows | GroupRows | OpenedEvent)[];
   failedOnly: boolean;
-  filter = '';
-  /** True while keys are typed into the filter. */
-  typing = false;
-  /** Conditions that the shown events meet, in addition to the filter. */
-  narrowings: readonly Narrowing[] = [];
-  /** The question on the bottom line, and the answer typed so far. */
-  asked: { readonly question: Question; text: string } | undefined;
-  groups: GroupList | undefined;
-  selected = 0;
-  /** The first row on the screen. */
-  top = 0;
-  /** The first line on the screen of the event that is open. */
-  opened: { readonly item: Items; line: number } | undefined;
+  typing: Typing | undefined;
   message = '';
   /** True while the page of keys is on the screen. */
   isHelpShown = false;
-  #patience = PATIENCE;
+  #pagesLeft = PAGES_PER_KEY;
 
   constructor(parts: BrowsingParts) {
     this.#parts = parts;
     this.failedOnly = parts.failedOnly;
+    this.#levels = [new EventRows(this.list, [])];
   }
 
-  get shown(): FilteredList {
-    let shown = this.#lists.get(this.failedOnly);
-    if (!shown) {
-      shown = new FilteredList(this.#parts.open(this.failedOnly));
-      shown.filter(this.filter, this.narrowings);
-      this.#lists.set(this.failedOnly, shown);
-    }
-    return shown;
+  get list(): EventList {
+    const list = this.#lists.get(this.failedOnly) ?? this.#parts.open(this.failedOnly);
+    this.#lists.set(this.failedOnly, list);
+    return list;
   }
 
-  get mode(): Mode {
-    if (this.isHelpShown) return 'help';
-    if (this.asked) return this.asked.question;
-    if (this.groups) return 'groups';
-    if (this.opened) return 'event';
-    return this.typing ? 'filter' : 'list';
+  get level(): EventRows | GroupRows | OpenedEvent {
+    return this.#levels.at(-1) as EventRows;
   }
 
-  /** True if a filter or a condition chooses among the events. */
-  get isNarrowed(): boolean {
-    return this.filter !== '' || this.narrowings.length > 0;
+  /** The events that are shown, grouped, or of which one is open. */
+  get events(): EventRows {
+    const { level } = this;
+    return level instanceof EventRows ? level : level.events;
+  }
+
+  /** The event that is open, or the selected one. */
+  get current(): Items | undefined {
+    const { level } = this;
+    if (level instanceof GroupRows) return undefined;
+    return level instanceof EventRows ? level.at(level.selected) : level.item;
+  }
+
+  get canGoBack(): boolean {
+    return this.#levels.length > 1;
   }
 
   get listRows(): number {
@@ -93,218 +106,199 @@ export class Browsing {
     return Math.max(1, this.#parts.size().rows - AROUND_EVENT);
   }
 
-  /** The event that is open, or the selected one. */
-  get current(): Items | undefined {
-    const place = this.shown.places[this.selected];
-    return this.opened?.item ?? (place === undefined ? undefined : this.shown.list.at(place));
+  /** The fields of the first events whose names contain what is typed. */
+  get fields(): readonly string[] {
+    const count = Math.min(SAMPLE, this.list.length);
+    const items = Array.from({ length: count }, (_, place) => this.list.at(place).text(0));
+    const wanted = this.typing?.text.trim().toLowerCase() ?? '';
+    return fieldsOf(Items.of(items)).filter((field) => field.toLowerCase().includes(wanted));
   }
 
   press(key: Key): Request | undefined {
     this.message = '';
-    this.#patience = PATIENCE;
-    const request = this.#pressIn(this.mode, key);
+    this.#pagesLeft = PAGES_PER_KEY;
+    const request = this.#pressKey(key);
     this.settle();
     return request;
   }
 
   /** Keeps the selection on the screen, and reads more when it comes near the end. */
   settle(): void {
-    const { shown, listRows } = this;
-    this.selected = Math.max(0, Math.min(this.selected, shown.places.length - 1));
-    this.top = Math.max(Math.min(this.top, this.selected), this.selected - listRows + 1);
-    this.#settleGroups();
+    const { list, listRows } = this;
+    this.#update(list);
+    const { level } = this;
+    if ('item' in level) return;
+    const count = level instanceof EventRows ? level.places.length : level.groups.length;
+    scrollTo(level, Math.max(0, Math.min(level.selected, count - 1)), listRows);
     // All events count in the groups.
-    const wanted = this.groups ? Number.POSITIVE_INFINITY : this.selected + 2 * listRows;
-    if (shown.list.ended || shown.list.loading || shown.places.length > wanted || this.#patience === 0)
-      return;
-    this.#patience--;
-    void shown.list.more().then(() => {
-      shown.update();
+    const wanted = level instanceof GroupRows ? Number.POSITIVE_INFINITY : level.selected + 2 * listRows;
+    if (list.ended || list.loading || count > wanted || this.#pagesLeft === 0) return;
+    this.#pagesLeft--;
+    void list.more().then(() => {
       this.settle();
       this.#parts.onChange();
     });
   }
 
-  #settleGroups(): void {
-    const { groups, listRows } = this;
-    if (!groups) return;
-    try {
-      groups.update();
-    } catch (error) {
-      if (!(error instanceof HooktrailError)) throw error;
-      this.groups = undefined;
-      this.message = error.message;
-    }
-    groups.top = Math.max(Math.min(groups.top, groups.selected), groups.selected - listRows + 1);
-  }
-
   async close(): Promise<void> {
-    for (const { list } of [...this.#lists.values()]) await list.close();
+    for (const list of [...this.#lists.values()]) await list.close();
   }
 
-  #pressIn(mode: Mode, key: Key): Request | undefined {
-    switch (mode) {
-      case 'help':
-        this.isHelpShown = false;
-        return key.sequence === 'q' ? 'leave' : undefined;
-      case 'event':
-        return this.#pressInEvent(key);
-      case 'filter':
-        return this.#type(key);
-      case 'condition':
-      case 'field':
-        return this.#answer(key);
-      case 'groups':
-        return this.#pressInGroups(key);
-      case 'list':
-        return this.#pressInList(key);
-    }
-  }
-
-  #pressInList(key: Key): Request | undefined {
-    const movement = movementOf(key, true);
-    if (movement) this.selected = moved(this.selected, movement, this.shown.places.length, this.listRows);
-    else if (key.name === 'return' || key.name === 'enter') this.#openSelected();
-    else if (key.sequence === 'q' || (key.name === 'escape' && !this.isNarrowed)) return 'leave';
-    else if (key.name === 'escape') this.#widen();
-    else if (key.sequence === 'w') this.asked = { question: 'condition', text: '' };
-    else if (key.sequence === 'g') this.asked = { question: 'field', text: '' };
-    else if (key.sequence === '/') this.typing = true;
-    else if (key.sequence === 'f') this.#toggleFailed();
-    else if (key.sequence === 'r') this.#readAgain();
-    else return this.#pressAnywhere(key);
-    return undefined;
-  }
-
-  #pressInEvent(key: Key): Request | undefined {
-    const opened = this.opened as { item: Items; line: number };
-    const movement = movementOf(key, true);
-    const last = Math.max(0, this.#parts.linesOf(opened.item).length - this.eventRows);
-    if (movement) opened.line = Math.min(last, moved(opened.line, movement, last + 1, this.eventRows));
-    else if (key.sequence === 'q') return 'leave';
-    else if (['escape', 'return', 'enter', 'backspace', 'left'].includes(key.name ?? ''))
-      this.opened = undefined;
-    else if (key.sequence === 'n' || key.name === 'right') this.#openNext(1);
-    else if (key.sequence === 'p') this.#openNext(-1);
-    else if (key.sequence === 'r') return 'replay';
-    else return this.#pressAnywhere(key);
-    return undefined;
-  }
-
-  #pressAnywhere({ sequence }: Key): Request | undefined {
-    if (sequence === '?') this.isHelpShown = true;
-    const requests: Readonly<Record<string, Request>> = { y: 'copy', o: 'report', z: 'zone' };
-    return requests[sequence ?? ''];
-  }
-
-  #type(key: Key): undefined {
-    const movement = movementOf(key, false);
-    const character = characterOf(key);
-    if (movement) this.selected = moved(this.selected, movement, this.shown.places.length, this.listRows);
-    else if (key.name === 'return' || key.name === 'enter') this.typing = false;
-    else if (key.name === 'escape') {
-      this.typing = false;
-      this.#refilter('');
-    } else if (key.name === 'backspace') this.#refilter([...this.filter].slice(0, -1).join(''));
-    else if (key.ctrl && key.name === 'u') this.#refilter('');
-    else if (character) this.#refilter(this.filter + character);
-  }
-
-  #refilter(filter: string): void {
-    if (filter === this.filter) return;
-    this.filter = filter;
-    this.#choose();
-  }
-
-  #narrow(narrowings: readonly Narrowing[]): void {
-    this.narrowings = narrowings;
-    this.#choose();
-  }
-
-  #choose(): void {
-    this.selected = 0;
-    for (const shown of this.#lists.values()) shown.filter(this.filter, this.narrowings);
-  }
-
-  /** Removes the filter, or else the latest condition. */
-  #widen(): void {
-    if (this.filter !== '') this.#refilter('');
-    else this.#narrow(this.narrowings.slice(0, -1));
-  }
-
-  #answer(key: Key): undefined {
-    const asked = this.asked as { question: Question; text: string };
-    const character = characterOf(key);
-    if (key.name === 'return' || key.name === 'enter') this.#take(asked);
-    else if (key.name === 'escape') this.asked = undefined;
-    else if (key.name === 'backspace') asked.text = [...asked.text].slice(0, -1).join('');
-    else if (key.ctrl && key.name === 'u') asked.text = '';
-    else if (character) asked.text += character;
-  }
-
-  /** Uses the answer to the question; an invalid answer stays, so that the user can correct it. */
-  #take({ question, text }: { question: Question; text: string }): void {
+  #update(list: EventList): void {
+    const { level } = this;
     try {
-      if (text.trim() === '') this.message = '';
-      else if (question === 'field') this.groups = new GroupList(this.shown, parseFieldPath(text, 'g'));
-      else this.#narrow([...this.narrowings, this.#parts.narrowing(text)]);
-      this.asked = undefined;
+      if (!('item' in level)) level.update(list);
     } catch (error) {
       if (!(error instanceof HooktrailError)) throw error;
+      this.#levels.pop();
       this.message = error.message;
+      this.#update(list);
     }
   }
 
-  #pressInGroups(key: Key): Request | undefined {
-    const groups = this.groups as GroupList;
+  #pressKey(key: Key): Request | undefined {
+    const { level } = this;
+    if (this.isHelpShown) {
+      this.isHelpShown = false;
+      return key.sequence === 'q' ? 'leave' : undefined;
+    }
+    if (this.typing) return this.#type(this.typing, key);
     const movement = movementOf(key, true);
-    if (movement)
-      groups.selected = Math.max(0, moved(groups.selected, movement, groups.groups.length, this.listRows));
-    else if (key.name === 'return' || key.name === 'enter') this.#openGroup(groups);
-    else if (['escape', 'backspace', 'left'].includes(key.name ?? '')) this.groups = undefined;
-    else if (key.sequence === 'g') this.asked = { question: 'field', text: '' };
+    if (movement && 'item' in level) {
+      const last = Math.max(0, this.#parts.linesOf(level.item).length - this.eventRows);
+      level.line = Math.min(last, movePlace(level.line, movement, last + 1, this.eventRows));
+    } else if (movement && !('item' in level)) {
+      const count = level instanceof EventRows ? level.places.length : level.groups.length;
+      level.selected = Math.max(0, movePlace(level.selected, movement, count, this.listRows));
+    } else if (BACK.includes(key.name ?? '')) this.#goBack();
+    else if (key.name === 'return' || key.name === 'enter') this.#enter();
     else if (key.sequence === 'q') return 'leave';
     else if (key.sequence === '?') this.isHelpShown = true;
     else if (key.sequence === 'z') return 'zone';
+    else if (key.sequence === 'g' && !('item' in level)) this.#ask('field');
+    else if ('item' in level) return this.#pressInEvent(level, key);
+    else if (level instanceof EventRows) return this.#pressInEvents(level, key);
     return undefined;
   }
 
-  /** Goes back to the list, with the events of the selected group only. */
-  #openGroup({ groups, selected, field }: GroupList): void {
-    const group = groups[selected];
-    if (!group) return;
-    this.groups = undefined;
-    this.#take({ question: 'condition', text: groupCondition(field, group) });
+  #pressInEvents(level: EventRows, { sequence }: Key): Request | undefined {
+    if (sequence === '/') this.#askFilter(level);
+    else if (sequence === 'w') this.#ask('condition');
+    else if (sequence === 'f') this.failedOnly = !this.failedOnly;
+    else if (sequence === 'r') {
+      this.close().catch(() => undefined);
+      this.#lists.clear();
+      this.message = 'reading again';
+    } else return REQUESTS[sequence ?? ''];
+    return undefined;
   }
 
-  #toggleFailed(): void {
-    this.failedOnly = !this.failedOnly;
-    this.selected = 0;
+  #pressInEvent({ events }: OpenedEvent, key: Key): Request | undefined {
+    const step = key.sequence === 'n' || key.name === 'right' ? 1 : key.sequence === 'p' ? -1 : 0;
+    if (step === 0) return REQUESTS[key.sequence ?? ''];
+    const item = events.at(events.selected + step);
+    if (item) {
+      events.selected += step;
+      this.#levels.splice(-1, 1, { item, events, line: 0 });
+      // The next pages are read for the list below.
+      scrollTo(events, events.selected, this.listRows);
+    } else if (step < 0) this.message = 'this is the first event';
+    else this.message = this.list.ended ? 'this is the last event' : 'go back to the list to read more';
+    return undefined;
   }
 
-  /** Reads from the service again and selects the first event. */
-  #readAgain(): void {
-    this.close().catch(() => undefined);
-    this.#lists.clear();
-    this.selected = 0;
-    this.message = 'reading again';
+  #goBack(): void {
+    if (this.#levels.length > 1) this.#levels.pop();
+    else this.message = 'this is the whole list; q quits';
   }
 
-  #openNext(step: 1 | -1): void {
-    const { places } = this.shown;
-    const next = this.selected + step;
-    if (next < 0) this.message = 'this is the first event';
-    else if (next >= places.length)
-      this.message = this.shown.list.ended ? 'this is the last event' : 'the next event is being read';
-    else {
-      this.selected = next;
-      this.#openSelected();
+  #enter(): void {
+    const { level, current } = this;
+    if ('item' in level) this.#goBack();
+    else if (level instanceof EventRows && current)
+      this.#levels.push({ item: current, events: level, line: 0 });
+    else if (level instanceof GroupRows) {
+      const group = level.groups[level.selected];
+      if (group) this.#narrow(`${level.field.text} = ${group.values[0] ?? 'null'}`);
     }
   }
 
-  #openSelected(): void {
-    this.opened = undefined;
-    const { current } = this;
-    if (current) this.opened = { item: current, line: 0 };
+  /** A filter is a level of its own, unless one is there already. */
+  #askFilter({ filter, narrowings }: EventRows): void {
+    if (filter === '') this.#levels.push(new EventRows(this.list, narrowings));
+    this.typing = { into: 'filter', text: filter, selected: 0 };
   }
+
+  #ask(into: 'condition' | 'field'): void {
+    this.typing = { into, text: '', selected: 0 };
+  }
+
+  #type(typing: Typing, key: Key): undefined {
+    const isFilter = typing.into === 'filter';
+    const movement = movementOf(key, false);
+    const character = characterOf(key);
+    const before = typing.text;
+    if (key.name === 'return' || key.name === 'enter') this.#take(typing);
+    else if (key.name === 'escape') {
+      this.typing = undefined;
+      if (isFilter) this.#goBack();
+    } else if (key.name === 'tab' && typing.into === 'field')
+      typing.text = this.fields[typing.selected] ?? typing.text;
+    else if (movement && isFilter)
+      this.events.selected = movePlace(
+        this.events.selected,
+        movement,
+        this.events.places.length,
+        this.listRows,
+      );
+    else if (movement)
+      typing.selected = Math.max(0, movePlace(typing.selected, movement, this.fields.length, this.listRows));
+    else if (key.name === 'backspace') typing.text = [...typing.text].slice(0, -1).join('');
+    else if (key.ctrl && key.name === 'u') typing.text = '';
+    else if (character) typing.text += character;
+    if (typing.text !== before) typing.selected = 0;
+    if (isFilter && this.typing && typing.text !== before) this.events.filter = typing.text;
+  }
+
+  /** Uses what was typed; if it is invalid it stays, so that the user can correct it. */
+  #take({ into, text, selected }: Typing): void {
+    try {
+      if (into === 'filter' && text.trim() === '') this.#goBack();
+      if (into === 'condition' && text.trim() !== '') this.#narrow(text);
+      if (into === 'field') {
+        const field = this.fields.find((one) => one === text.trim()) ?? this.fields[selected];
+        if (field === undefined) {
+          this.message = `no event has a field like '${text}'; esc cancels`;
+          return;
+        }
+        const { level } = this;
+        // Grouped by another field, the groups take the place of those before.
+        if (level instanceof GroupRows) this.#levels.pop();
+        this.#levels.push(new GroupRows(this.events, parseFieldPath(field, 'g')));
+      }
+      this.typing = undefined;
+    } catch (error) {
+      if (!(error instanceof HooktrailError)) throw error;
+      this.message = error.message;
+    }
+  }
+
+  /** Shows those events that also meet a condition. */
+  #narrow(condition: string): void {
+    const narrowing = this.#parts.narrowing(condition);
+    const rows = new EventRows(this.list, [...this.events.narrowings, narrowing]);
+    rows.filter = this.events.filter;
+    this.#levels.push(rows);
+    rows.update(this.list);
+    const [doubt] = rows.places.length === 0 ? narrowing.keep.doubts() : [];
+    if (doubt) this.message = doubt;
+  }
+}
+
+const REQUESTS: Readonly<Record<string, Request>> = { y: 'copy', o: 'report' };
+
+/** Selects a row, and moves the first row on the screen as little as it takes. */
+function scrollTo(rows: Rows, selected: number, page: number): void {
+  rows.selected = selected;
+  rows.top = Math.max(Math.min(rows.top, selected), selected - page + 1, 0);
 }

@@ -49,10 +49,8 @@ export class EventList {
     if (this.ended) return;
     try {
       const { done, value } = await this.#pages.next();
-      if (done) {
-        this.ended = true;
-        return;
-      }
+      this.ended = done === true;
+      if (done) return;
       const { items, total } = value;
       this.total = total;
       for (let item = 0; item < items.count; item++) this.#items.push(items.only(item));
@@ -68,57 +66,86 @@ export function textOf(item: Items): string {
   return item.text(0).toString();
 }
 
-/** The places of the events that meet all conditions and whose text contains all words of a filter, in any case. */
-export class FilteredList {
-  readonly list: EventList;
+/** What the screen shows a part of: rows, one of them selected. */
+export interface Rows {
+  selected: number;
+  /** The first row on the screen. */
+  top: number;
+}
+
+/** The events that meet all conditions and whose text contains all words of a filter, in any case. */
+export class EventRows implements Rows {
+  readonly narrowings: readonly Narrowing[];
+  /** The places in the list of the events shown. */
   readonly places: number[] = [];
-  #words: readonly string[] = [];
-  #narrowings: readonly Narrowing[] = [];
+  selected = 0;
+  top = 0;
+  #list: EventList;
+  #filter = '';
   #looked = 0;
 
-  constructor(list: EventList) {
-    this.list = list;
+  constructor(list: EventList, narrowings: readonly Narrowing[]) {
+    this.#list = list;
+    this.narrowings = narrowings;
   }
 
-  filter(text: string, narrowings: readonly Narrowing[]): void {
-    this.#narrowings = narrowings;
-    this.#words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    this.places.length = 0;
-    this.#looked = 0;
-    this.update();
+  get list(): EventList {
+    return this.#list;
   }
 
-  /** Filters the events that were read since the last call. */
-  update(): void {
-    for (; this.#looked < this.list.length; this.#looked++) {
-      if (this.#matches(this.#looked)) this.places.push(this.#looked);
+  get filter(): string {
+    return this.#filter;
+  }
+
+  set filter(text: string) {
+    this.#filter = text;
+    this.#start();
+  }
+
+  /** Looks at the events that were read since the last call; at all of them if it is another list. */
+  update(list: EventList): void {
+    if (list !== this.#list) {
+      this.#list = list;
+      this.#start();
+    }
+    const words = this.#filter.toLowerCase().split(/\s+/).filter(Boolean);
+    for (; this.#looked < list.length; this.#looked++) {
+      const item = list.at(this.#looked);
+      const text = words.length > 0 ? textOf(item).toLowerCase() : '';
+      const isKept = this.narrowings.every(({ keep }) => keep(item).count === 1);
+      if (isKept && words.every((word) => text.includes(word))) this.places.push(this.#looked);
     }
   }
 
-  #matches(place: number): boolean {
-    const item = this.list.at(place);
-    if (!this.#narrowings.every(({ keep }) => keep(item).count === 1)) return false;
-    if (this.#words.length === 0) return true;
-    const text = textOf(item).toLowerCase();
-    return this.#words.every((word) => text.includes(word));
+  /** The event in a row. */
+  at(row: number): Items | undefined {
+    const place = this.places[row];
+    return place === undefined ? undefined : this.#list.at(place);
+  }
+
+  #start(): void {
+    this.places.length = 0;
+    this.#looked = 0;
+    this.selected = 0;
   }
 }
 
-/** The shown events that were read so far, grouped by a field, and which group is selected. */
-export class GroupList {
+/** The events of a list in groups by a field. */
+export class GroupRows implements Rows {
   readonly field: FieldPath;
-  readonly #events: FilteredList;
-  readonly #counted: EventGroups;
+  readonly events: EventRows;
+  #counted: EventGroups;
+  #list: EventList;
   #looked = 0;
   /** The largest first. */
   groups: readonly EventGroup[] = [];
   selected = 0;
-  /** The first row on the screen. */
   top = 0;
 
-  constructor(events: FilteredList, field: FieldPath) {
-    this.#events = events;
+  constructor(events: EventRows, field: FieldPath) {
+    this.events = events;
     this.field = field;
+    this.#list = events.list;
     this.#counted = new EventGroups([field]);
   }
 
@@ -128,14 +155,20 @@ export class GroupList {
   }
 
   /** Counts the events that were read since the last call. The selected group stays selected. Throws `ServiceError` if the groups become too many. */
-  update(): void {
-    const { list, places } = this.#events;
+  update(list: EventList): void {
+    this.events.update(list);
+    if (list !== this.#list) {
+      this.#list = list;
+      this.#counted = new EventGroups([this.field]);
+      this.#looked = 0;
+    }
+    const { places } = this.events;
     if (this.#looked === places.length) return;
     for (; this.#looked < places.length; this.#looked++)
-      this.#counted.add(list.at(places[this.#looked] as number));
+      this.#counted.add(this.events.at(this.#looked) as Items);
     const selected = this.groups[this.selected];
     this.groups = this.#counted.largest();
-    if (selected && this.selected > 0) this.selected = this.groups.indexOf(selected);
+    if (selected && this.selected > 0) this.selected = Math.max(0, this.groups.indexOf(selected));
   }
 }
 
@@ -154,12 +187,7 @@ export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowi
   const text = typed.trim();
   const isQuoted = /^"[^"]+"$/.test(text);
   if (!isQuoted && /[!=<>~]/.test(text))
-    return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], []) };
+    return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], [], 'w') };
   const wanted = isQuoted ? text.slice(1, -1) : text;
   return { flag: 'grep', text: wanted, keep: itemFilter([], [wanted]) };
-}
-
-/** The condition that the events of a group meet. */
-export function groupCondition(field: FieldPath, { values: [value] }: EventGroup): string {
-  return `${field.text} = ${value ?? 'null'}`;
 }

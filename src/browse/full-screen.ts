@@ -2,7 +2,14 @@ import { emitKeypressEvents } from 'node:readline';
 import type { ReadStream } from 'node:tty';
 import type { Context } from '../context.ts';
 import { InterruptedError } from '../errors.ts';
-import type { Key } from './browse-keys.ts';
+
+/** A key as `node:readline` reports it. */
+export interface Key {
+  readonly name?: string | undefined;
+  readonly sequence?: string | undefined;
+  readonly ctrl?: boolean | undefined;
+  readonly meta?: boolean | undefined;
+}
 
 export interface Screen {
   /** Returns as many lines as there are rows, the last one neither empty nor full. */
@@ -20,12 +27,13 @@ const HOME = '\u001b[H';
 const CLEAR = '\u001b[2J';
 /** Clears the rest of a line. */
 const REST_OF_LINE = '\u001b[K';
-/** Milliseconds after which an escape character is the Escape key, and not the beginning of a sequence. */
-const ESCAPE_TIME = 50;
+/** After this time an escape character is the Escape key, and not the beginning of a sequence. */
+const ESCAPE_MS = 50;
 
 /**
  * Fills the terminal until a key ends it. The previous screen is restored however it ends: by a key, an error, a signal
- * or a crash. Throws `InterruptedError` on Ctrl-C, the signal's reason when it aborts.
+ * or a crash, and while Ctrl-Z suspends the program. Throws `InterruptedError` on Ctrl-C, the signal's reason when it
+ * aborts.
  */
 export async function runScreen(screen: Screen, context: Context): Promise<void> {
   const { signal } = context;
@@ -36,31 +44,44 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
     output.write(CLEAR);
     draw();
   };
-  let entered = true;
-  const leave = () => {
-    if (entered) output.write(LEAVE);
-    entered = false;
+  let isEntered = false;
+  const enter = () => {
+    input.setRawMode(true);
+    output.write(ENTER);
+    isEntered = true;
   };
-  const forget = context.atExit?.(leave);
+  const leave = () => {
+    if (isEntered) output.write(LEAVE);
+    isEntered = false;
+    input.setRawMode(false);
+  };
   signal.throwIfAborted();
+  const forget = context.atExit?.(leave);
   let stop = () => {};
-  output.write(ENTER);
   try {
+    enter();
     await new Promise<void>((resolve, reject) => {
       const onAbort = () => reject(signal.reason);
+      const suspend = async () => {
+        if (!context.suspend) return;
+        leave();
+        await context.suspend();
+        enter();
+        clear();
+      };
       const onKey = (_text: string | undefined, key: Key) => {
         try {
-          // In raw mode Ctrl-C is a key and sends no signal.
+          // In raw mode Ctrl-C and Ctrl-Z are keys and send no signals.
           if (key.ctrl && key.name === 'c') throw new InterruptedError('SIGINT');
-          if (screen.press(key)) resolve();
+          if (key.ctrl && key.name === 'z') void suspend().catch(reject);
+          else if (screen.press(key)) resolve();
           else draw();
         } catch (error) {
           reject(error);
         }
       };
       // Of its interface parameter, readline uses only the time-out.
-      emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_TIME } as never);
-      input.setRawMode(true);
+      emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_MS } as never);
       input.on('keypress', onKey).resume();
       output.on('resize', clear);
       signal.addEventListener('abort', onAbort);
@@ -68,7 +89,6 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
       draw();
       stop = () => {
         input.off('keypress', onKey).pause();
-        input.setRawMode(false);
         output.off('resize', clear);
         signal.removeEventListener('abort', onAbort);
         screen.onReady(() => {});
@@ -79,4 +99,38 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
     leave();
     forget?.();
   }
+}
+
+export type Movement = 'up' | 'down' | 'page-up' | 'page-down' | 'first' | 'last';
+
+const MOVEMENTS: Readonly<Record<string, Movement>> = {
+  ...{ up: 'up', down: 'down', pageup: 'page-up', pagedown: 'page-down', home: 'first', end: 'last' },
+};
+/** As in `less`. */
+const LETTERS: Readonly<Record<string, Movement>> = {
+  ...{ k: 'up', j: 'down', b: 'page-up', ' ': 'page-down', '<': 'first', G: 'last', '>': 'last' },
+};
+
+/** Returns the movement of a key. Letters move only if `withLetters`: elsewhere they are typed. */
+export function movementOf({ name = '', sequence = '', ctrl, meta }: Key, withLetters: boolean) {
+  if (ctrl || meta) return undefined;
+  return MOVEMENTS[name] ?? (withLetters ? LETTERS[sequence] : undefined);
+}
+
+/** Returns the character that a key types, or undefined for a control key. */
+export function characterOf({ sequence = '', ctrl, meta }: Key): string | undefined {
+  return !ctrl && !meta && /^[^\p{C}]+$/u.test(sequence) ? sequence : undefined;
+}
+
+/** Returns the place after a movement, among `count` places of which `page` fit on the screen. */
+export function movePlace(place: number, movement: Movement, count: number, page: number): number {
+  const targets: Record<Movement, number> = {
+    up: place - 1,
+    down: place + 1,
+    'page-up': place - page,
+    'page-down': place + page,
+    first: 0,
+    last: count - 1,
+  };
+  return Math.max(0, Math.min(count - 1, targets[movement]));
 }

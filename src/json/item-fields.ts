@@ -69,7 +69,7 @@ export function nearestField(path: FieldPath, items: Items): string | undefined 
 const [SAMPLE_ITEMS, SAMPLE_DEPTH] = [500, 8];
 
 /** The paths of the fields that some items have, each once. */
-function fieldsOf(items: Items): string[] {
+export function fieldsOf(items: Items): string[] {
   const found = new Set<string>();
   const walk = (value: unknown, steps: readonly string[]): void => {
     if (value === null || typeof value !== 'object' || steps.length === SAMPLE_DEPTH) return;

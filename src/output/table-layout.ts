@@ -93,8 +93,8 @@ const READABLE = 10;
 const SHORTEST_BAR = 4;
 /** The width of the beginning of a GUID, enough to recognise it, and an ellipsis. */
 const SHORT_ID = 9;
-/** From this width of the terminal on, ids of events are whole. */
-const ROOM_FOR_IDS = 80;
+/** From this width on, ids of events are whole: a terminal of 80 columns, less the mark of the selected row in browse. */
+const ROOM_FOR_IDS = 78;
 
 /**
  * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there is: bars

@@ -207,24 +207,6 @@ function nextReplay(ids: readonly string[], forwardTo: URL): string {
   return `pipe what is listed to \`hooktrail webhooks replay - ${to}\`, which sends them again`;
 }
 
-/** Forwards one event. Resolves to a one-line outcome. */
-export async function replayOne(
-  event: Uint8Array,
-  { forwardTo, timeout, apiToken }: { forwardTo: URL; timeout: number; apiToken: string | undefined },
-  context: Context,
-): Promise<string> {
-  const handler = createHandler(forwardTo, timeout, context);
-  try {
-    const began = performance.now();
-    const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
-    return `${answerText(answer)} in ${Math.round(performance.now() - began)} ms`;
-  } catch (error) {
-    return (error as Error).message;
-  } finally {
-    await handler.close();
-  }
-}
-
 /** Waits for the next event's turn, so that at most `rate` events start per second. */
 function pace(rate: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
   let next = clock.now();

@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Key } from '../../src/browse/browse-keys.ts';
 import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing } from '../../src/browse/browsing.ts';
 import { EventList, narrowingOf, textOf } from '../../src/browse/event-list.ts';
+import type { Key } from '../../src/browse/full-screen.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
 import type { Items } from '../../src/json/items.ts';
@@ -20,6 +20,8 @@ const look = {
   palette: plain,
   unicode: true,
   zone: UTC,
+  place: '',
+  help: ['q  quits'],
 };
 const narrowing = (text: string) => narrowingOf(text, Date.UTC(2026, 10, 21), UTC);
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
@@ -51,7 +53,7 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     failedOnly: false,
     narrowing,
     size: () => size,
-    linesOf: (item) => eventLines(item, size.columns, plain),
+    linesOf: (item) => eventLines(item, { ...look, ...size }),
     onChange: () => changed.resolve(),
   });
   const settled = async () => {
@@ -64,8 +66,8 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     await settled();
     return request;
   };
-  const linesOf = (item: Items) => eventLines(item, size.columns, plain);
-  const lines = () => screenLines(state, linesOf, size, look);
+  const linesOf = (item: Items) => eventLines(item, { ...look, ...size });
+  const lines = () => screenLines(state, linesOf, { ...look, ...size });
   return { state, press, settled, lines, read, size, current: () => state.current && textOf(state.current) };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
@@ -74,7 +76,7 @@ test('the list shows times in the zone, and again in another', async () => {
   const { settled, press, state } = browsing([event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')]);
   await settled();
   const shown = (zone: TimeZone) =>
-    screenLines(state, () => [], { rows: 8, columns: 100 }, { ...look, zone })[2]
+    screenLines(state, () => [], { ...look, rows: 8, columns: 100, zone })[2]
       ?.slice(2)
       .split('  ')[0];
   expect(shown(UTC)).toBe('2026-11-20 12:00:00.1234567Z');
@@ -87,8 +89,8 @@ describe('browsing', () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     expect(read.pages).toBe(2);
-    while (!state.shown.list.ended) await press(named('end'));
-    expect(state.shown.places).toHaveLength(95);
+    while (!state.list.ended) await press(named('end'));
+    expect(state.events.places).toHaveLength(95);
     expect(read.pages).toBe(10);
   });
 
@@ -111,19 +113,19 @@ describe('browsing', () => {
     const { settled, press, state, lines } = browsing(items, { pageSize: 100 });
     await settled();
     await press(...typed('/time äö'));
-    expect(state.shown.places).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
+    expect(state.events.places).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
     expect(lines()[0]).toBe('95 events, 10 with /time äö▏');
     // These letters are keys outside of the filter.
     await press(...typed('qyfo'));
-    expect(state.shown.places).toEqual([]);
+    expect(state.events.places).toEqual([]);
     expect(lines()[2]).toBe('  none of the events read so far');
     for (let times = 0; times < 4; times++) await press(named('backspace'));
-    expect(state.shown.places).toHaveLength(10);
+    expect(state.events.places).toHaveLength(10);
     await press(named('return'), named('down'));
     expect(state.current && textOf(state.current)).toContain('id-13"');
     await press(...typed('/'), named('escape'));
-    expect(state.shown.places).toHaveLength(95);
-    expect(await press(named('escape'))).toBe('leave');
+    // `/` edits the filter that is there, and esc goes back to before it.
+    expect(state.events.places).toHaveLength(95);
   });
 
   test('a filter that nothing matches does not read forever', async () => {
@@ -132,7 +134,7 @@ describe('browsing', () => {
     const before = read.pages;
     await press(...typed('/'), ...typed('z'));
     expect(read.pages - before).toBeLessThanOrEqual(21);
-    expect(state.shown.list.ended).toBe(false);
+    expect(state.list.ended).toBe(false);
   });
 
   test('opens an event whole, scrolls it, and comes back to its place', async () => {
@@ -144,7 +146,7 @@ describe('browsing', () => {
     await press(named('end'));
     expect(lines().slice(-3, -1)).toEqual(['  ]', '}']);
     await press(named('escape'));
-    expect(state.selected).toBe(1);
+    expect(state.events.selected).toBe(1);
     expect(lines()[3]).toMatch(/^❯ /);
   });
 
@@ -157,14 +159,93 @@ describe('browsing', () => {
     expect(read.lists).toBe(2);
   });
 
-  test('esc clears the filter that was kept before it leaves', async () => {
-    const { settled, press, state } = browsing(many, { pageSize: 100 });
+  test('esc goes back by one level, and never leaves: q does', async () => {
+    const items = many.map((_, number) => event(number, `,"why":${number % 3}`));
+    const { settled, press, lines, state } = browsing(items, { pageSize: 100, columns: 80 });
+    const titles: string[] = [];
+    const go = async (...keys: Key[]) => {
+      expect(await press(...keys)).toBeUndefined();
+      titles.push(lines()[0] as string);
+    };
     await settled();
-    await press(...typed('/id-7'), named('return'));
-    expect(state.shown.places).toHaveLength(11);
-    expect(await press(named('escape'))).toBeUndefined();
-    expect(state.shown.places).toHaveLength(95);
-    expect(await press(named('escape'))).toBe('leave');
+    await press(...typed('G'));
+    await go(...typed('/id-'), named('return'));
+    await go(...typed('gwhy'), named('return'));
+    await go(named('down'), named('return'));
+    await go(...typed('wid-7'), named('return'));
+    await go(named('return'));
+    const down = [...titles];
+    expect(down).toEqual([
+      '95 events, 95 with /id-',
+      '95 events, 95 with /id-, 3 groups by why',
+      '95 events, 32 with /id- and why = 1',
+      '95 events, 5 with /id- and "id-7" and why = 1',
+      'event, lines 1 to 5 of 5',
+    ]);
+    for (let level = 0; level < 4; level++) await go(named('escape'));
+    expect(titles.slice(5)).toEqual(down.toReversed().slice(1));
+    expect('groups' in state.level).toBe(false);
+    await go(named('escape'));
+    await go(named('escape'));
+    expect([lines()[0], lines().at(-1)]).toEqual(['95 events', 'this is the whole list; q quits']);
+    expect(await press(...typed('q'))).toBe('leave');
+  });
+
+  test('after a group the groups are there again, with the selection', async () => {
+    const items = many.map((_, number) => event(number, `,"why":${number % 3}`));
+    const { settled, press, lines } = browsing(items, { pageSize: 100, columns: 80 });
+    await settled();
+    await press(...typed('gwhy'), named('return'), named('down'), named('down'));
+    const before = lines();
+    await press(named('return'), named('escape'));
+    expect(lines()).toEqual(before);
+  });
+
+  test('g offers the fields of the events; a name that none has is not taken', async () => {
+    const items = many.map((_, number) => event(number, `,"delivery":{"attempts":${number % 2},"at":1}`));
+    const { settled, press, lines } = browsing(items, { pageSize: 100, columns: 80 });
+    await settled();
+    await press(...typed('g'));
+    expect(lines().slice(0, 6)).toEqual([
+      'group by ▏',
+      '',
+      '❯ eventId',
+      '  publishStatus',
+      '  delivery',
+      '  delivery.attempts',
+    ]);
+    await press(...typed('at'), named('down'));
+    expect(lines().slice(2, 5)).toEqual(['  publishStatus', '❯ delivery.attempts', '  delivery.at']);
+    await press(named('tab'));
+    expect(lines()[0]).toBe('group by delivery.attempts▏');
+    await press(named('return'));
+    expect(lines()[0]).toBe('95 events, 2 groups by delivery.attempts');
+    await press(...typed('gnope'), named('return'));
+    expect(lines().at(-1)).toBe("no event has a field like 'nope'; esc cancels");
+  });
+
+  test('w with a field or a value that no event has says so, and names the near one', async () => {
+    const { settled, press, lines } = browsing(many, { pageSize: 100, columns: 100 });
+    await settled();
+    await press(...typed('wpublishstatus = FAILED'), named('return'));
+    expect(lines().at(-1)).toBe("w: no event has the field 'publishstatus'; did you mean publishStatus?");
+    await press(named('escape'), ...typed('wpublishStatus = failed'), named('return'));
+    expect(lines().at(-1)).toMatch(/^w: .*FAILED/);
+  });
+
+  test('the title says where the events are from, the times of an open event are in the zone', async () => {
+    const { settled, press, state } = browsing([event(1, ',"createdOn":"2026-11-20T12:00:00Z"')]);
+    await settled();
+    const zone = new TimeZone('Asia/Kolkata');
+    const at = { ...look, rows: 8, columns: 60, place: 'night: events.example.com', zone };
+    const title = (columns: number) => screenLines(state, () => [], { ...at, columns })[0];
+    expect(title(60)).toBe('1 event                           night: events.example.com');
+    expect(title(24)).toBe('1 event     night: eve…');
+    await press(named('return'));
+    expect(eventLines(state.current as Items, at)).toContain('  "createdOn": "2026-11-20T17:30:00+05:30"');
+    expect(eventLines(state.current as Items, { ...at, zone: UTC })).toContain(
+      '  "createdOn": "2026-11-20T12:00:00Z"',
+    );
   });
 
   test('n and p show the next and the previous event while one is open', async () => {
@@ -188,12 +269,7 @@ describe('browsing', () => {
     const before = lines();
     await press(...typed('?'));
     expect(lines().filter((line) => line.includes('…'))).toEqual([]);
-    expect(lines().slice(0, 4)).toEqual([
-      'Keys',
-      '',
-      'up down j k          one event, or one line of an open one',
-      'page up, page down   one screen; also b and space',
-    ]);
+    expect(lines().slice(0, 4)).toEqual(['Keys', '', 'q  quits', '']);
     expect(lines()).toHaveLength(20);
     await press(...typed('j'));
     expect(lines()).toEqual(before);
@@ -203,8 +279,8 @@ describe('browsing', () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     await press(...typed('G'), ...typed('r'));
-    expect([read.lists, state.selected, state.shown.list.ended]).toEqual([2, 0, false]);
-    expect(state.shown.places.length).toBeGreaterThan(8);
+    expect([read.lists, state.events.selected, state.list.ended]).toEqual([2, 0, false]);
+    expect(state.events.places.length).toBeGreaterThan(8);
   });
 
   test('the hint for f says what the key does next', async () => {
@@ -226,9 +302,9 @@ describe('browsing', () => {
       'where delivery.attempts >= 8▏',
       'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
     ]);
-    expect(state.shown.places).toHaveLength(95);
+    expect(state.events.places).toHaveLength(95);
     await press(named('return'));
-    expect(state.shown.places).toEqual([
+    expect(state.events.places).toEqual([
       8, 9, 18, 19, 28, 29, 38, 39, 48, 49, 58, 59, 68, 69, 78, 79, 88, 89,
     ]);
     await press(...typed('wID-8'), named('return'), ...typed('w"x=1"'), named('return'));
@@ -236,10 +312,9 @@ describe('browsing', () => {
     await press(...typed('/id-8'));
     expect(lines()[0]).toBe('95 events, 1 with /id-8▏ and "x=1" and "ID-8" and delivery.attempts >= 8');
     await press(named('return'));
-    expect(state.shown.places).toEqual([89]);
+    expect(state.events.places).toEqual([89]);
     await press(named('escape'), named('escape'), named('escape'), named('escape'));
-    expect(state.shown.places).toHaveLength(95);
-    expect(await press(named('escape'))).toBe('leave');
+    expect(state.events.places).toHaveLength(95);
   });
 
   test('an invalid condition is reported and can be corrected', async () => {
@@ -248,9 +323,9 @@ describe('browsing', () => {
     await press(...typed('w= 3'), named('return'));
     expect([lines()[0], lines().at(-1)]).toEqual(['where = 3▏', "w: invalid value '= 3': it names no field"]);
     await press({ name: 'u', ctrl: true }, ...typed('eventId = id-33'), named('backspace'), named('return'));
-    expect(state.shown.places).toEqual([3]);
+    expect(state.events.places).toEqual([3]);
     await press(...typed('w'), named('return'), ...typed('wx'), named('escape'));
-    expect(state.shown.places).toEqual([3]);
+    expect(state.events.places).toEqual([3]);
   });
 
   test('g groups the events read by a field, and enter shows the events of a group', async () => {
@@ -263,7 +338,7 @@ describe('browsing', () => {
     await press(...typed('/id-'), named('return'), ...typed('gwhy'));
     expect([lines()[0], lines().at(-1)]).toEqual([
       'group by why▏',
-      'type a field, as delivery.attempts  enter group  esc cancel',
+      'type a part of a field  up down choose  tab complete  enter group  esc cancel',
     ]);
     await press(named('return'));
     expect(lines()).toEqual([
@@ -278,7 +353,7 @@ describe('browsing', () => {
       'enter show the events  g group by another field  esc back  ? keys  q quit',
     ]);
     await press(named('escape'), named('escape'));
-    expect(state.shown.places).toHaveLength(95);
+    expect(state.events.places).toHaveLength(95);
     const shown: string[] = [];
     for (let row = 0; row < 6; row++) {
       const downwards = Array.from({ length: row }, () => named('down'));
@@ -324,7 +399,7 @@ describe('browsing', () => {
     });
     state.settle();
     for (let turn = 0; turn < 50; turn++) await Promise.resolve();
-    const lines = screenLines(state, () => [], { rows: 8, columns: 60 }, look);
+    const lines = screenLines(state, () => [], { ...look, rows: 8, columns: 60 });
     expect(lines.at(-1)).toBe('could not read on: gone \\u001b[31m');
     expect(lines[0]).toBe('1 event');
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyEventId } from '../../src/browse/event-clipboard.ts';
+import { copyEventId } from '../../src/browse/browse.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput, pageOf } from '../support/outputs.ts';
 

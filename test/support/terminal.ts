@@ -44,13 +44,26 @@ export async function screenOf(command: string, terminal: Terminal): Promise<str
   return screen;
 }
 
+/** The built program as a command of a shell. */
+function commandOf(args: readonly string[]): string {
+  return [process.execPath, inject('program'), ...args].map(quotedWord).join(' ');
+}
+
+/** Starts a shell with job control on a terminal; `command` is how it calls the built program. */
+export function startShell(terminal: Terminal): OnTerminal & { command: typeof commandOf } {
+  return Object.assign(startOn('exec bash --norc --noprofile -i', terminal), { command: commandOf });
+}
+
 /** Starts the built program with a terminal as its standard streams. */
 export function startOnTerminal(
   args: readonly string[],
-  { env, columns = 80 }: { env: Readonly<Record<string, string | undefined>>; columns?: number },
+  { env, columns = 80 }: Omit<Terminal, 'columns'> & { columns?: number },
 ): OnTerminal {
-  const quoted = [process.execPath, inject('program'), ...args].map(quotedWord);
-  const child = spawnOnTerminal(`exec ${quoted.join(' ')}`, { env, columns });
+  return startOn(`exec ${commandOf(args)}`, { env, columns });
+}
+
+function startOn(command: string, terminal: Terminal): OnTerminal {
+  const child = spawnOnTerminal(command, terminal);
   let screen = '';
   let seen = 0;
   let ended = false;

@@ -3,10 +3,9 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { startHandler } from '../../support/handler.ts';
 import { spawnHooktrail } from '../../support/process.ts';
 import { startSearching } from '../../support/searching.ts';
-import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
+import { hasTerminal, startOnTerminal, startShell } from '../../support/terminal.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const browse = ({ env }: Started, ...args: string[]) =>
@@ -120,7 +119,9 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     terminal.type('\r');
     await terminal.shows(/with publishStatus = "SUCCESS"/);
     terminal.type('\u001b');
-    await terminal.shows(/52 events\u001b/);
+    await terminal.shows(/52 events, 2 groups by publishStatus/);
+    terminal.type('\u001b');
+    await terminal.shows(/52 events +default: /);
     terminal.type(`w${kept.eventId}\r`);
     await terminal.shows(/52 events, 1 with "/);
     terminal.type('o');
@@ -131,35 +132,34 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 
-  test('r replays the open event to the handler of --forward-to', async () => {
-    await using searching = await startSearching({ events: 5 });
-    await using handler = await startHandler();
-    const [eventId = ''] = searching.sandbox.control.store.newestIds(1);
-    const env = { ...searching.env, HOOKTRAIL_API_TOKEN: 'token' };
-    const terminal = browse({ ...searching, env }, '--forward-to', handler.url);
-    await terminal.shows(/enter open/);
-    terminal.type('\r');
-    await terminal.shows(/event, lines 1 to/);
-    terminal.type('r');
-    await terminal.shows(/the handler answered 200 in \d+ ms/);
-    handler.answer = () => 503;
-    terminal.type('r');
-    await terminal.shows(/the handler answered 503 in \d+ ms/);
-    terminal.type('q');
-    expect(await terminal.finished).toBe(0);
-    const { stdout } = await searching.search('--id', eventId, '--ndjson');
-    expect(handler.received.map(({ body }) => `${body}\n`)).toEqual([stdout, stdout]);
-    expect(handler.received[0]?.headers['api-token']).toBe('token');
+  test('Ctrl-Z suspends it, and fg draws it again', async () => {
+    await using searching = await startSearching({ events: 20 });
+    const shell = startShell({ env: { ...searching.env, NO_COLOR: '1' }, columns: 80 });
+    await shell.shows(/bash-\S+[#$] /);
+    shell.type(`${shell.command(['events', 'browse'])}\n`);
+    await shell.shows(/20 events[\s\S]*enter open/);
+    shell.type('\u001a');
+    await shell.shows(/\u001b\[\?1049l[\s\S]*bash-\S+[#$] /);
+    shell.type('echo in the shell\n');
+    await shell.shows(/\rin the shell\r[\s\S]*bash-\S+[#$] /);
+    shell.type('fg\n');
+    await shell.shows(/\u001b\[\?1049h[\s\S]*20 events[\s\S]*enter open/);
+    shell.type('q');
+    await shell.shows(/\u001b\[\?1049l[\s\S]*bash-\S+[#$] /);
+    shell.type('exit 0\n');
+    expect(await shell.finished).toBe(0);
   });
 
-  test('r says how to name a handler if there is none', async () => {
-    await using searching = await startSearching({ events: 5 });
-    const terminal = browse(searching);
-    await terminal.shows(/enter open/);
-    terminal.type('\r');
-    await terminal.shows(/event, lines 1 to/);
-    terminal.type('r');
-    await terminal.shows(/nothing is replayed: name a handler with --forward-to/);
+  test('at 80 columns every id is whole, beside the host and the profile', async () => {
+    await using searching = await startSearching({ events: 20 });
+    const [id = ''] = searching.sandbox.control.store.newestIds(1);
+    const terminal = startOnTerminal(['events', 'browse'], { env: { ...searching.env, NO_COLOR: '1' } });
+    await terminal.shows(
+      new RegExp(`20 events +default: ${new URL(searching.sandbox.settings.baseUrl).host}`),
+    );
+    await terminal.shows(new RegExp(id));
+    terminal.type('\u001b');
+    await terminal.shows(/this is the whole list; q quits/);
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
   });
