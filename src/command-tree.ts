@@ -110,6 +110,12 @@ export const tree: readonly (Branch | Leaf)[] = [
         load: () => import('./commands/events/watch.ts'),
       },
       {
+        name: 'explain',
+        alsoCalled: ['why', 'diagnose'],
+        summary: 'say what failed events have in common, and since when',
+        load: () => import('./commands/events/explain.ts'),
+      },
+      {
         name: 'report',
         summary: 'write an HTML report about failed deliveries',
         load: () => import('./commands/events/report.ts'),
@@ -282,6 +288,7 @@ export const MOST_USED: readonly string[] = [
   'event-types',
   'events search',
   'events get',
+  'events explain',
   'events stats',
   'events watch',
   'events browse',

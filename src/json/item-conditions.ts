@@ -355,6 +355,14 @@ interface Decimal {
   readonly magnitude: bigint;
 }
 
+/** The value of a JSON text. A number that JavaScript cannot hold as it is written stays a text. */
+export function exactValue(json: string): unknown {
+  const value: unknown = JSON.parse(json);
+  const isLost =
+    typeof value === 'number' && (!Number.isFinite(value) || compareNumbers(json, String(value)) !== 0);
+  return isLost ? json : value;
+}
+
 /** Negative if JSON number `a` is smaller, positive if it is larger; exact for numbers of any size. */
 export function compareNumbers(a: string, b: string): number {
   const [one, other] = [decimal(a), decimal(b)];

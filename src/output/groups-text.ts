@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import type { EventGroup, EventGroups } from '../events/group-events.ts';
-import { compareNumbers } from '../json/item-conditions.ts';
+import { exactValue } from '../json/item-conditions.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
@@ -66,7 +66,7 @@ export function groupsJson(groups: EventGroups, limit: number) {
     total: groups.total,
     groups: kept.map((group) => ({
       by: Object.fromEntries(
-        groups.fields.map(({ text }, field) => [text, exactValue(group.values[field] ?? null)]),
+        groups.fields.map(({ text }, field) => [text, exactValue(group.values[field] ?? 'null')]),
       ),
       count: group.count,
       share: group.count / groups.total,
@@ -76,15 +76,6 @@ export function groupsJson(groups: EventGroups, limit: number) {
     })),
     others: { groups: others, count: otherEvents },
   };
-}
-
-/** A number that JavaScript cannot hold as it is written stays a text. */
-function exactValue(text: string | null): unknown {
-  const value: unknown = JSON.parse(text ?? 'null');
-  const isLost =
-    typeof value === 'number' &&
-    (!Number.isFinite(value) || compareNumbers(text as string, String(value)) !== 0);
-  return isLost ? text : value;
 }
 
 /** The largest groups as CSV. */

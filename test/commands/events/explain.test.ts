@@ -1,0 +1,235 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHome } from '../../support/home.ts';
+import { hooktrail } from '../../support/program.ts';
+import { startSearching } from '../../support/searching.ts';
+
+const SUBSCRIPTION = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
+const OTHER = '9f9073e8-1531-474d-bed1-b2f34ed6f2ce';
+const timeOf = (minute: number) =>
+  new Date(Date.parse('2026-11-02T00:00:00Z') + minute * 60_000).toISOString();
+
+/** One event a minute: from 05:00 on all of one subscription fail, and two others. */
+const events = Array.from({ length: 400 }, (_, minute) => {
+  const isOurs = minute % 4 === 0;
+  const hasFailed = (isOurs && minute >= 300) || minute === 11 || minute === 222;
+  return {
+    eventId: `00000000-0000-4000-8000-${String(minute).padStart(12, '0')}`,
+    eventType: minute % 3 ? 'document.signed' : 'document.viewed',
+    createdOn: timeOf(minute),
+    publishStatus: hasFailed ? 'FAILED' : 'SUCCESS',
+    subscriptionId: isOurs ? SUBSCRIPTION : OTHER,
+    delivery: {
+      endpoint: isOurs ? 'https://hooks.example.com/in?a=1' : 'https://erp.example.com/',
+      lastError: hasFailed ? { httpStatus: 503, message: 'Service Unavailable' } : null,
+    },
+  };
+});
+
+let home: Awaited<ReturnType<typeof createHome>>;
+let file: string;
+beforeAll(async () => {
+  home = await createHome();
+  file = path.join(home.env['HOME'] as string, 'events.ndjson');
+  await writeFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+});
+
+afterAll(() => home[Symbol.asyncDispose]());
+
+const explain = (
+  args: readonly string[] = [],
+  { place = file, ...options }: { place?: string; terminal?: number; stdin?: string; env?: object } = {},
+) =>
+  hooktrail(['events', 'explain', '--from', place, ...args], {
+    ...options,
+    env: { ...home.env, ...options.env },
+  });
+
+const FOLLOWING = [
+  '2 failures have no cause in common with others',
+  'only failures have: delivery.lastError (503 Service Unavailable 27)',
+  'not compared, different in nearly every event: eventId',
+];
+
+describe('events explain', () => {
+  test('says what failed events have, since when, and the command that lists them', async () => {
+    const { code, stdout, stderr } = await explain();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      '27 of 400 events failed (6.8 %) from 2026-11-01 23:59:59Z to 2026-11-02 06:39:01Z',
+      '',
+      'what failed events have                                of failures  of delivered  fail with it        without it',
+      `subscriptionId = ${SUBSCRIPTION}         93 %          20 %     25 of 100  2 of 300 (0.7 %)`,
+      '  the same events: delivery.endpoint = https://hooks.example.com/in?a=1',
+      '  failing since 05:00:00Z, last success 04:56:00Z',
+      '',
+      ...FOLLOWING,
+      `next: hooktrail events search --failed --subscription ${SUBSCRIPTION} --from ${file}`,
+      '',
+    ]);
+  });
+
+  test('fits 80 columns with the conditions above their figures, and keeps ids and commands whole', async () => {
+    const { stdout } = await explain([], { terminal: 80, env: { NO_COLOR: '1' } });
+    expect(stdout.split('\n').slice(2, 9)).toEqual([
+      'what failed events have',
+      '   of failures  of delivered  fail with it        without it',
+      `subscriptionId = ${SUBSCRIPTION}`,
+      '          93 %          20 %     25 of 100  2 of 300 (0.7 %)',
+      '  the same events: delivery.endpoint = https://hooks.example.com/in?a=1',
+      '  failing since 05:00:00Z, last success 04:56:00Z',
+      '',
+    ]);
+  });
+
+  test('prints exactly the members of its JSON', async () => {
+    const { stdout } = await explain([
+      '--json',
+      '--since',
+      '2026-11-02',
+      '--until',
+      '2026-11-02T06:40:00Z',
+      '--baseline',
+      '1d',
+    ]);
+    const { causes, ...rest } = JSON.parse(stdout);
+    expect(rest).toEqual({
+      after: '2026-11-02',
+      before: '2026-11-02T06:40:00Z',
+      events: 399,
+      failed: 27,
+      baseline: { after: '2026-11-01T00:00:00Z', before: '2026-11-01T06:40:00Z', events: 0, failed: 0 },
+      unexplained: 2,
+      onlyInFailures: [
+        {
+          field: 'delivery.lastError',
+          op: 'exists',
+          value: null,
+          failed: 27,
+          values: [{ value: '503 Service Unavailable', failed: 27 }],
+        },
+      ],
+      notCompared: ['eventId'],
+    });
+    const [{ p, ...cause }, ...others] = causes;
+    expect(p).toBeLessThan(1e-10);
+    expect([cause, ...others]).toEqual([
+      {
+        conditions: [{ field: 'subscriptionId', op: '=', value: SUBSCRIPTION }],
+        failed: 25,
+        events: 99,
+        failedWithout: 2,
+        eventsWithout: 300,
+        same: [{ field: 'delivery.endpoint', op: '=', value: 'https://hooks.example.com/in?a=1' }],
+        firstFailed: '2026-11-02T05:00:00.000Z',
+        lastFailed: '2026-11-02T06:36:00.000Z',
+        lastSuccess: '2026-11-02T04:56:00.000Z',
+        failingSince: '2026-11-02T05:00:00.000Z',
+      },
+    ]);
+  });
+
+  test('its command lists exactly the failures of the cause, also one of other fields and of a time', async () => {
+    const place = path.join(path.dirname(file), 'planted.ndjson');
+    const planted = events.map((event, minute) => ({
+      ...event,
+      subscriptionId: OTHER,
+      plan: minute % 2 ? "it's free" : 'paid',
+      ...(minute % 5 ? { locale: 'de' } : {}),
+      publishStatus: minute % 2 && minute % 5 === 0 && minute >= 100 && minute < 300 ? 'FAILED' : 'SUCCESS',
+    }));
+    await writeFile(place, planted.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    const { stdout } = await explain([], { place });
+    const next = /^next: hooktrail (.*)$/m.exec(stdout)?.[1] as string;
+    expect(next).toBe(
+      `events search --failed --where 'plan = "it'\\''s free"' --where '!locale' --since 2026-11-02T01:44:59Z --until 2026-11-02T04:55:01Z --from ${place}`,
+    );
+    const words = [
+      ...['events', 'search', '--failed', '--where', '!locale', '--where', 'plan = "it\'s free"'],
+      ...['--since', '2026-11-02T01:44:59Z', '--until', '2026-11-02T04:55:01Z', '--from', place],
+    ];
+    const found = await hooktrail([...words, '--ndjson'], { env: home.env });
+    expect(
+      found.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).createdOn),
+    ).toEqual(
+      planted.filter(({ publishStatus }) => publishStatus === 'FAILED').map(({ createdOn }) => createdOn),
+    );
+  });
+
+  test('says so when nothing stands out, when nothing failed, and when there is nothing', async () => {
+    const place = path.join(path.dirname(file), 'quiet.ndjson');
+    const write = (failed: (minute: number) => boolean) =>
+      writeFile(
+        place,
+        events
+          .slice(0, 100)
+          .map(
+            (event, minute) =>
+              `${JSON.stringify({ ...event, delivery: {}, publishStatus: failed(minute) ? 'FAILED' : 'SUCCESS' })}\n`,
+          )
+          .join(''),
+      );
+    const lines = async (...args: string[]) => (await explain(args, { place })).stdout;
+    await write((minute) => minute % 31 === 7);
+    expect(await lines()).toContain('\n\nnothing stands out: ');
+    await write(() => false);
+    expect(await lines()).toBe(
+      'none of 100 events failed from 2026-11-01 23:59:59Z to 2026-11-02 01:39:01Z\n',
+    );
+    await write(() => true);
+    expect(await lines()).toContain('all of them failed: there is no delivered event to compare them with\n');
+    expect(await lines('--since', '2026-11-02T05:00:00Z', '--until', '2026-11-02T06:00:00Z')).toBe(
+      'no events from 2026-11-02 05:00Z to 2026-11-02 06:00Z\n',
+    );
+  });
+
+  test('of only successes, and a baseline of what is read once, are usage errors', async () => {
+    expect(await explain(['--status', 'SUCCESS'])).toMatchObject({ code: 2, stdout: '' });
+    const { code, stderr } = await explain(['--baseline', '1d'], { place: '-', stdin: '{}\n' });
+    expect(code).toBe(2);
+    expect(stderr).toContain('error: --baseline: standard input is read once');
+    expect((await explain(['--baseline', '2d'])).stderr).toContain('must be previous, 1d or 7d');
+  });
+
+  test('asks the service for the window alone, and counts the baseline without reading it', async () => {
+    await using searching = await startSearching({ events: 0 });
+    const { control } = searching.sandbox;
+    for (const [day, failing] of [
+      ['01', 10],
+      ['02', 30],
+    ] as const) {
+      for (let minute = 0; minute < 120; minute++) {
+        const isOurs = minute % 3 === 0;
+        control.addEvent({
+          createdOn: new Date(Date.parse(`2026-11-${day}T00:00:00Z`) + minute * 60_000).toISOString(),
+          eventType: 'document.signed',
+          publishStatus: isOurs && minute < 3 * failing ? 'FAILED' : 'SUCCESS',
+          subscriptionId: isOurs ? SUBSCRIPTION : OTHER,
+        });
+      }
+    }
+    const { code, stdout } = await hooktrail(
+      [
+        'events',
+        'explain',
+        '--since',
+        '2026-11-01T23:59:59Z',
+        '--until',
+        '2026-11-02T03:00:00Z',
+        '--baseline',
+        '1d',
+      ],
+      { env: searching.env },
+    );
+    expect(code).toBe(0);
+    expect(stdout.split('\n')[0]).toBe(
+      '30 of 120 events failed (25.0 %) from 2026-11-01 23:59:59Z to 2026-11-02 03:00Z; a day earlier: 10 of 120 (8.3 %)',
+    );
+    expect(stdout).toContain('\n  also then\n');
+    expect(searching.queries().filter((query) => query.includes('limit(1,500)'))).toHaveLength(1);
+  });
+});

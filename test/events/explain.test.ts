@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest';
+import { EventTable } from '../../src/events/event-table.ts';
+import { explainTable } from '../../src/events/explain-table.ts';
+import { itemFilter, parseCondition } from '../../src/json/item-conditions.ts';
+import { Items } from '../../src/json/items.ts';
+import { historyOf, KINDS, type Scenario } from '../support/planted-causes.ts';
+
+const explain = (items: Items) => {
+  const table = new EventTable();
+  table.add(items);
+  return explainTable(table);
+};
+
+const itemsOf = (events: readonly unknown[]) =>
+  Items.of(events.map((event) => Buffer.from(typeof event === 'string' ? event : JSON.stringify(event))));
+
+/** Events of which the first `failed` failed, one a minute, oldest first. */
+const events = (count: number, failed: (index: number) => boolean, members: (index: number) => object) =>
+  Array.from({ length: count }, (_, index) => ({
+    eventId: `e${index}`,
+    createdOn: new Date(Date.parse('2026-11-22T00:00:00Z') + index * 60_000).toISOString(),
+    publishStatus: failed(index) ? 'FAILED' : 'SUCCESS',
+    ...members(index),
+  }));
+
+const texts = (conditions: readonly { text: string }[]) => conditions.map(({ text }) => text);
+
+describe('a planted cause', () => {
+  const scenario = (kind: Scenario['kind'], seed: number): Scenario => ({
+    kind,
+    seed,
+    events: [1200, 1500, 3000][seed % 3] as number,
+    rate: [0.5, 0.7, 0.9][seed % 3] as number,
+    background: [0.01, 0.02, 0.04][seed % 3] as number,
+    decoys: seed % 2 === 0,
+    effects: seed % 4 < 2,
+  });
+
+  test.each(KINDS)('%s is named first, and nothing but what was planted', (kind) => {
+    for (const seed of [1, 2, 3, 4]) {
+      const history = historyOf(scenario(kind, seed));
+      const { causes } = explain(history.items);
+      const planted = history.causes.map(({ fields }) => [...fields].sort());
+      const found = causes.map(({ conditions, same }) => ({
+        fields: [...new Set(conditions.map(({ field }) => field))].sort(),
+        same: same.map(({ field }) => field),
+      }));
+      expect(found.length, `seed ${seed}`).toBe(planted.length);
+      for (const { fields, same } of found) {
+        // Of several fields that say the same, any may be the name.
+        const isMeant = (names: readonly string[]) =>
+          names.length === fields.length && names.every((name) => [...fields, ...same].includes(name));
+        expect(planted.some(isMeant), `seed ${seed}: ${fields.join(' and ')}`).toBe(true);
+      }
+    }
+  });
+
+  test.each(KINDS)('%s has the counts that its conditions have as --where', (kind) => {
+    const history = historyOf(scenario(kind, 5));
+    const [cause] = explain(history.items).causes;
+    const keep = itemFilter(
+      texts(cause?.conditions ?? []).map((text) => parseCondition(text, '--where', 0)),
+      [],
+    );
+    const failed = itemFilter([parseCondition('publishStatus = FAILED', '--where', 0)], []);
+    const kept = keep(history.items);
+    expect([kept.count, failed(kept).count]).toEqual([cause?.events, cause?.failed]);
+  });
+});
+
+test('chance is no cause', () => {
+  let named = 0;
+  for (let seed = 0; seed < 40; seed++) {
+    const background = [0.01, 0.05, 0.2, 0.5][seed % 4] as number;
+    const { items } = historyOf({
+      kind: 'chance',
+      seed,
+      events: 600,
+      rate: 0,
+      background,
+      decoys: false,
+      effects: seed % 2 === 0,
+    });
+    named += explain(items).causes.length;
+  }
+  expect(named).toBe(0);
+});
+
+describe('the smallest histories', () => {
+  test('no events, none failed, all failed and one event have no cause', () => {
+    for (const [count, failed] of [
+      [0, 0],
+      [1, 0],
+      [1, 1],
+      [50, 0],
+      [50, 50],
+    ] as const) {
+      const found = explain(
+        itemsOf(
+          events(
+            count,
+            (index) => index < failed,
+            () => ({ region: 'eu' }),
+          ),
+        ),
+      );
+      expect(found).toMatchObject({
+        events: count,
+        failed,
+        causes: [],
+        unexplained: failed,
+        onlyInFailures: [],
+      });
+    }
+  });
+
+  test('events without status, time, or any field are counted, and are no failures', () => {
+    const found = explain(
+      itemsOf([{}, { publishStatus: 'FAILED' }, { createdOn: 'yesterday' }, { publishStatus: null }, []]),
+    );
+    expect(found).toMatchObject({ events: 5, failed: 1, causes: [], first: undefined });
+  });
+});
+
+describe('what only failures have', () => {
+  const failing = (index: number) => index % 5 === 0 || (index % 3 === 0 && index < 90);
+  const history = events(300, failing, (index) => ({
+    region: index % 3 === 0 ? 'eu' : 'us',
+    delivery: failing(index)
+      ? {
+          attempts: 5,
+          lastError: { httpStatus: index % 2 ? 503 : null, message: index % 2 ? 'busy' : 'refused' },
+        }
+      : { attempts: 1, lastError: null },
+  }));
+
+  test('is listed apart with its values, and never a cause', () => {
+    const { causes, onlyInFailures } = explain(itemsOf(history));
+    expect(causes.flatMap(({ conditions }) => texts(conditions)).join()).not.toMatch(/delivery/);
+    expect(onlyInFailures.map(({ field, op, value, values }) => ({ field, op, value, values }))).toEqual([
+      { field: 'delivery.attempts', op: '=', value: 5, values: [] },
+      {
+        field: 'delivery.lastError',
+        op: 'exists',
+        value: null,
+        values: [
+          { value: 'refused', failed: 42 },
+          { value: '503 busy', failed: 42 },
+        ],
+      },
+    ]);
+  });
+
+  test('is a cause if nothing else is, unless its name tells that it is an outcome', () => {
+    const only = (name: string) =>
+      explain(
+        itemsOf(
+          events(
+            200,
+            (index) => index % 4 === 0,
+            (index) => ({ [name]: index % 4 === 0 ? 'x' : 'y' }),
+          ),
+        ),
+      );
+    expect(only('region')).toMatchObject({
+      causes: [{ failed: 50, events: 50 }],
+      onlyInFailures: [{ field: 'region' }],
+    });
+    expect(only('responseCode')).toMatchObject({ causes: [], unexplained: 50 });
+  });
+});
+
+describe('values', () => {
+  const half = (index: number) => index % 2 === 0 && index % 10 !== 8;
+  const named = (members: (index: number) => object) =>
+    explain(itemsOf(events(200, half, members))).causes.map(({ conditions }) =>
+      texts(conditions).join(' and '),
+    );
+
+  test('of one number in several forms are one value, and numbers beyond a double are told apart', () => {
+    const forms = ['1', '1.0', '10e-1', '1.00'];
+    const history = events(200, half, () => ({})).map((event, index) =>
+      JSON.stringify(event).replace('}', `,"code":${index % 2 ? 2 : forms[(index % 8) >> 1]}}`),
+    );
+    expect(explain(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([
+      ['code = 1'],
+    ]);
+    const large = events(200, half, () => ({})).map((event, index) =>
+      JSON.stringify(event).replace('}', `,"code":${index % 2 ? '9007199254740993' : '9007199254740992'}}`),
+    );
+    expect(explain(itemsOf(large)).causes[0]?.conditions).toMatchObject([
+      { field: 'code', op: '=', value: 9007199254740992 },
+    ]);
+  });
+
+  test('that differ in case, in kind or in escapes are compared as what they are', () => {
+    expect(named((index) => ({ a: index % 2 ? 'X' : 'x' }))).toEqual(['a = x']);
+    expect(named((index) => ({ a: index % 2 ? 'null' : null }))).toEqual(['!a']);
+    expect(named((index) => ({ a: index % 2 ? 'y' : '1' }))).toEqual(['a = "1"']);
+    const escaped = events(200, half, () => ({})).map((event, index) =>
+      JSON.stringify(event).replace('}', `,"a":${index % 2 ? '"n"' : index % 4 ? '"\\u0079"' : '"y"'}}`),
+    );
+    expect(explain(itemsOf(escaped)).causes[0]).toMatchObject({ events: 100 });
+  });
+
+  test('of names with dots and of elements are written as --where takes them', () => {
+    expect(named((index) => ({ 'a.b': { 'c=d': index % 2 ? 1 : 2 } }))).toEqual(['a\\.b.c\\=d = 2']);
+    expect(named((index) => ({ list: [{ id: 7 }, { id: index % 2 ? 1 : 2 }] }))).toEqual(['list.1.id = 2']);
+  });
+
+  test('of the last of several members of one name count', () => {
+    const history = events(200, half, () => ({})).map((event, index) =>
+      JSON.stringify(event).replace('}', `,"a":{"b":1},"a":${index % 2 ? 1 : 2}}`),
+    );
+    expect(explain(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([['a = 2']]);
+  });
+});
+
+describe('the times of a cause', () => {
+  const eu = (index: number) => ({ region: index % 3 === 0 ? 'eu' : 'us' });
+
+  test('tell since when it fails, without a span that would say the same', () => {
+    const [cause] = explain(itemsOf(events(600, (index) => index % 3 === 0 && index >= 300, eu))).causes;
+    expect(texts(cause?.conditions ?? [])).toEqual(['region = eu']);
+    expect([cause?.failed, cause?.events]).toEqual([100, 200]);
+    expect([cause?.failingSince?.text, cause?.lastSuccess?.text]).toEqual([
+      '2026-11-22T05:00:00.000Z',
+      '2026-11-22T04:57:00.000Z',
+    ]);
+  });
+
+  test('and its span, if it is over, with bounds that hold no other event', () => {
+    const [cause] = explain(
+      itemsOf(events(600, (index) => index % 3 === 0 && index >= 300 && index < 400, eu)),
+    ).causes;
+    expect(texts(cause?.conditions ?? [])).toEqual([
+      'region = eu',
+      'createdOn >= 2026-11-22T05:00:00.000Z',
+      'createdOn <= 2026-11-22T06:39:00.000Z',
+    ]);
+    expect(cause).toMatchObject({ failed: 34, events: 34, failingSince: undefined });
+    expect([cause?.after?.text, cause?.before?.text]).toEqual([
+      '2026-11-22T04:59:59Z',
+      '2026-11-22T06:39:01Z',
+    ]);
+  });
+});
+
+test('a field of nearly as many values as events, and an object of many members, are named as not compared', () => {
+  const found = explain(
+    itemsOf(
+      events(
+        300,
+        (index) => index % 7 === 0,
+        (index) => ({ labels: { [`k${index}`]: 1 }, amount: index * 1.5 }),
+      ),
+    ),
+  );
+  expect(found.notCompared).toEqual(['eventId', 'labels']);
+});
