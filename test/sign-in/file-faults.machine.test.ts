@@ -1,0 +1,152 @@
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { browserCommand } from '../support/browser.ts';
+import {
+  DISK_ERRORS,
+  eachOperation,
+  type FaultCode,
+  type FileOperation,
+  FULL,
+  isTold,
+  startFaulty,
+  startTraced,
+} from '../support/machine/strace-faults.ts';
+import type { Result } from '../support/process.ts';
+import { available } from '../support/requirement.ts';
+import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+
+let at: SigningIn;
+let env: Readonly<Record<string, string>>;
+/** The length of the sandbox's log when the last run began. */
+let begun = 0;
+beforeEach(async () => {
+  at = await startSigningIn();
+  env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };
+});
+afterEach(() => at[Symbol.asyncDispose]());
+
+/** Signs in anew, from nothing, so that all runs use the same files. The next command refreshes the token if that is due. */
+async function signInAnew(tokenLifetimeSeconds = 1800): Promise<void> {
+  for (const name of await readdir(at.home.folder))
+    await rm(path.join(at.home.folder, name), { recursive: true });
+  const { behaviour } = at.sandbox.control;
+  behaviour.tokenLifetimeSeconds = tokenLifetimeSeconds;
+  await at.signIn();
+  behaviour.tokenLifetimeSeconds = 1800;
+}
+
+/** The operations of a command on files of its home, in a run that succeeds. */
+async function operationsOf(args: readonly string[]): Promise<readonly FileOperation[]> {
+  const isOurs = (file: string) => file.startsWith(at.home.folder) && !file.includes('/compiled/');
+  const { program, operations } = await startTraced(env, args, isOurs);
+  expect(await program.finished).toMatchObject({ code: 0 });
+  const found = await operations();
+  expect(found.length).toBeGreaterThan(20);
+  return found;
+}
+
+type Check = (result: Result) => Promise<unknown>;
+
+/** Tries faults in runs that each begin with a new sign-in. Returns what did not hold. */
+async function sweep(
+  kind: string,
+  args: readonly string[],
+  codes: readonly FaultCode[],
+  lifetimeSeconds: number,
+  check: Check,
+): Promise<unknown[]> {
+  await signInAnew(lifetimeSeconds);
+  const operations = await operationsOf(args);
+  return await eachOperation(kind, operations, codes, async (operation, code) => {
+    await signInAnew(lifetimeSeconds);
+    begun = at.sandbox.log.length;
+    return await check(await (await startFaulty(env, args, operation, code, operations)).finished);
+  });
+}
+
+const requests = () => at.sandbox.log.slice(begun);
+const refreshes = () =>
+  requests()
+    .filter(({ grantType }) => grantType === 'refresh_token')
+    .map(({ error }) => error ?? 'ok');
+const token = () => at.run(['token'], { env });
+
+describe.skipIf(!available('the right to trace a process (strace)'))(
+  'a fault at any file operation',
+  { timeout: 600_000 },
+  () => {
+    test('of a refresh, or a signal there, never loses the sign-in', async () => {
+      for (const [kind, codes] of [
+        ['refresh, one error', DISK_ERRORS],
+        ['refresh, a signal', ['SIGINT', 'SIGTERM']],
+      ] as const) {
+        const broken = await sweep(kind, ['token'], codes, 30, async (result) => {
+          const after = await token();
+          const isEnded =
+            codes === DISK_ERRORS ? isTold(result) : [0, 130, 143].includes(Number(result.code));
+          const isKept = after.code === 0 && !refreshes().includes('invalid_grant');
+          return isEnded && isKept ? undefined : { result, after };
+        });
+        expect(broken).toEqual([]);
+      }
+    });
+
+    test('of a refresh that fills the disk spends no token, or stores the new one, or says that the sign-in is lost', async () => {
+      const broken = await sweep('refresh, a full disk', ['token'], FULL, 30, async (result) => {
+        const asked = refreshes().join();
+        // The disk has room again.
+        const after = await token();
+        const askedAfter = refreshes().join();
+        const isRefused = result.code === 2 && asked === '' && after.code === 0 && askedAfter === 'ok';
+        const isStored = result.code === 0 && asked === 'ok' && after.stdout === result.stdout;
+        const isLost = result.code === 4 && /^error: the sign-in is lost: /.test(result.stderr);
+        const held = isRefused || (isStored && askedAfter === 'ok') || (isLost && after.code === 4);
+        return isTold(result) && held ? undefined : { result, after, asked, askedAfter };
+      });
+      expect(broken).toEqual([]);
+    });
+
+    test.each([
+      ['login', ['login']],
+      ['login --device', ['login', '--device']],
+    ])(
+      'of %s is reported, and there is a sign-in after it: the new one or the one of before',
+      async (name, args) => {
+        at.sandbox.control.behaviour.devicePollSeconds = 1;
+        for (const [kind, codes] of [
+          ['one error', DISK_ERRORS],
+          ['a full disk', FULL],
+        ] as const) {
+          const broken = await sweep(`${name}, ${kind}`, args, codes, 1800, async (result) => {
+            const after = await token();
+            return isTold(result) && after.code === 0 ? undefined : { result, after };
+          });
+          expect(broken).toEqual([]);
+        }
+      },
+    );
+
+    test.each([
+      ['logout', ['logout']],
+      ['profiles delete', ['profiles', 'delete', 'default']],
+    ])('of %s is an error, and never deletes secrets whose tokens stay valid', async (name, args) => {
+      const secrets = () => readdir(path.join(at.home.folder, 'config', 'secrets')).catch((): string[] => []);
+      const isRevoked = () =>
+        requests().some(({ url, status }) => url.endsWith('/connect/revocation') && status === 200);
+      const broken = await sweep(`${name}, one error`, args, DISK_ERRORS, 1800, async (result) => {
+        const left = await secrets();
+        const isDone = left.length === 0 && isRevoked();
+        // What is deleted was revoked before, and what is said to be done is done.
+        const isTrue =
+          result.code === 0 ? isDone && !/warning/.test(result.stderr) : left.length > 0 || isRevoked();
+        const after = await at.run(args, { env });
+        const isDoneAfter = (await secrets()).length === 0 && isRevoked();
+        // A profile is deleted once, also where only the folder could not be synced.
+        const isGone = after.code === 0 || (name === 'profiles delete' && after.code === 2);
+        return isTold(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
+      });
+      expect(broken).toEqual([]);
+    });
+  },
+);
