@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { createHandler } from '../../src/webhooks/forward.ts';
+import { createHandler, ForwardRetry, type HandlerAnswer } from '../../src/webhooks/forward.ts';
 import { startProxy } from '../support/proxy.ts';
 
 test('a handler on another machine is reached through a tunnel of the proxy', async () => {
@@ -37,4 +37,105 @@ test('a handler that keeps sending interim answers does not block its delivery',
   expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({ failure });
   await handler.close();
   server.close();
+});
+
+/** A handler that answers by the event's name, and a clock that only sleeping moves. */
+function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryFor = 60_000) {
+  let now = 0;
+  const tries: string[] = [];
+  const waits: string[] = [];
+  const abort = new AbortController();
+  const clock = {
+    now: () => now,
+    sleep: async (milliseconds: number, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
+      const until = now + milliseconds;
+      await new Promise((resolve) => setImmediate(resolve));
+      now = Math.max(now, until);
+    },
+  };
+  const onWait = (reason: string) => waits.push(reason);
+  const retry = new ForwardRetry({ clock, signal: abort.signal, retryFor, onWait });
+  const hand = (name: string) =>
+    retry.forward(async () => {
+      tries.push(name);
+      return answer(name, now);
+    });
+  return { hand, tries, waits, abort, now: () => now };
+}
+
+test.each([200, 201, 204, 299])('%i is accepted', async (status) => {
+  const { hand, tries } = forwarding(() => ({ status }));
+  expect([await hand('a'), tries]).toEqual([undefined, ['a']]);
+});
+
+test.each([300, 400, 401, 404, 410, 422])('%i is final', async (status) => {
+  const { hand, tries } = forwarding(() => ({ status }));
+  expect([await hand('a'), tries]).toEqual([{ reason: `the handler answered ${status}` }, ['a']]);
+});
+
+test.each([
+  [{ status: 500 }],
+  [{ status: 503 }],
+  [{ status: 408 }],
+  [{ status: 429 }],
+  [{ failure: 'refused' }],
+])('%j is tried again until the handler is back', async (failure) => {
+  const { hand, tries, now } = forwarding((_name, at) => (at < 20_000 ? failure : { status: 200 }));
+  expect(await hand('a')).toBeUndefined();
+  // 250 ms, doubled each time; up to half of each wait is random.
+  expect(tries.length).toBeGreaterThan(5);
+  expect(tries.length).toBeLessThan(10);
+  expect(now()).toBeLessThan(32_000);
+});
+
+test('a handler that accepts nothing is given up after a while, for every event', async () => {
+  const { hand, tries, waits, now } = forwarding(() => ({ status: 503 }), 30_000);
+  expect(await hand('a')).toEqual({ reason: 'the handler answered 503' });
+  expect(now()).toBeGreaterThanOrEqual(30_000);
+  expect(now()).toBeLessThan(30_001);
+  expect(new Set(waits)).toEqual(new Set(['the handler answered 503']));
+  const before = tries.length;
+  expect(await hand('b')).toEqual({ reason: 'not tried: the handler had already been given up' });
+  expect(tries.length).toBe(before);
+});
+
+test('while it accepts nothing, no other event is sent before a wait is over', async () => {
+  const { hand, tries } = forwarding((_name, at) => ({ status: at < 200 ? 503 : 200 }));
+  const first = hand('a');
+  await new Promise((resolve) => setImmediate(resolve));
+  const second = hand('b');
+  expect(tries).toEqual(['a']);
+  expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
+});
+
+test('only the failing event is given up while others are accepted', async () => {
+  const { hand, tries } = forwarding((name) => ({ status: name === 'poison' ? 500 : 200 }));
+  let done = false;
+  const poison = hand('poison').finally(() => {
+    done = true;
+  });
+  let count = 0;
+  while (!done) {
+    await hand(`good ${count++}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await poison).toEqual({ reason: 'the handler answered 500' });
+  expect(tries.filter((name) => name === 'poison').length).toBeLessThan(12);
+  expect(await hand('last')).toBeUndefined();
+});
+
+test('Retry-After is honoured', async () => {
+  const answer = (_name: string, at: number) =>
+    at < 7_000 ? { status: 503, retryAfter: '7' } : { status: 200 };
+  const { hand, tries, now } = forwarding(answer);
+  expect(await hand('a')).toBeUndefined();
+  expect([tries.length, now()]).toEqual([2, 7_000]);
+});
+
+test('a signal ends the retries', async () => {
+  const { hand, abort } = forwarding(() => ({ status: 503 }));
+  const handed = hand('a');
+  abort.abort(new Error('interrupted'));
+  await expect(handed).rejects.toThrow('interrupted');
 });

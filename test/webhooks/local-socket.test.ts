@@ -1,0 +1,175 @@
+import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import type { Machine } from '../../src/context.ts';
+import type { Journal } from '../../src/webhooks/journal.ts';
+import {
+  answerAsHolder,
+  askForJournal,
+  askHolder,
+  type HolderReply,
+} from '../../src/webhooks/local-socket.ts';
+import { clock } from '../support/clock.ts';
+import { thisMachine } from '../support/context.ts';
+import { useJournalFolder } from '../support/journal.ts';
+
+const place = useJournalFolder();
+const signal = new AbortController().signal;
+const DESCRIPTION: HolderReply = { holder: 'listener', forwardTo: null, forwardTimeout: 1 };
+let machine: Machine;
+
+beforeEach(async () => {
+  const shared = path.join(place.folder, 'tmp');
+  await mkdir(shared);
+  await chmod(shared, 0o1777);
+  machine = { ...thisMachine(), userHome: place.folder, sharedFolder: shared };
+});
+
+const answered = (journal: Journal, parts: Partial<Parameters<typeof answerAsHolder>[2]> = {}) =>
+  answerAsHolder(journal, machine, { describe: () => DESCRIPTION, ...parts });
+const ask = (question: { event?: string } = {}, as = machine, file = place.file) =>
+  askHolder(file, as, question, { milliseconds: 5_000, signal });
+
+test('a holder describes itself, takes events, and is gone when it has closed', async () => {
+  const journal = await place.open();
+  expect(await ask()).toBeUndefined();
+  const events: string[] = [];
+  const accept = async (event: Buffer): Promise<HolderReply> => {
+    events.push(event.toString());
+    return { ...DESCRIPTION, outcome: 'accepted' };
+  };
+  const socket = await answered(journal, { accept });
+  expect(await ask()).toEqual(DESCRIPTION);
+  const event = Buffer.from('{"eventId": "a\u{1f600}"}\n');
+  expect(await ask({ event: event.toString('base64') })).toEqual({ ...DESCRIPTION, outcome: 'accepted' });
+  expect(events).toEqual([event.toString()]);
+  await socket.close();
+  expect(await ask()).toBeUndefined();
+  expect(await readdir(path.join(place.folder, '.hooktrail', 'sockets'))).toEqual([]);
+});
+
+test('the socket lies in a folder that only its user can enter, and carries the event and nothing else', async () => {
+  const folder = path.join(place.folder, '.hooktrail', 'sockets');
+  const name = await socketName();
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  let heard = '';
+  const server = createServer((socket) => {
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      heard += text;
+      socket.end('{}\n');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(path.join(folder, name), resolve));
+  await ask({ event: 'e30=' });
+  const { dev, ino } = await stat(place.file);
+  expect(heard).toBe(`{"journal":"${dev}/${ino}","event":"e30="}\n`);
+  server.close();
+});
+
+/** The name that a holder of the test's journal gives to its socket. */
+async function socketName(): Promise<string> {
+  const journal = await place.open();
+  const socket = await answered(journal);
+  const [name = ''] = await readdir(path.join(place.folder, '.hooktrail', 'sockets'));
+  await socket.close();
+  await place.close(journal);
+  return name;
+}
+
+test.each([
+  ['that others can enter', (folder: string) => chmod(folder, 0o711)],
+  [
+    'below one that others can write to',
+    (folder: string) => chmod(path.dirname(path.dirname(folder)), 0o777),
+  ],
+  [
+    'behind a link',
+    async (folder: string) => {
+      await rm(folder, { recursive: true });
+      await mkdir(`${folder}-other`, { mode: 0o700 });
+      await symlink(`${folder}-other`, folder);
+    },
+  ],
+])('a folder %s is not used: the other place is', async (_name, meddle) => {
+  const home = path.join(place.folder, 'home');
+  await mkdir(home, { mode: 0o700 });
+  machine = { ...machine, userHome: home };
+  const journal = await place.open();
+  await (await answered(journal)).close();
+  await meddle(path.join(home, '.hooktrail', 'sockets'));
+  const socket = await answered(journal);
+  expect(await ask()).toEqual(DESCRIPTION);
+  const other = path.join(machine.sharedFolder, `hooktrail-sockets-${machine.userId}`);
+  expect(await readdir(other)).toHaveLength(1);
+  await chmod(other, 0o755);
+  expect(await ask()).toBeUndefined();
+  await socket.close();
+});
+
+test('a home whose path is too long for a socket is not used', async () => {
+  machine = { ...machine, userHome: path.join(os.tmpdir(), 'h'.repeat(80)) };
+  const socket = await answered(await place.open());
+  expect(await ask()).toEqual(DESCRIPTION);
+  await socket.close();
+});
+
+test('a socket that a killed holder left is replaced, and another file of that path is not answered for', async () => {
+  const name = await socketName();
+  const file = path.join(place.folder, '.hooktrail', 'sockets', name);
+  await writeFile(file, 'left');
+  const journal = await place.open();
+  const socket = await answered(journal);
+  expect(await ask()).toEqual(DESCRIPTION);
+  // The same path in another container is another file.
+  await rm(place.file);
+  await writeFile(place.file, '');
+  expect(await ask()).toBeUndefined();
+  await socket.close();
+});
+
+test('what is no question is not answered, and harms nobody', async () => {
+  const name = await socketName();
+  const journal = await place.open();
+  const socket = await answered(journal);
+  for (const text of [
+    '',
+    'x\n',
+    '{}\n',
+    '[]\n',
+    'null\n',
+    '{"journal":1}\n',
+    '{"event":"e30="}\n',
+    `${'x'.repeat(100_000)}\n`,
+  ]) {
+    const peer = connect(path.join(place.folder, '.hooktrail', 'sockets', name));
+    peer.on('error', () => undefined).resume();
+    const closed = new Promise((resolve) => peer.once('close', resolve));
+    peer.end(text);
+    await closed;
+  }
+  expect(await ask()).toEqual(DESCRIPTION);
+  await socket.close();
+});
+
+test('a holder that never answers is given up in time', async () => {
+  const journal = await place.open();
+  const socket = await answered(journal, { accept: () => new Promise(() => undefined) });
+  const begun = askHolder(place.file, machine, { event: 'e30=' }, { milliseconds: 200, signal });
+  expect(await begun).toBeUndefined();
+  expect(socket.underWay).toBe(1);
+});
+
+test('a listener that waits is known to the holder until it stops waiting', async () => {
+  const journal = await place.open();
+  const wanted: Promise<void>[] = [];
+  const socket = await answered(journal, { onWanted: (over) => wanted.push(over) });
+  const stop = new AbortController();
+  const asking = askForJournal(place.file, { clock, machine }, stop.signal);
+  await expect.poll(() => wanted.length).toBe(1);
+  stop.abort();
+  await wanted[0];
+  await asking;
+  await socket.close();
+});
