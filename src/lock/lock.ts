@@ -69,7 +69,7 @@ export interface LockOptions<T = never> {
 type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>;
 
 const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
-const CONDITION_INTERVAL = 200;
+const CONDITION_INTERVAL_MS = 200;
 const SUBJECT = 'the sign-in';
 
 /**
@@ -169,32 +169,36 @@ async function claimed<T>(
   { clock, machine, signal, lockRhythm = RHYTHM }: Surroundings,
   { patience = 60_000, meanwhile, subject = SUBJECT }: LockOptions<T>,
 ): Promise<Claim | { readonly result: T }> {
-  const deadline = performance.now() + patience;
   let watched: Watched | undefined;
+  let waited = 0;
+  let lookedAt = clock.now();
   for (;;) {
     const latest = await files.latest();
-    const now = performance.now();
+    // A waiter that was suspended itself has observed nothing, and a clock that was set tells nothing.
+    const passed = Math.min(Math.max(clock.now() - lookedAt, 0), LONGEST_LOOK_MS);
+    lookedAt = clock.now();
+    waited += passed;
     if (watched && (watched.number !== latest.number || latest.released)) {
       const result = await meanwhile?.();
       if (result !== undefined) return { result };
     }
     if (latest.released) watched = undefined;
-    else if (watched?.number === latest.number) watched.look(latest, now);
-    else watched = new Watched(latest, now);
-    if (watched && now - watched.askedAt >= CONDITION_INTERVAL) await watched.ask(machine, now);
+    else if (watched?.number === latest.number) watched.look(latest, passed);
+    else watched = new Watched(latest);
+    if (watched && waited - watched.askedAt >= CONDITION_INTERVAL_MS) await watched.ask(machine, waited);
     if (watched === undefined || watched.isGone(lockRhythm.silence)) {
       const claim = await files.claim(latest.number, self);
       if (claim) return claim;
       continue;
     }
-    if (now >= deadline && watched.isAlive) throw outOfPatience(watched, machine, patience, subject);
+    if (waited >= patience && watched.isAlive) throw outOfPatience(watched, machine, patience, subject);
     // Jitter keeps many waiters from asking at the same moments.
     await clock.sleep(15 + Math.random() * 35, signal);
   }
 }
 
-/** The most that one look can add to a silence, since a waiter that was suspended itself has observed nothing. */
-const LONGEST_LOOK = 1_000;
+/** The most that one look can add to a silence. */
+const LONGEST_LOOK_MS = 1_000;
 
 /**
  * A holder, as one waiting process sees it. Its silence is measured with the waiter's own clock: no two clocks are ever
@@ -206,20 +210,17 @@ class Watched {
   condition: Condition = 'unknown';
   holder: Holder | undefined;
   #text: string;
-  #lookedAt: number;
   #silence = 0;
   #hasBeaten = false;
 
-  constructor({ number, text, holder }: LockState, now: number) {
+  constructor({ number, text, holder }: LockState) {
     this.number = number;
     this.holder = holder;
     this.#text = text;
-    this.#lookedAt = now;
   }
 
-  look({ text, holder }: LockState, now: number): void {
-    this.#silence += Math.min(now - this.#lookedAt, LONGEST_LOOK);
-    this.#lookedAt = now;
+  look({ text, holder }: LockState, passed: number): void {
+    this.#silence += passed;
     if (text === this.#text) return;
     this.#text = text;
     this.#silence = 0;
@@ -227,8 +228,8 @@ class Watched {
     this.holder = holder;
   }
 
-  async ask(machine: Machine, now: number): Promise<void> {
-    this.askedAt = now;
+  async ask(machine: Machine, waited: number): Promise<void> {
+    this.askedAt = waited;
     this.condition = this.holder ? await conditionOf(this.holder, machine) : 'unknown';
   }
 

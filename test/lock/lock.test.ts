@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -150,16 +151,31 @@ test.each([
 ])('a holder %s is taken over after a silence, and no sooner', async (_name, describe) => {
   const file = await leaveLock(await describe(here().machine));
   let beats = 0;
-  const beating = setInterval(() => void appendFile(file, `\n${beats++}`), rhythm.beat);
-  try {
-    const waiting = withLock('worker', fast(), async () => 'mine', { patience: 1_000 });
-    await expect(waiting).rejects.toMatchObject({ exitCode: 1 });
-  } finally {
-    clearInterval(beating);
-  }
-  const since = performance.now();
+  // The holder shows a sign of life whenever the waiting process sleeps.
+  const sleep = async (milliseconds: number) => {
+    appendFileSync(file, `\n${beats++}`);
+    await clock.sleep(milliseconds);
+  };
+  const besides = { ...fast(), clock: { now: () => clock.now(), sleep } };
+  const waiting = withLock('worker', besides, async () => 'mine', { patience: 1_000 });
+  await expect(waiting).rejects.toMatchObject({ exitCode: 1 });
+  const since = clock.now();
   expect(await withLock('worker', fast(), async () => 'mine', { patience: 0 })).toBe('mine');
-  expect(performance.now() - since).toBeGreaterThan(rhythm.silence);
+  expect(clock.now() - since).toBeGreaterThanOrEqual(rhythm.silence);
+  expect(clock.now() - since).toBeLessThan(rhythm.silence + 100);
+});
+
+test('a clock that is set, or a waiting process that was suspended, makes no silence', async () => {
+  await leaveLock({ ...(await describeSelf(here().machine)), hostname: 'elsewhere', boot: 'another' });
+  let sleeps = 0;
+  const jumping = async (milliseconds: number) => {
+    clock.advance(sleeps++ % 2 === 0 ? 3_600_000 : -3_600_000);
+    await clock.sleep(milliseconds);
+  };
+  const rhythm = { beat: 4_000, silence: 20_000 };
+  const context = { ...here(), lockRhythm: rhythm, clock: { now: () => clock.now(), sleep: jumping } };
+  await withLock('worker', context, async () => 'mine', { patience: 0 });
+  expect(sleeps).toBeGreaterThanOrEqual(20);
 });
 
 test('an empty file, as a power failure leaves it, delays others for no longer than the silence', async () => {
