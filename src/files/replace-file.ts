@@ -7,10 +7,14 @@ const swept = new Set<string>();
 /** Milliseconds after which a temporary file belongs to a process that was killed. */
 const ABANDONED = 3_600_000;
 
-/** A file has its new content, but its folder could not be synced: a loss of power may undo that. */
+/**
+ * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the text and the
+ * code of the system's error.
+ */
 export class UnsyncedError extends Error {
-  constructor(cause: unknown) {
-    super((cause as Error).message, { cause });
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message, { cause });
+    Object.assign(this, { code: cause.code, errno: cause.errno, syscall: cause.syscall });
   }
 }
 
@@ -87,7 +91,7 @@ export async function createFile(file: string, content: string): Promise<void> {
   await syncFolder(path.dirname(path.resolve(file))).catch(throwUnsynced);
 }
 
-function throwUnsynced(error: unknown): never {
+function throwUnsynced(error: NodeJS.ErrnoException): never {
   throw new UnsyncedError(error);
 }
 
