@@ -61,7 +61,7 @@ const COLLECTION = ['items', 'href', 'previous', 'first', 'next', 'count', 'limi
 
 /**
  * Reads a collection from the body of an answer. Items come out as their own bytes, without white space between
- * tokens; the whole body is validated. Throws `JsonSyntaxError`. The buffer belongs to the page from then on.
+ * tokens; the whole body is validated. Throws `JsonSyntaxError`.
  */
 export function readPage(body: Buffer): Page {
   if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);

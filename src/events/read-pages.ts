@@ -73,7 +73,6 @@ async function* readWindow(
 
   const { page } = first;
   const reading = new Reading(page, limit, held.before !== undefined);
-  // The receiver of the items may overwrite their memory.
   const newestFirst = pin !== undefined && isNewestFirst(page.items);
   // The pages after this one hold none of them, so that their offsets skip as many others. Counts would show it.
   const startsLater =

@@ -3,7 +3,7 @@ export type ListKind = 'events' | 'event-types';
 
 /**
  * Some items: valid JSON values (UTF-8), none with white space between tokens, at rising offsets of `bytes` with at
- * least one byte between two of them. They belong to the writer they are given to, which may overwrite them.
+ * least one byte between two of them. Nobody changes them.
  */
 export class Items {
   readonly bytes: Buffer;
@@ -67,23 +67,18 @@ export class Items {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 
-  /**
-   * The items, each followed by a line feed, in their own memory. If items are one byte apart (the comma of the
-   * service's array), no item moves: only that byte is changed.
-   */
+  /** The items in memory of their own, each followed by a line feed. */
   toLines(): Buffer {
     const { bytes, count } = this;
-    const first = this.start(0);
-    let to = first;
+    let length = count;
+    for (let index = 0; index < count; index++) length += this.end(index) - this.start(index);
+    const lines = Buffer.allocUnsafe(length);
+    let to = 0;
     for (let index = 0; index < count; index++) {
-      const start = this.start(index);
-      const end = this.end(index);
-      if (start !== to) bytes.copyWithin(to, start, end);
-      to += end - start;
-      if (to === bytes.length) return Buffer.concat([bytes.subarray(first), Buffer.of(NEWLINE)]);
-      bytes[to++] = NEWLINE;
+      to += bytes.copy(lines, to, this.start(index), this.end(index));
+      lines[to++] = NEWLINE;
     }
-    return bytes.subarray(first, to);
+    return lines;
   }
 
   /** Copies the items without white space between tokens, separated by single commas. */

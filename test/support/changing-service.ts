@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { clock } from './clock.ts';
+
+/** What a service may do that the description leaves open (parts 2, 4 and 7). */
+export interface Manner {
+  readonly order: 'newest first' | 'oldest first';
+  /** Items of a page at most, whatever is asked for: offsets do not line up, and only links lead on. */
+  readonly mostItems: number;
+  /** `late` is the count at the answer before; `page` is that of the page. */
+  readonly counts: 'right' | 'late' | 'absent';
+  readonly hasLinks: boolean;
+  /** Seconds by which its clock is ahead of this machine's. */
+  readonly ahead: number;
+}
+
+export type Change =
+  | { readonly kind: 'add' | 'add late' | 'add future'; readonly failed: boolean }
+  | { readonly kind: 'flip' | 'delete' | 'reorder'; readonly which: number }
+  | { readonly kind: '503' | 'lost' };
+
+/** A change, and the number of searches to be answered before it. */
+export interface Step {
+  readonly after: number;
+  readonly change: Change;
+}
+
+interface Event {
+  readonly eventId: string;
+  readonly createdOn: string;
+  /** The order of events of one second. */
+  rank: number;
+  status: 'SUCCESS' | 'FAILED';
+}
+
+/** An event service whose events change at chosen requests, and that remembers which matched all the time. */
+export interface ChangingService extends AsyncDisposable {
+  readonly baseUrl: string;
+  /** Begins a history: so many events, changed by the steps as requests arrive. */
+  begin(manner: Manner, events: number, steps: readonly Step[]): void;
+  /** Ids that have matched since the last call of `mark`. */
+  matchedThroughout(failedOnly: boolean): string[];
+  mark(): void;
+  /** Ids that match now, created at that time or later. */
+  matching(failedOnly: boolean, from?: number): string[];
+  /** All remaining steps happen. */
+  settle(): void;
+}
+
+export async function startChangingService(): Promise<ChangingService> {
+  let manner: Manner;
+  let events: Event[] = [];
+  let steps: Step[] = [];
+  let answered = 0;
+  let made = 0;
+  let lateCount: number | undefined;
+  const left = { all: new Set<string>(), failed: new Set<string>() };
+  let marked: Event[] = [];
+  let markedFailed = new Set<string>();
+  const now = () => clock.now() + manner.ahead * 1000;
+
+  const add = (createdAt: number, failed: boolean) => {
+    const id = (++made).toString(16).padStart(12, '0');
+    events.push({
+      eventId: `00000000-0000-4000-8000-${id}`,
+      createdOn: new Date(createdAt).toISOString(),
+      rank: made,
+      status: failed ? 'FAILED' : 'SUCCESS',
+    });
+  };
+  const apply = (change: Change): '503' | 'lost' | undefined => {
+    switch (change.kind) {
+      case '503':
+      case 'lost':
+        return change.kind;
+      case 'add':
+        add(now(), change.failed);
+        return undefined;
+      case 'add late':
+        add(now() - 60_000 - ((made * 7919) % 600_000), change.failed);
+        return undefined;
+      case 'add future':
+        add(now() + 86_400_000, change.failed);
+        return undefined;
+      default: {
+        const event = events[change.which % Math.max(1, events.length)];
+        if (!event) return undefined;
+        if (change.kind === 'reorder') event.rank = -event.rank;
+        else left.failed.add(event.eventId);
+        if (change.kind === 'delete') {
+          left.all.add(event.eventId);
+          events = events.filter((one) => one !== event);
+        } else if (change.kind === 'flip') event.status = event.status === 'FAILED' ? 'SUCCESS' : 'FAILED';
+        return undefined;
+      }
+    }
+  };
+
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const query = decodeURIComponent((request.url ?? '').split('?')[1] ?? '');
+    const headers = { 'content-type': 'application/json', date: new Date(now()).toUTCString() };
+    if (!request.url?.includes('/integrator-events')) {
+      response.writeHead(200, headers).end('{"href":"x","count":0,"items":[]}');
+      return;
+    }
+    let fault: '503' | 'lost' | undefined;
+    while (steps[0] && steps[0].after <= answered) fault = apply((steps.shift() as Step).change) ?? fault;
+    answered++;
+    if (fault === 'lost') return void request.socket.destroy();
+    if (fault === '503') {
+      response.writeHead(503, headers).end();
+      return;
+    }
+    const bound = (operator: string) => new RegExp(`${operator}\\(createdOn,([^)]+)\\)`).exec(query)?.[1];
+    const [after, before] = [bound('gt'), bound('lt')].map((text) => (text ? Date.parse(text) : undefined));
+    const [, id] = /eq\(eventId,([^)]+)\)/.exec(query) ?? [];
+    const [, status] = /eq\(publishStatus,([^)]+)\)/.exec(query) ?? [];
+    const all = events
+      .filter(({ createdOn }) => after === undefined || Date.parse(createdOn) > after)
+      .filter(({ createdOn }) => before === undefined || Date.parse(createdOn) < before)
+      .filter((event) => (status === undefined || event.status === status) && (!id || event.eventId === id))
+      .sort((a, b) => Date.parse(a.createdOn) - Date.parse(b.createdOn) || a.rank - b.rank);
+    if (manner.order === 'newest first') all.reverse();
+    const [whole = '', start = '1', asked = '500'] = /limit\((\d+),(\d+)\)/.exec(query) ?? [];
+    const from = Number(start) - 1;
+    const items = all
+      .slice(from, from + Math.min(Number(asked), manner.mostItems))
+      .map(({ eventId, createdOn, status }) => ({
+        eventId,
+        createdOn,
+        publishStatus: status,
+        eventType: 'a.b',
+      }));
+    const next = from + items.length;
+    const link = (request.url ?? '').replace(encodeURI(whole), `limit(${next + 1},${asked})`);
+    const count = manner.counts === 'late' ? (lateCount ?? all.length) : all.length;
+    // One page of one item is a question for the count, of which a late one would be another's.
+    lateCount = manner.counts === 'late' && asked !== '1' ? all.length : lateCount;
+    const body = {
+      ...(manner.counts === 'absent' ? {} : { count }),
+      ...(manner.hasLinks ? { next: next < all.length ? link : null } : {}),
+      items,
+    };
+    response.writeHead(200, headers).end(JSON.stringify(body));
+  };
+
+  const server = createServer(answer);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/events/v1`,
+    begin: (given, count, planned) => {
+      manner = given;
+      events = [];
+      answered = 0;
+      lateCount = undefined;
+      steps = planned.toSorted((a, b) => a.after - b.after);
+      // Two events share each second.
+      for (let index = 0; index < count; index++)
+        add(now() - 5000 - Math.floor((count - index) / 2) * 1000, index % 3 === 0);
+    },
+    mark: () => {
+      marked = [...events];
+      markedFailed = new Set(
+        events.filter(({ status }) => status === 'FAILED').map(({ eventId }) => eventId),
+      );
+      left.all.clear();
+      left.failed.clear();
+    },
+    matchedThroughout: (failedOnly) =>
+      marked
+        .map(({ eventId }) => eventId)
+        .filter((id) => !left.all.has(id) && (!failedOnly || (markedFailed.has(id) && !left.failed.has(id)))),
+    matching: (failedOnly, from = 0) =>
+      events
+        .filter(({ status, createdOn }) => {
+          const created = Date.parse(createdOn);
+          return (!failedOnly || status === 'FAILED') && created >= from && created <= now();
+        })
+        .map(({ eventId }) => eventId),
+    settle: () => {
+      for (const { change } of steps.splice(0)) apply(change);
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
