@@ -180,3 +180,95 @@ describe('a service that counts fewer events than it gives', () => {
     await expect(idsRead(miscounted(3), { pageSize: 40 })).rejects.toThrow(surplus(3));
   });
 });
+
+describe('the limits of a read', () => {
+  /** A service that answers as `page` says: `n` counts requests, `start` is the first item that is asked for. */
+  const answering = (
+    page: (
+      n: number,
+      start: number,
+      url: URL,
+    ) => { items?: readonly Event[]; count?: number; next?: string | null },
+  ) => {
+    const asked: string[] = [];
+    const fetchPage: FetchPage = async (url) => {
+      asked.push(decodeURIComponent(url.search.slice(1)));
+      const start = Number(/limit\((\d+),/.exec(url.search)?.[1]);
+      const body = { items: [], ...page(asked.length, start, url) };
+      return { page: readPage(Buffer.from(JSON.stringify(body))), serviceTime: NOW };
+    };
+    return { fetchPage, asked };
+  };
+  const events = at('one', 60, NOW - DAY, 1000);
+  const ids = events.map(({ eventId }) => eventId);
+
+  test('20 empty pages in a row, each with a link to the next, end it; 19 do not', async () => {
+    const { fetchPage, asked } = answering((n) => ({ next: `?limit(1,10)&page=${n}` }));
+    await expect(idsRead(fetchPage)).rejects.toThrow(
+      'the service answered 20 empty pages in a row, each with a link to the next',
+    );
+    expect(asked).toHaveLength(21);
+    const nineteen = answering((n) => {
+      if (n === 1) return { items: events.slice(0, 10), next: '?limit(11,10)&page=1' };
+      return n < 21 ? { next: `?limit(11,10)&page=${n}` } : { items: events.slice(10, 12), next: null };
+    });
+    expect(await idsRead(nineteen.fetchPage)).toEqual(ids.slice(0, 12));
+    // An item in between begins the row anew.
+    const between = answering((n) => {
+      if (n === 15) return { items: events.slice(0, 1), next: '?limit(1,10)&page=15' };
+      return n < 32 ? { next: `?limit(1,10)&page=${n}` } : { items: events.slice(1, 2), next: null };
+    });
+    expect(await idsRead(between.fetchPage)).toEqual(ids.slice(0, 2));
+  });
+
+  test('a result of full pages alone is asked for no further', async () => {
+    const exact = serve({ events: events.slice(0, 20), order: 'oldest first' });
+    expect(await idsRead(exact.fetchPage)).toEqual(ids.slice(0, 20));
+    expect(exact.asked).toHaveLength(2);
+    const single = serve({ events: events.slice(0, 10), order: 'oldest first' });
+    expect(await idsRead(single.fetchPage)).toEqual(ids.slice(0, 10));
+    expect(single.asked).toHaveLength(1);
+    const more = serve({ events: events.slice(0, 21), order: 'oldest first' });
+    expect(await idsRead(more.fetchPage)).toEqual(ids.slice(0, 21));
+    expect(more.asked).toHaveLength(3);
+  });
+
+  test('a result whose count never comes true is read three times, then it is an error', async () => {
+    const { fetchPage, asked } = serve({ events: events.slice(0, 30), order: 'oldest first' });
+    const counting: FetchPage = async (url) => {
+      const answer = await fetchPage(url);
+      return { ...answer, page: { ...answer.page, count: 31 } };
+    };
+    await expect(idsRead(counting, { concurrency: () => 1 })).rejects.toThrow(
+      'the result is not complete: 30 events were read, the service counts 31',
+    );
+    const starts = asked.map((query) => Number(/limit\((\d+)/.exec(query)?.[1]));
+    expect(starts).toEqual([1, 11, 21, 31, 1, 11, 21, 31, 1, 11, 21, 31]);
+  });
+
+  test('events that leave between pages take the read back as far as others may have moved up', async () => {
+    const all = at('all', 400, NOW - DAY, 1000);
+    const changing = [...all];
+    const service = serve({
+      events: changing,
+      order: 'oldest first',
+      // The oldest event, which was read long ago, leaves with each answer.
+      before: (answers) => {
+        if (answers > 0 && answers <= 60) changing.shift();
+      },
+    });
+    expect(await idsRead(service.fetchPage, { concurrency: () => 1 })).toEqual(
+      all.map(({ eventId }) => eventId),
+    );
+    expect(service.asked.length).toBeLessThan(150);
+  });
+
+  test('links are followed past a limit only to the event that fills it', async () => {
+    const { fetchPage, asked } = answering((n) => ({
+      items: events.slice((n - 1) * 3, n * 3),
+      next: `?limit(1,10)&page=${n}`,
+    }));
+    expect(await idsRead(fetchPage, { limit: 7 })).toEqual(ids.slice(0, 7));
+    expect(asked).toHaveLength(3);
+  });
+});
