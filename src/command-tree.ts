@@ -116,6 +116,12 @@ export const tree: readonly (Branch | Leaf)[] = [
         load: () => import('./commands/events/explain.ts'),
       },
       {
+        name: 'health',
+        alsoCalled: ['subscriptions'],
+        summary: 'say which subscriptions are failing, since when, and which recovered',
+        load: () => import('./commands/events/health.ts'),
+      },
+      {
         name: 'report',
         summary: 'write an HTML report about failed deliveries',
         load: () => import('./commands/events/report.ts'),

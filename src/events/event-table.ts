@@ -571,3 +571,14 @@ export class TimeColumn {
     };
   }
 }
+
+/** Rows in order of creation, those whose time is not known last. */
+export function sortRows(rows: number[], times: TimeColumn): number[] {
+  const compare = (a: number, b: number) =>
+    Number(times.isKnown(b)) - Number(times.isKnown(a)) || times.compare(a, b) || a - b;
+  // Services list the newest events first as a rule.
+  const isDescending = rows.every(
+    (row, index) => index === 0 || compare(row, rows[index - 1] as number) <= 0,
+  );
+  return isDescending ? rows.reverse() : rows.sort(compare);
+}

@@ -74,7 +74,7 @@ export async function explainEvents(
 }
 
 /** The time that events span, with bounds that are both exclusive. */
-function spanOf(
+export function spanOf(
   { first, last }: Pick<Explanation, 'first' | 'last'>,
   filters: EventFilters,
   clock: Context['clock'],

@@ -1,5 +1,5 @@
 import { compareNumbers, isNumber } from '../json/item-conditions.ts';
-import { type EventTable, FIRST_CODE, type FieldColumn, NO_VALUE, UNCODED } from './event-table.ts';
+import { type EventTable, FIRST_CODE, type FieldColumn, NO_VALUE, sortRows, UNCODED } from './event-table.ts';
 
 /** Chance explains what is named with a probability below this. */
 const SIGNIFICANCE = 0.01;
@@ -564,16 +564,8 @@ function sampleOf(table: EventTable): { rows: Int32Array; weight: number } {
     }
     seen[kind] = (seen[kind] as number) + 1;
   }
-  const { times } = table;
-  const compare = (a: number, b: number) =>
-    Number(times.isKnown(b)) - Number(times.isKnown(a)) || times.compare(a, b) || a - b;
-  const isDescending = rows.every(
-    (row, index) => index === 0 || compare(row, rows[index - 1] as number) <= 0,
-  );
-  if (isDescending) rows.reverse();
-  else rows.sort(compare);
   return {
-    rows: Int32Array.from(rows),
+    rows: Int32Array.from(sortRows(rows, table.times)),
     weight: Math.max(1, isSmall ? 1 : (steps[0] as number)) / Math.max(1, isSmall ? 1 : (steps[1] as number)),
   };
 }

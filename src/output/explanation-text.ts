@@ -51,7 +51,7 @@ function explanationMarkdown(
   { filters, from, baseline }: Pick<ExplanationOptions, 'filters' | 'from' | 'baseline'>,
   command: string,
 ): string {
-  const clock = new Clock(filters.zone, explained.before);
+  const clock = new ReadableTimes(filters.zone, explained.before);
   const { causes, failed, events, unexplained } = explained;
   const note = markdownNote({
     facts: [
@@ -104,7 +104,7 @@ function explanationLines(
 ): string[] {
   const { events, failed, causes, unexplained, notCompared } = explained;
   const { palette } = look;
-  const clock = new Clock(filters.zone, explained.before);
+  const clock = new ReadableTimes(filters.zone, explained.before);
   const isOpen = from === undefined && !filters.before;
   const lines = [palette.bold(headline(explained, clock, isOpen, baseline)), ''];
   if (failed === 0) return lines.slice(0, 1);
@@ -126,7 +126,7 @@ function explanationLines(
 /** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline beside it. */
 function headline(
   { events, failed, after, before, baseline }: Explained,
-  clock: Clock,
+  clock: ReadableTimes,
   isOpen: boolean,
   kind: Baseline | undefined,
 ): string {
@@ -156,7 +156,7 @@ function headline(
 
 const TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
-function causeLines(explained: Explained, clock: Clock, look: TableLook): string[] {
+function causeLines(explained: Explained, clock: ReadableTimes, look: TableLook): string[] {
   const { causes, baseline } = explained;
   const { palette, room } = look;
   const rows = causes.map((cause) => figuresOf(cause, explained));
@@ -223,7 +223,7 @@ function wholePercent(share: number): string {
 }
 
 /** Each condition for people; a span of time is one. */
-function conditionLines(conditions: readonly CauseCondition[], clock: Clock): string[] {
+function conditionLines(conditions: readonly CauseCondition[], clock: ReadableTimes): string[] {
   const [from, to] = (['>=', '<='] as const).map(
     (op) => conditions.find((condition) => condition.field === 'createdOn' && condition.op === op)?.value,
   );
@@ -244,7 +244,7 @@ function conditionWords({ field, op, value }: CauseCondition): string {
   return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
 }
 
-function timesText(cause: Cause, clock: Clock, paint: (text: string) => string): string {
+function timesText(cause: Cause, clock: ReadableTimes, paint: (text: string) => string): string {
   const { firstFailed, lastFailed, lastSuccess, failingSince } = cause;
   const success = lastSuccess ? `last success ${clock.shown(lastSuccess)}` : 'no success';
   if (failingSince) return `${paint(`failing since ${clock.shown(failingSince)}`)}, ${success}`;
@@ -282,7 +282,7 @@ function someOf(texts: readonly string[], separator: string): string {
 }
 
 /** Times in the user's zone, without fractions; without the date where it is that of the end of the window. */
-class Clock {
+export class ReadableTimes {
   readonly #zone: TimeZone;
   readonly #today: string;
 

@@ -1,0 +1,136 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHome } from '../../support/home.ts';
+import { hooktrail } from '../../support/program.ts';
+import { startSearching } from '../../support/searching.ts';
+
+const [FAILING, RECOVERED, OK] = [
+  '22284310-c2cd-4a3e-a9e8-1d7b8995da7f',
+  '9f9073e8-1531-474d-bed1-b2f34ed6f2ce',
+  'bb2b024a-e9b8-4c1b-8dde-172330f6d0da',
+];
+const timeOf = (minute: number) =>
+  new Date(Date.parse('2026-11-02T00:00:00Z') + minute * 60_000).toISOString();
+
+/** Minute by minute: one subscription fails from 00:10 on, one failed at 00:03, one never did, and one event has none. */
+const events = [
+  ...Array.from({ length: 15 }, (_, minute) => [
+    [FAILING, minute === 2 || minute >= 10, minute] as const,
+    [RECOVERED, minute === 3, minute] as const,
+    [OK, false, minute] as const,
+  ]).flat(),
+  [undefined, false, 7] as const,
+].map(([subscriptionId, hasFailed, minute], index) => ({
+  eventId: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+  eventType: index % 2 ? 'document.signed' : 'document.viewed',
+  createdOn: timeOf(minute),
+  publishStatus: hasFailed ? ('FAILED' as const) : ('SUCCESS' as const),
+  subscriptionId,
+}));
+
+let home: Awaited<ReturnType<typeof createHome>>;
+let file: string;
+beforeAll(async () => {
+  home = await createHome();
+  file = path.join(home.env['HOME'] as string, 'events.ndjson');
+  // In no order: the times decide.
+  const shuffled = events.toSorted((a, b) =>
+    (a.eventId.at(-1) as string).localeCompare(b.eventId.at(-1) as string),
+  );
+  await writeFile(file, shuffled.map((event) => `${JSON.stringify(event)}\n`).join(''));
+});
+afterAll(() => home[Symbol.asyncDispose]());
+
+const health = (args: readonly string[] = [], options: { terminal?: number; env?: object } = {}) =>
+  hooktrail(['events', 'health', '--from', file, ...args], {
+    ...options,
+    env: { ...home.env, ...options.env },
+  });
+
+describe('events health', () => {
+  test('has a row for each subscription, failing first, with since when and the last ten', async () => {
+    const { code, stdout, stderr } = await health();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      'subscriptionId                        state       failed  failing since         last success          last ten',
+      `${FAILING}  failing    6 of 15  2026-11-02 00:10:00Z  2026-11-02 00:09:00Z  ✗✗✗✗✗·····`,
+      `${RECOVERED}  recovered  1 of 15  -                     2026-11-02 00:14:00Z  ··········`,
+      `${OK}  ok         0 of 15  -                     2026-11-02 00:14:00Z  ··········`,
+      '-                                     ok          0 of 1  -                     2026-11-02 00:07:00Z  ·',
+      '',
+      '1 of 4 failing, 1 recovered, from 2026-11-01 23:59:59Z to 2026-11-02 00:14:01Z',
+      'last ten: newest first, in order of creation, which is not the order of delivery',
+      '',
+    ]);
+  });
+
+  test.each([80, 100, 160])('keeps ids and states whole on a terminal of %i columns', async (terminal) => {
+    const { stdout } = await health([], { terminal, env: { NO_COLOR: '1' } });
+    const row = stdout.split('\n').find((line) => line.startsWith(FAILING)) as string;
+    expect(row).toMatch(new RegExp(`^${FAILING}  failing +6 of 15`));
+    expect(row).toContain('00:10:00Z');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(terminal);
+  });
+
+  test('prints an array with exactly its members, the newest first in recent', async () => {
+    expect(JSON.parse((await health(['--json'])).stdout).slice(0, 2)).toEqual([
+      {
+        value: FAILING,
+        state: 'failing',
+        failed: 6,
+        events: 15,
+        failingSince: '2026-11-02T00:10:00.000Z',
+        lastSuccess: '2026-11-02T00:09:00.000Z',
+        lastFailed: '2026-11-02T00:14:00.000Z',
+        recent: 'FFFFFSSSSS',
+      },
+      {
+        value: RECOVERED,
+        state: 'recovered',
+        failed: 1,
+        events: 15,
+        failingSince: null,
+        lastSuccess: '2026-11-02T00:14:00.000Z',
+        lastFailed: '2026-11-02T00:03:00.000Z',
+        recent: 'SSSSSSSSSS',
+      },
+    ]);
+  });
+
+  test('exits with 10 while any is failing, if asked to, whatever the format', async () => {
+    expect((await health(['--exit-code', '--json'])).code).toBe(10);
+    expect((await health(['--exit-code', '--subscription', OK as string])).code).toBe(0);
+    expect((await health(['--exit-code', '--until', '2026-11-02T00:10:00Z'])).code).toBe(0);
+  });
+
+  test('groups by another field, warns of one that no event has, and refuses a status', async () => {
+    const { stdout } = await health(['--by', 'eventType', '--jq', '.[] | "\\(.value) \\(.events)"']);
+    expect(stdout).toBe('document.viewed 23\ndocument.signed 23\n');
+    const { code, stderr } = await health(['--by', 'eventtype']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "warning: --by: no event has the field 'eventtype'\n",
+    });
+    expect((await health(['--failed'])).code).toBe(2);
+  });
+
+  test('reads the service, and says when nothing was created', async () => {
+    await using searching = await startSearching({ events: 0 });
+    const read = (...args: string[]) => hooktrail(['events', 'health', ...args], { env: searching.env });
+    const window = ['--since', '2026-11-01', '--until', '2026-11-03'];
+    expect((await read(...window)).stdout).toBe('no events from 2026-11-01 00:00Z to 2026-11-03 00:00Z\n');
+    for (const event of events)
+      searching.sandbox.control.addEvent({
+        ...event,
+        subscriptionId: event.subscriptionId ?? (OK as string),
+      });
+    const { stdout } = await read(...window, '--output', 'markdown');
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      '| subscriptionId | state | failed | failing since | last success | last ten |',
+      '| --- | --- | ---: | --- | --- | --- |',
+      `| ${FAILING} | failing | 6 of 15 | 2026-11-02T00:10:00Z | 2026-11-02T00:09:00Z | ✗✗✗✗✗····· |`,
+    ]);
+    expect(stdout).toContain('which is not the order of delivery');
+  });
+});
