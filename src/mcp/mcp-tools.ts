@@ -97,7 +97,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
       const words = filterWords(asked);
       const chosen = flagWith('fields', fields?.join(','));
       const search = run(
-        ['events', 'search', '--ndjson', ...flagWith('limit', limit), ...chosen, ...words],
+        ['events', 'search', '--no-reverse', '--ndjson', ...flagWith('limit', limit), ...chosen, ...words],
         signal,
       );
       const count = run(['events', 'count', '--json', ...words], signal);
@@ -175,6 +175,32 @@ the matching events in groups by any of their fields, largest first. Events are 
             ...flagWith('buckets', buckets),
             ...flagWith('by', by?.join(',')),
           ],
+          signal,
+        ),
+        UNTRUSTED,
+      ),
+  );
+
+  server.registerTool(
+    'explain_failures',
+    {
+      title: 'Explain failures',
+      description: `What failed events have that delivered ones have not: values, presence, thresholds and spans of time, the last 24 hours
+unless since and until say otherwise; each cause with counts, since when, and whether it goes on. The events are downloaded. ${UNTRUSTED}`,
+      inputSchema: takes({
+        ...filters,
+        baseline: z
+          .enum(['previous', '1d', '7d'])
+          .optional()
+          .describe('compare with the window before, or with the same one a day or a week ago'),
+      }),
+      outputSchema: z.looseObject({ notice: z.string(), warnings: z.array(z.string()) }),
+      annotations,
+    },
+    async ({ baseline, ...asked }, { signal }) =>
+      summarised(
+        await run(
+          ['events', 'explain', '--json', ...filterWords(asked), ...flagWith('baseline', baseline)],
           signal,
         ),
         UNTRUSTED,

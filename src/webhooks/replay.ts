@@ -16,7 +16,6 @@ import { withService } from '../sign-in/session.ts';
 
 import { startProgress } from '../terminal/progress.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
 import { answerText, createHandler, isTaken } from './forward.ts';
 import {

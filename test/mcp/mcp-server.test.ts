@@ -66,13 +66,14 @@ describe('hooktrail mcp', () => {
     await searching[Symbol.asyncDispose]();
   });
 
-  test('offers six tools, all of them reading only', async () => {
+  test('offers seven tools, all of them reading only', async () => {
     const { tools } = await peer.client.listTools();
     expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
       ['search_events', true],
       ['get_events', true],
       ['count_events', true],
       ['event_statistics', true],
+      ['explain_failures', true],
       ['list_event_types', true],
       ['sign_in_status', true],
     ]);
@@ -244,6 +245,25 @@ describe('hooktrail mcp', () => {
     const status = await peer.call('sign_in_status');
     expect(status.structuredContent).toMatchObject({ signedIn: true, source: 'environment' });
     expect(JSON.stringify(status)).not.toContain(searching.env['HOOKTRAIL_ACCESS_TOKEN']);
+  });
+
+  test('explains failures', async () => {
+    const { structuredContent } = await peer.call('explain_failures', { since: '7d' });
+    expect(structuredContent).toMatchObject({
+      notice: expect.stringContaining('untrusted'),
+      causes: expect.any(Array),
+      baseline: null,
+    });
+  });
+
+  test("search_events gives the newest events, also if the service's own order is oldest first", async () => {
+    await using own = await startSearching({ events: 300 });
+    own.sandbox.control.behaviour.order = 'oldest-first';
+    await using other = await connect(own.env);
+    const { structuredContent } = await other.call('search_events', { limit: 7, fields: ['eventId'] });
+    expect(structuredContent).toMatchObject({
+      items: own.sandbox.control.store.newestIds(7).map((eventId) => ({ eventId })),
+    });
   });
 
   test('starts without a sign-in, and says how to sign in', async () => {

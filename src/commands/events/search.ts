@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import {
@@ -15,6 +15,7 @@ import {
   previewForm,
 } from '../../events/event-flags.ts';
 import { isGuid } from '../../json/guid.ts';
+import type { Direction } from '../../json/item-fields.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
@@ -31,7 +32,7 @@ import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
   readonly limit?: number;
-  readonly reverse?: true;
+  readonly reverse?: boolean;
   readonly all?: true;
   readonly exitCode?: true;
 }
@@ -58,6 +59,7 @@ export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
     .option('--reverse', 'the oldest first; with --limit the oldest ones')
+    .addOption(new Option('--no-reverse', "the newest first, whatever the service's order").hideHelp())
     .option('--all', 'print every match on a terminal too, through the pager if they do not fit');
   addPagerFlag(command);
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
@@ -95,9 +97,14 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone, format
     ...pageOptions(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
     isGlance,
-    direction: flags.reverse ? ('oldest first' as const) : undefined,
+    direction: directionOf(flags),
     exitCode: flags.exitCode === true,
   };
+}
+
+function directionOf({ reverse }: Flags): Direction | undefined {
+  if (reverse === undefined) return undefined;
+  return reverse ? 'oldest first' : 'newest first';
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
