@@ -1,19 +1,35 @@
-import type { SignInState } from '../sign-in/session.ts';
+import type { Context } from '../context.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { CheckResult, SignInState } from '../sign-in/sign-in-state.ts';
 import { durationWords } from '../terminal/numbers-text.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
-import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { type TimeZone, UTC, zoneOf } from '../time/time-zone.ts';
+import { printJson } from './formats.ts';
 
-/** The result of `status --check`. `refused` and `not-renewed` concern the identity provider, the others the service. */
-export type CheckResult = keyof typeof checks;
-
-const checks = {
+const checks: { readonly [Result in CheckResult]: string } = {
   accepted: 'the service accepts the token',
   rejected: 'the service rejects the token',
   unreachable: 'the service cannot be reached',
   failed: 'the service answers with an error',
   refused: 'the identity provider refuses to renew the sign-in',
   'not-renewed': 'the service was not asked: the token could not be renewed',
-} as const;
+};
+
+/** Prints what `status` says, as text or as JSON. */
+export async function printStatus(
+  state: SignInState,
+  check: CheckResult | null,
+  isJson: boolean,
+  { timezone }: Pick<Settings, 'timezone'>,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
+  const value = { ...state, check };
+  if (isJson) return await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
+  const text = statusText(state, check, context.clock.now(), zoneOf(timezone, context));
+  await context.stdout.write(text);
+}
 
 /** Returns what `status` prints. `now` is in milliseconds since the epoch. */
 export function statusText(

@@ -280,7 +280,7 @@ main { max-width: 26rem; margin: 1rem; padding: 2.5rem 2rem 2rem; text-align: ce
 svg { width: 3.5rem; height: 3.5rem; fill: none; stroke: var(--mood); stroke-width: 1.75; stroke-linecap: round;
   stroke-linejoin: round }
 h1 { margin: .75rem 0 .25rem; font-size: 1.625rem; line-height: 1.25 }
-p { margin: .5rem 0; color: var(--soft) }
+p { margin: .5rem 0; color: var(--soft); text-wrap: balance }
 small { display: block; margin-top: 1.75rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft) }
 `;
 

@@ -5,9 +5,8 @@ import { traced } from '../http/redaction.ts';
 import { createService, type Service, type TokenSource } from '../http/service.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
-import { type AccessToken, type Secrets, StoreError, type Vault } from '../secrets/vault.ts';
+import { type AccessToken, StoreError, type Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
-import { urlText } from '../settings/setting-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { BOUND, type BoundSettings, bindingOf } from './bound-settings.ts';
@@ -203,99 +202,4 @@ async function notSignedIn(
     details: [...details, 'the stored sign-in is for other addresses, and its tokens are not sent to these'],
     next: `remove what overrides the settings, or ${next}`,
   });
-}
-
-/** The sign-in as `status --json` prints it. */
-export interface SignInState {
-  readonly profile: string;
-  readonly signedIn: boolean;
-  /** Who signed in, if the access token says so. */
-  readonly subject: string | null;
-  /** The source of the token; null if there is none. */
-  readonly source: 'environment' | 'stored' | null;
-  readonly authUrl: string | null;
-  readonly baseUrl: string | null;
-  readonly clientId: string | null;
-  readonly vendor: string | null;
-  /** The granted scope, or else the one that would be requested. */
-  readonly scope: string | null;
-  /** ISO 8601, UTC: the end of the access token. */
-  readonly expiresAt: string | null;
-  /** True if a refresh token is stored. */
-  readonly renewable: boolean;
-  /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
-  readonly refusedAt: string | null;
-  readonly store: 'keychain' | 'file' | null;
-  readonly place: string | null;
-}
-
-/** Reads the stored sign-in without any request. Throws if the store is unusable. */
-export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
-  const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
-  const given = fromEnvironment ? await givenToken(context) : undefined;
-  const bound = fromEnvironment ? undefined : boundOf(settings);
-  const { openVault } = await import('../secrets/stored-sign-ins.ts');
-  const vault = bound && openVault(settings.store, bindingOf(bound), context);
-  const { access, refreshToken } = await secretsIn(vault, settings);
-  const renewable = refreshToken !== undefined;
-  const { readRefusal } = await import('./refresh.ts');
-  const refusal = bound && (await readRefusal(bound, context, async () => refreshToken));
-  const alive =
-    access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
-  const stored = alive || (renewable && refusal === undefined);
-  const holdsAny = access !== undefined || renewable;
-  return {
-    profile: settings.profile,
-    signedIn: fromEnvironment || stored,
-    subject: subjectOf(given ?? access?.token),
-    source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
-    authUrl: shown(settings.authUrl),
-    baseUrl: shown(settings.baseUrl),
-    clientId: settings.clientId ?? null,
-    vendor: settings.vendor ?? null,
-    scope: fromEnvironment ? null : (access?.scope ?? settings.scope),
-    expiresAt: isoTime(access?.expiresAt),
-    renewable,
-    refusedAt: isoTime(refusal?.at),
-    store: vault?.kind ?? null,
-    place: holdsAny ? (vault?.place ?? null) : null,
-  };
-}
-
-function isoTime(milliseconds: number | undefined): string | null {
-  return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
-}
-
-/** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
-const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
-
-/** Who a JSON Web Token says it is for; not verified, since nothing depends on it. */
-function subjectOf(token: string | undefined): string | null {
-  try {
-    const claims = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    const name = NAMES.map((claim) => claims[claim]).find((value) => typeof value === 'string' && value);
-    return name === undefined ? null : name.slice(0, 200);
-  } catch {
-    return null;
-  }
-}
-
-async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<Secrets> {
-  try {
-    return (await vault?.read()) ?? {};
-  } catch (error) {
-    const meaning = withoutSignIn(error, settings);
-    if (meaning instanceof NotSignedInError && meaning !== error) return {};
-    throw error;
-  }
-}
-
-/** Undefined without all of them: nothing can have been stored then. */
-function boundOf(settings: Settings): BoundSettings | undefined {
-  const { authUrl, baseUrl, clientId } = settings;
-  return authUrl && baseUrl && clientId ? { ...settings, authUrl, baseUrl, clientId } : undefined;
-}
-
-function shown(url: URL | undefined): string | null {
-  return url ? urlText(url) : null;
 }

@@ -1,0 +1,161 @@
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
+import { apiUrl, serviceError } from '../http/service.ts';
+import { isSecretGiven } from '../secrets/given-secret.ts';
+import { openVault } from '../secrets/stored-sign-ins.ts';
+import type { Secrets, Vault } from '../secrets/vault.ts';
+import { readConfig } from '../settings/config-file.ts';
+import { settingNames } from '../settings/setting-names.ts';
+import { urlText } from '../settings/setting-values.ts';
+import type { SettingFlags, Settings } from '../settings/settings.ts';
+import { type BoundSettings, bindingOf } from './bound-settings.ts';
+import { readRefusal } from './refresh.ts';
+import { givenToken, openSession, withoutSignIn, withService } from './session.ts';
+
+/** The sign-in as `status --json` prints it. */
+export interface SignInState {
+  readonly profile: string;
+  readonly signedIn: boolean;
+  /** Who signed in, if the access token says so. */
+  readonly subject: string | null;
+  /** The source of the token; null if there is none. */
+  readonly source: 'environment' | 'stored' | null;
+  readonly authUrl: string | null;
+  readonly baseUrl: string | null;
+  readonly clientId: string | null;
+  readonly vendor: string | null;
+  /** The granted scope, or else the one that would be requested. */
+  readonly scope: string | null;
+  /** ISO 8601, UTC: the end of the access token. */
+  readonly expiresAt: string | null;
+  /** True if a refresh token is stored. */
+  readonly renewable: boolean;
+  /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
+  readonly refusedAt: string | null;
+  readonly store: 'keychain' | 'file' | null;
+  readonly place: string | null;
+}
+
+/** Reads the stored sign-in without any request. Throws if the store is unusable. */
+export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
+  const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
+  const given = fromEnvironment ? await givenToken(context) : undefined;
+  const bound = fromEnvironment ? undefined : boundOf(settings);
+  const vault = bound && openVault(settings.store, bindingOf(bound), context);
+  const { access, refreshToken } = await secretsIn(vault, settings);
+  const renewable = refreshToken !== undefined;
+  const refusal = bound && (await readRefusal(bound, context, async () => refreshToken));
+  const alive =
+    access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
+  const stored = alive || (renewable && refusal === undefined);
+  const holdsAny = access !== undefined || renewable;
+  return {
+    profile: settings.profile,
+    signedIn: fromEnvironment || stored,
+    subject: subjectOf(given ?? access?.token),
+    source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
+    authUrl: shown(settings.authUrl),
+    baseUrl: shown(settings.baseUrl),
+    clientId: settings.clientId ?? null,
+    vendor: settings.vendor ?? null,
+    scope: fromEnvironment ? null : (access?.scope ?? settings.scope),
+    expiresAt: isoTime(access?.expiresAt),
+    renewable,
+    refusedAt: isoTime(refusal?.at),
+    store: vault?.kind ?? null,
+    place: holdsAny ? (vault?.place ?? null) : null,
+  };
+}
+
+function isoTime(milliseconds: number | undefined): string | null {
+  return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
+}
+
+/** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
+const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
+
+/** Who a JSON Web Token says it is for; not verified, since nothing depends on it. */
+function subjectOf(token: string | undefined): string | null {
+  try {
+    const claims = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const name = NAMES.map((claim) => claims[claim]).find((value) => typeof value === 'string' && value);
+    return name === undefined ? null : name.slice(0, 200);
+  } catch {
+    return null;
+  }
+}
+
+async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<Secrets> {
+  try {
+    return (await vault?.read()) ?? {};
+  } catch (error) {
+    const meaning = withoutSignIn(error, settings);
+    if (meaning instanceof NotSignedInError && meaning !== error) return {};
+    throw error;
+  }
+}
+
+/** Undefined without all of them: nothing can have been stored then. */
+function boundOf(settings: Settings): BoundSettings | undefined {
+  const { authUrl, baseUrl, clientId } = settings;
+  return authUrl && baseUrl && clientId ? { ...settings, authUrl, baseUrl, clientId } : undefined;
+}
+
+function shown(url: URL | undefined): string | null {
+  return url ? urlText(url) : null;
+}
+
+/** Says that there is no such profile, or names the variables that override it: one that was exported earlier is easily forgotten. */
+export async function warnOfOverrides(
+  { profile, given }: Settings,
+  { context, reporter }: Call,
+): Promise<void> {
+  const saved = (await readConfig(context)).profiles[profile];
+  if (!saved) return reporter.warning(`there is no profile '${profile}'`);
+  const variables = Object.entries(settingNames).flatMap(([name, { key, variable }]) => {
+    const { source, text } = given[name as keyof typeof given] ?? {};
+    return source === variable && saved[key] !== undefined && saved[key] !== text ? [variable] : [];
+  });
+  if (variables.length === 0) return;
+  const [verb, list] = [variables.length === 1 ? 'overrides' : 'override', variables.join(', ')];
+  reporter.warning(`${list} ${verb} what the profile '${profile}' saves`);
+}
+
+/** The result of asking the service. `refused` and `not-renewed` concern the identity provider, the others the service. */
+export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | 'refused' | 'not-renewed';
+
+export interface FailedCheck {
+  readonly result: CheckResult;
+  readonly error: unknown;
+}
+
+/** Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure, if any. */
+export async function checkSignIn(call: Call<SettingFlags>): Promise<FailedCheck | undefined> {
+  const { flags, context, reporter } = call;
+  let hasToken = false;
+  try {
+    const { tokens } = await openSession(flags, context, reporter);
+    await tokens.accessToken();
+    hasToken = true;
+    await withService(call, async (service) => {
+      const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });
+      if (response.status !== 200) throw serviceError(response, 'GET event-types');
+    });
+    return undefined;
+  } catch (error) {
+    context.signal.throwIfAborted();
+    // Nobody was asked.
+    if (error instanceof UsageError) throw error;
+    return { result: hasToken ? serviceResult(error) : providerResult(error), error };
+  }
+}
+
+function serviceResult(error: unknown): CheckResult {
+  if (error instanceof NotSignedInError) return 'rejected';
+  return error instanceof UnreachableError ? 'unreachable' : 'failed';
+}
+
+function providerResult(error: unknown): CheckResult {
+  return error instanceof NotSignedInError ? 'refused' : 'not-renewed';
+}
