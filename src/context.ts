@@ -81,8 +81,11 @@ export interface Output {
   readonly colorDepth: number;
   /** The stream itself, for a prompt that draws on the terminal. */
   stream(): Writable;
-  /** Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more. */
-  write(chunk: string | Uint8Array): Promise<void>;
+  /**
+   * Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more. `allOrNothing`: a
+   * file keeps no part of a chunk that does not fit, to which the next run would append.
+   */
+  write(chunk: string | Uint8Array, allOrNothing?: boolean): Promise<void>;
 }
 
 export interface Input {

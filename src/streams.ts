@@ -1,5 +1,5 @@
 import { on } from 'node:events';
-import { fstatSync, type Stats, writeSync } from 'node:fs';
+import { fstatSync, ftruncateSync, type Stats, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
@@ -70,12 +70,12 @@ export function outputOf(
       return isTerminal ? (stream().getColorDepth?.() ?? 1) : 1;
     },
     stream,
-    write: (chunk) =>
+    write: (chunk, allOrNothing = false) =>
       new Promise((resolve, reject) => {
         if (failure) return reject(failure);
         if (kind === 'file') {
           try {
-            writeWhole(descriptor, chunk);
+            writeWhole(descriptor, chunk, allOrNothing);
             return resolve();
           } catch (error) {
             return reject(fail(error as NodeJS.ErrnoException));
@@ -110,13 +110,27 @@ function writeAtOnce(descriptor: number, chunk: string | Uint8Array): boolean {
  * ends, and reports the error on the next call only. Node's stream for files, `SyncWriteStream` in
  * `lib/internal/fs/sync_write_stream.js`, calls `fs.writeSync` once and ignores how much it wrote.
  */
-function writeWhole(descriptor: number, chunk: string | Uint8Array): void {
+function writeWhole(descriptor: number, chunk: string | Uint8Array, allOrNothing: boolean): void {
   let rest = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-  while (rest.length > 0) {
-    const written = writeSync(descriptor, rest);
-    if (written === 0)
-      throw Object.assign(new Error('nothing more was written'), { errno: -constants.errno.EIO });
-    rest = rest.subarray(written);
+  const { length } = rest;
+  try {
+    while (rest.length > 0) {
+      const written = writeSync(descriptor, rest);
+      if (written === 0)
+        throw Object.assign(new Error('nothing more was written'), { errno: -constants.errno.EIO });
+      rest = rest.subarray(written);
+    }
+  } catch (error) {
+    if (allOrNothing) cutEnd(descriptor, length - rest.length);
+    throw error;
+  }
+}
+
+function cutEnd(descriptor: number, bytes: number): void {
+  try {
+    if (bytes > 0) ftruncateSync(descriptor, fstatSync(descriptor).size - bytes);
+  } catch {
+    // A device cannot be cut.
   }
 }
 

@@ -7,18 +7,12 @@ import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
-import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /** The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per profile. */
 export interface TokenPlace {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
-}
-
-/** Returns the profile and the store in the settings. */
-export function tokenPlace({ profile, store }: Settings): TokenPlace {
-  return { profile, store };
 }
 
 const VARIABLE = 'HOOKTRAIL_API_TOKEN';

@@ -87,7 +87,7 @@ export class DeliveryLog {
       const lines = Buffer.concat(this.#waiting);
       this.#waiting = [];
       this.#batch = undefined;
-      await this.#stdout.write(lines);
+      await this.#stdout.write(lines, true);
     });
     return this.#latest;
   }

@@ -11,14 +11,14 @@ import { withService } from '../sign-in/session.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { requireApiToken, saveApiToken, tokenPlace } from './api-token.ts';
+import { requireApiToken, saveApiToken } from './api-token.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
 import { DeliveryLog, ProblemLog, summaryText } from './delivery-log.ts';
 import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
-import { type FoundEvent, inOrderOfCreation, searchEvents } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal } from './journal.ts';
 import { answerAsHolder, askForJournal, type HolderReply, type HolderSocket } from './local-socket.ts';
 import { type Accepted, type Receiver, type Refused, startReceiver } from './receiver.ts';
+import { type FoundEvent, inOrderOfCreation, searchEvents } from './recover.ts';
 
 /** The command line. */
 export interface ListenFlags {
@@ -59,10 +59,9 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   const { context, reporter } = call;
   const { savesToken, recovery } = flags;
   const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
-  const place = tokenPlace(settings);
-  const token = await requireApiToken(place, context, savesToken);
+  const token = await requireApiToken(settings, context, savesToken);
   if (savesToken) {
-    reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, place, context)}`);
+    reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, settings, context)}`);
   }
   const journal = flags.journal ?? defaultJournal(settings.profile, context);
   const options = { ...flags, token, journal };
@@ -195,7 +194,9 @@ class Listener {
         this.failures.report('rejected', `refused with ${status}: ${message}`);
       },
       health: health === undefined ? undefined : { path: health, report },
-      onAnswer: (answer) => this.#reporter.trace(Object.values(answer).join(' ')),
+      ...(this.#reporter.verbose
+        ? { onAnswer: (answer) => this.#reporter.trace(Object.values(answer).join(' ')) }
+        : {}),
     }).catch((error) => {
       throw unusableAddress(error, port, host);
     });

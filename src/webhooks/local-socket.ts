@@ -7,7 +7,7 @@ import { makeFolder } from '../files/folders.ts';
 import { replaceableBy } from '../files/trusted-path.ts';
 import type { HandlerAnswer } from './forward.ts';
 import type { Journal, Outcome } from './journal.ts';
-import { identityOf } from './journal-file.ts';
+import { identityOf } from './journal.ts';
 
 /*
  * The process that has a journal open, its holder, is reached by the user's other processes at a local socket: a Unix

@@ -25,7 +25,7 @@ import {
   inOrderOfCreation,
   inParallel,
   searchEvents,
-} from './found-events.ts';
+} from './recover.ts';
 
 /** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
 export type ReplaySource = 'ids' | 'search' | { readonly from: string };

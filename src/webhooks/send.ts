@@ -6,7 +6,7 @@ import { readRegularFile } from '../files/read-file.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { apiTokenOrWarning, tokenPlace } from './api-token.ts';
+import { apiTokenOrWarning } from './api-token.ts';
 import { BodyError, objectLine } from './delivery.ts';
 import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from './forward.ts';
 
@@ -28,7 +28,7 @@ export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>):
   const { context, reporter } = call;
   const body = flags.bodyFile === undefined ? undefined : await readBody(flags.bodyFile, context);
   const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
-  const apiToken = await apiTokenOrWarning(tokenPlace(settings), context, reporter);
+  const apiToken = await apiTokenOrWarning(settings, context, reporter);
   await sendEvent({ ...flags, body }, apiToken, context, reporter).catch((error) => {
     throw error instanceof BodyError ? new UsageError(`--body: ${error.message}`) : error;
   });

@@ -25,3 +25,8 @@ export const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 export function faultRounds(few: number, many: number): number {
   return isFaultRun ? many : few;
 }
+
+/** With `npm run faults`, prints how many were tried, how many held, and the seed that repeats them. */
+export function noteFaults(kind: string, tried: number, held: number): void {
+  if (isFaultRun) console.log(`${kind}: ${tried} tried, ${held} held (HOOKTRAIL_TEST_SEED=${seed})`);
+}

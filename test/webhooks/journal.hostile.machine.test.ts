@@ -16,7 +16,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readIds } from '../../src/webhooks/journal-file.ts';
+import { readIds } from '../../src/webhooks/journal.ts';
 import { thisMachine } from '../support/context.ts';
 import { key, take, useJournalFolder } from '../support/journal.ts';
 import { available } from '../support/requirement.ts';

@@ -3,7 +3,7 @@ import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { eventKey } from '../../src/webhooks/delivery.ts';
-import { readIds } from '../../src/webhooks/journal-file.ts';
+import { readIds } from '../../src/webhooks/journal.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';
 

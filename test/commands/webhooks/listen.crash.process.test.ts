@@ -4,15 +4,14 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Random } from '../../../src/sandbox/random.ts';
 import { eventKey } from '../../../src/webhooks/delivery.ts';
-import { readIds } from '../../../src/webhooks/journal-file.ts';
+import { readIds } from '../../../src/webhooks/journal.ts';
 import { thisMachine } from '../../support/context.ts';
-import { noteFaults } from '../../support/file-faults.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { type Answer, API_TOKEN, accepted, duplicate, portOf, post } from '../../support/listening.ts';
 import { startListeningProcess } from '../../support/listening-process.ts';
 import { startProcess } from '../../support/process.ts';
-import { faultRounds, randomOf } from '../../support/seed.ts';
+import { faultRounds, noteFaults, randomOf } from '../../support/seed.ts';
 
 const SENDERS = 24;
 const ROUNDS = faultRounds(5, 300);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { type Result, type Running, startProcess } from '../process.ts';
-import { faultRounds, isFaultRun, randomOf, seed } from '../seed.ts';
+import { faultRounds, noteFaults, randomOf } from '../seed.ts';
 
 /*
  * Faults of the file system, injected below Node by strace: whatever function the program calls, what fails is the
@@ -190,7 +190,6 @@ export async function eachOperation(
     const one = await broken(operation, code);
     if (one !== undefined) found.push({ operation: { ...operation, before: undefined }, code, one });
   }
-  if (isFaultRun)
-    console.log(`${kind}: ${rounds} tried, ${rounds - found.length} held (HOOKTRAIL_TEST_SEED=${seed})`);
+  noteFaults(kind, rounds, rounds - found.length);
   return found;
 }
