@@ -8,7 +8,8 @@ import { findEvents } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import { temporaryFolder } from '../files/folders.ts';
-import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
+import { createRowReader } from '../json/item-cells.ts';
+import { memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { loadDraw } from '../output/table.ts';
@@ -194,26 +195,17 @@ export async function copyEventId(
   item: Items | undefined,
   context: Pick<Context, 'environment' | 'runProgram' | 'stdout'>,
 ): Promise<string> {
-  const id = item && eventIdOf(item);
+  const id = item && createRowReader([memberPath('eventId')], valueText, '')(item)[0]?.[0];
   if (!id) return 'the event has no eventId to copy';
   const { environment, runProgram, stdout } = context;
-  const { PATH, HOME, TMUX, STY, TERM_PROGRAM } = environment;
+  const { PATH, HOME, TMUX } = environment;
   if (TMUX) {
     // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around it.
     const set = runProgram(['tmux', 'set-buffer', '-w', '--', id], { PATH, HOME, TMUX });
     const code = await set.catch(() => 1);
     return code === 0 ? `copied ${id} to tmux's buffer` : `tmux did not take ${id}`;
   }
-  if (STY) return `screen has no clipboard to copy ${id} to`;
-  if (TERM_PROGRAM === 'Apple_Terminal') return `Terminal on macOS has no clipboard to copy ${id} to`;
-  // OSC 52 of xterm's control sequences: it works through SSH, and terminals do not confirm it.
+  // OSC 52 of xterm's control sequences: it works through SSH. Terminals do not confirm it, and some ignore it.
   stdout.stream().write(`\u001b]52;c;${Buffer.from(id).toString('base64')}\u0007`);
   return `sent ${id} to the terminal's clipboard`;
-}
-
-function eventIdOf(item: Items): string | undefined {
-  const cursor = createCursor([memberPath('eventId')]);
-  cursor.read(item.bytes, item.start(0));
-  const start = cursor.starts[0] as number;
-  return start === MISSING ? undefined : valueText(item.bytes, start, cursor.ends[0] as number) || undefined;
 }

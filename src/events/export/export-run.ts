@@ -151,6 +151,10 @@ class ExportRun {
   #events = 0;
   /** Of these, events that were there when this run began to read. */
   #startedWith = 0;
+  /** The part that is being written. */
+  #open: OpenPart | undefined;
+  /** The keys of the part that was written last. */
+  #last: { index: number; keys: ReadonlySet<number> } = { index: -1, keys: new Set() };
 
   constructor(service: Service, directory: string, options: ExportOptions, call: Call, progress: Progress) {
     const { clock, signal } = call.context;
@@ -174,12 +178,12 @@ class ExportRun {
    * is new since then. Returns the finished manifest.
    */
   async run(manifest: Manifest, isNew: boolean): Promise<Manifest> {
-    if (isNew) await this.#begin(manifest);
+    if (isNew) await this.#startFrom(manifest);
     else this.#manifest = manifest;
     if (!manifest.finishedAt) await this.#complete();
     if (isNew || !this.#options.update) return this.#manifest;
     const updated = await planUpdate(this.#options.filters, this.#manifest, this.planning);
-    await this.#begin(updated);
+    await this.#startFrom(updated);
     if (!updated.finishedAt) await this.#complete();
     return this.#manifest;
   }
@@ -189,7 +193,7 @@ class ExportRun {
     return this.#keep?.doubts() ?? [];
   }
 
-  async #begin(manifest: Manifest): Promise<void> {
+  async #startFrom(manifest: Manifest): Promise<void> {
     await warnOfLaterDated(this.#options.filters, this.#call.reporter, manifest, this.planning);
     // If no time has passed since the export, an update plans nothing.
     if (!manifest.finishedAt) await this.#save(manifest);
@@ -242,17 +246,10 @@ class ExportRun {
       const part = parts[index] as Part;
       return { index, query: partQuery(this.#manifest, part), expected: part.counted ?? part.events };
     });
-    const writer = new PartWriter(
-      this.#directory,
-      () => this.#manifest.parts,
-      (index, part) => this.#savePart(index, part),
-      (change) => this.#onEvents(change),
-      this.#keep,
-    );
     try {
-      await readSlices(slices, this.planning, writer);
+      await this.#readSlices(slices);
     } finally {
-      await writer.abandon();
+      await this.#abandon();
     }
   }
 
@@ -301,6 +298,141 @@ class ExportRun {
       }
     }
   }
+
+  /**
+   * Reads slices in order. Pages at known offsets are read ahead across the borders of slices. A slice that changes while
+   * it is read, or whose pages do not line up, is read again by itself with `readPages`.
+   */
+  async #readSlices(slices: readonly Slice[]): Promise<void> {
+    const { fetchPage, baseUrl, pageSize, concurrency, signal } = this.planning;
+    const at = (slice: Slice, start: number) => searchUrl(baseUrl, slice.query, { start, count: pageSize });
+    let done: Slice | undefined;
+    let total: number | undefined;
+    let read = 0;
+    const run = ({ slice, start }: PageToRead, abort: AbortSignal) => fetchPage(at(slice, start), abort);
+    for await (const { job, result } of readAhead(
+      pagesOfSlices(slices, pageSize),
+      run,
+      concurrency,
+      signal,
+    )) {
+      const { slice } = job;
+      if (slice === done) continue;
+      let { page } = result;
+      if (job.start === 1) {
+        await this.#begin(slice);
+        total = totalOf(page);
+        read = 0;
+      }
+      for (;;) {
+        const due = total === undefined ? undefined : Math.min(pageSize, Math.max(0, total - read));
+        if (totalOf(page) !== total || page.items.count !== due) {
+          await this.#readAlone(slice);
+          done = slice;
+          break;
+        }
+        read += page.items.count;
+        await this.#take(page.items);
+        if (!job.last) break;
+        if (read === total) {
+          await this.#end(total);
+          done = slice;
+          break;
+        }
+        // The second by which slices overlap holds events that the plan counted elsewhere.
+        ({ page } = await fetchPage(at(slice, read + 1), signal));
+      }
+    }
+  }
+
+  async #readAlone(slice: Slice): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      await this.#begin(slice);
+      let total: number | undefined;
+      try {
+        for await (const page of readPages(this.planning.fetchPage, {
+          ...this.planning,
+          query: slice.query,
+        })) {
+          total = page.total;
+          await this.#take(page.items);
+        }
+      } catch (error) {
+        if (!(error instanceof IncompleteError) || attempt === TRIES) throw error;
+        continue;
+      }
+      return this.#end(total ?? null);
+    }
+  }
+
+  /**
+   * Begins a part; what was taken for it before is void. It reaches a second into the next older one of the same query,
+   * and the parts of an update reach further: events that another file holds are left out.
+   */
+  async #begin({ index }: Slice): Promise<void> {
+    await this.#abandon();
+    const elsewhere = await this.#keysElsewhere(index);
+    const file = await PartFile.create(this.#directory, this.#manifest.parts[index] as Part);
+    const isOverlapped = this.#overlapping(index).length > 0;
+    this.#open = { file, index, elsewhere, keys: new Set(), isOverlapped };
+  }
+
+  async #take(items: IdentifiedItems): Promise<void> {
+    const { file, elsewhere, keys, isOverlapped } = this.#open as OpenPart;
+    const fresh = items.without(elsewhere);
+    const due = this.#keep?.(fresh) ?? fresh;
+    if (isOverlapped) for (const key of due.keys) keys.add(key);
+    await file.add(due);
+    this.#onEvents(due.count);
+  }
+
+  /** `counted` is the service's count for the part's own query, or null if it gives none. */
+  async #end(counted: number | null): Promise<void> {
+    const { file, index, keys } = this.#open as OpenPart;
+    const written = await file.commit();
+    this.#open = undefined;
+    this.#last = { index, keys };
+    const { lost, ...part } = this.#manifest.parts[index] as Part;
+    const isLess = lost !== undefined && written.events < lost.events;
+    await this.#savePart(index, { ...part, ...written, counted, ...(isLess ? { lost } : {}) });
+  }
+
+  /** Discards the part that is being written. */
+  async #abandon(): Promise<void> {
+    if (!this.#open) return;
+    const { file } = this.#open;
+    this.#open = undefined;
+    this.#onEvents(-file.events);
+    await file.discard();
+  }
+
+  async #keysElsewhere(index: number): Promise<ReadonlySet<number>> {
+    const part = this.#manifest.parts[index] as Part;
+    const keys = new Set<number>();
+    for (const other of this.#overlapping(index)) {
+      const neighbour = this.#manifest.parts[other] as Part;
+      // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
+      if (!neighbour.sha256 || (neighbour.settled && !part.settled)) continue;
+      const known = this.#last.index === other;
+      for (const key of known ? this.#last.keys : await keysOf(this.#directory, neighbour)) keys.add(key);
+    }
+    return keys;
+  }
+
+  /** The parts of the same query whose times overlap with those of a part. */
+  #overlapping(index: number): number[] {
+    const parts = this.#manifest.parts;
+    const part = parts[index] as Part;
+    const reachesInto = (one: Part, other: Part) =>
+      one.after === null ||
+      compareInstants(parseInstant(one.after) as Instant, parseInstant(other.before) as Instant) < 0;
+    return [...parts.keys()].filter((at) => {
+      const other = parts[at] as Part;
+      return (
+        at !== index && other.query === part.query && reachesInto(part, other) && reachesInto(other, part)
+      );
+    });
+  }
 }
 
 /** A copy that the user has of the whole part is no replacement for what is left of it. */
@@ -336,69 +468,11 @@ interface PageToRead {
   readonly last: boolean;
 }
 
-/**
- * Reads slices in order. Pages at known offsets are read ahead across the borders of slices. A slice that changes while
- * it is read, or whose pages do not line up, is read again by itself with `readPages`.
- */
-async function readSlices(slices: readonly Slice[], planning: Planning, writer: PartWriter): Promise<void> {
-  const { fetchPage, baseUrl, pageSize, concurrency, signal } = planning;
-  const at = (slice: Slice, start: number) => searchUrl(baseUrl, slice.query, { start, count: pageSize });
-  let done: Slice | undefined;
-  let total: number | undefined;
-  let read = 0;
-  const run = ({ slice, start }: PageToRead, abort: AbortSignal) => fetchPage(at(slice, start), abort);
-  for await (const { job, result } of readAhead(pagesOfSlices(slices, pageSize), run, concurrency, signal)) {
-    const { slice } = job;
-    if (slice === done) continue;
-    let { page } = result;
-    if (job.start === 1) {
-      await writer.begin(slice);
-      total = totalOf(page);
-      read = 0;
-    }
-    for (;;) {
-      const due = total === undefined ? undefined : Math.min(pageSize, Math.max(0, total - read));
-      if (totalOf(page) !== total || page.items.count !== due) {
-        await readAlone(slice, planning, writer);
-        done = slice;
-        break;
-      }
-      read += page.items.count;
-      await writer.take(page.items);
-      if (!job.last) break;
-      if (read === total) {
-        await writer.end(total);
-        done = slice;
-        break;
-      }
-      // The second by which slices overlap holds events that the plan counted elsewhere.
-      ({ page } = await fetchPage(at(slice, read + 1), signal));
-    }
-  }
-}
-
 function* pagesOfSlices(slices: readonly Slice[], size: number): Generator<PageToRead> {
   for (const slice of slices) {
     const pages = Math.max(1, Math.ceil((slice.expected ?? 0) / size));
     for (let page = 0; page < pages; page++)
       yield { slice, start: page * size + 1, last: page === pages - 1 };
-  }
-}
-
-async function readAlone(slice: Slice, planning: Planning, writer: PartWriter): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    await writer.begin(slice);
-    let total: number | undefined;
-    try {
-      for await (const page of readPages(planning.fetchPage, { ...planning, query: slice.query })) {
-        total = page.total;
-        await writer.take(page.items);
-      }
-    } catch (error) {
-      if (!(error instanceof IncompleteError) || attempt === TRIES) throw error;
-      continue;
-    }
-    return writer.end(total ?? null);
   }
 }
 
@@ -410,101 +484,4 @@ interface OpenPart {
   readonly keys: Set<number>;
   /** True if a part that is read later needs the keys. */
   readonly isOverlapped: boolean;
-}
-
-/**
- * Writes parts to their files. A part reaches a second into the next older one of the same query, and the parts of an
- * update reach further: events that another file holds are left out.
- */
-class PartWriter {
-  readonly #directory: string;
-  readonly #parts: () => Manifest['parts'];
-  /** Called when a part is complete and on the disk. */
-  readonly #onPart: (index: number, part: Part) => Promise<void>;
-  readonly #onEvents: (change: number) => void;
-  /** Keeps the events to write of those that the service found. */
-  readonly #keep: KeepItems | undefined;
-  #open: OpenPart | undefined;
-  /** The keys of the slice that was read last. */
-  #last: { index: number; keys: ReadonlySet<number> } = { index: -1, keys: new Set() };
-
-  constructor(
-    directory: string,
-    parts: () => Manifest['parts'],
-    onPart: (index: number, part: Part) => Promise<void>,
-    onEvents: (change: number) => void,
-    keep?: KeepItems,
-  ) {
-    this.#keep = keep;
-    this.#directory = directory;
-    this.#parts = parts;
-    this.#onPart = onPart;
-    this.#onEvents = onEvents;
-  }
-
-  /** Begins a part. What was taken for it before is void. */
-  async begin({ index }: Slice): Promise<void> {
-    await this.abandon();
-    const elsewhere = await this.#keysElsewhere(index);
-    const file = await PartFile.create(this.#directory, this.#parts()[index] as Part);
-    const isOverlapped = this.#overlapping(index).length > 0;
-    this.#open = { file, index, elsewhere, keys: new Set(), isOverlapped };
-  }
-
-  async take(items: IdentifiedItems): Promise<void> {
-    const { file, elsewhere, keys, isOverlapped } = this.#open as OpenPart;
-    const fresh = items.without(elsewhere);
-    const due = this.#keep?.(fresh) ?? fresh;
-    if (isOverlapped) for (const key of due.keys) keys.add(key);
-    await file.add(due);
-    this.#onEvents(due.count);
-  }
-
-  /** `counted` is the service's count for the part's own query, or null if it gives none. */
-  async end(counted: number | null): Promise<void> {
-    const { file, index, keys } = this.#open as OpenPart;
-    const written = await file.commit();
-    this.#open = undefined;
-    this.#last = { index, keys };
-    const { lost, ...part } = this.#parts()[index] as Part;
-    const isLess = lost !== undefined && written.events < lost.events;
-    await this.#onPart(index, { ...part, ...written, counted, ...(isLess ? { lost } : {}) });
-  }
-
-  /** Discards the part that is being written. */
-  async abandon(): Promise<void> {
-    if (!this.#open) return;
-    const { file } = this.#open;
-    this.#open = undefined;
-    this.#onEvents(-file.events);
-    await file.discard();
-  }
-
-  async #keysElsewhere(index: number): Promise<ReadonlySet<number>> {
-    const part = this.#parts()[index] as Part;
-    const keys = new Set<number>();
-    for (const other of this.#overlapping(index)) {
-      const neighbour = this.#parts()[other] as Part;
-      // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
-      if (!neighbour.sha256 || (neighbour.settled && !part.settled)) continue;
-      const known = this.#last.index === other;
-      for (const key of known ? this.#last.keys : await keysOf(this.#directory, neighbour)) keys.add(key);
-    }
-    return keys;
-  }
-
-  /** The parts of the same query whose times overlap with those of a part. */
-  #overlapping(index: number): number[] {
-    const parts = this.#parts();
-    const part = parts[index] as Part;
-    const reachesInto = (one: Part, other: Part) =>
-      one.after === null ||
-      compareInstants(parseInstant(one.after) as Instant, parseInstant(other.before) as Instant) < 0;
-    return [...parts.keys()].filter((at) => {
-      const other = parts[at] as Part;
-      return (
-        at !== index && other.query === part.query && reachesInto(part, other) && reachesInto(other, part)
-      );
-    });
-  }
 }
