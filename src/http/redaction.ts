@@ -5,47 +5,50 @@ import type { Transport } from './transport.ts';
 
 const SECRET_HEADERS =
   /^(authorization|proxy-authorization|api-token|cookie|set-cookie|.*(secret|token|password|api-?key).*)$/i;
-const SECRET_PARAMETERS =
-  /^(code|state|code_verifier|client_secret|refresh_token|access_token|token|password)$/i;
+/** The value of a secret parameter in the query or the fragment of an address. */
+const IN_ADDRESS =
+  /([?&#](?:code|state|code_verifier|client_secret|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
+/** The value of a secret parameter in a form, in JSON or in a sentence. */
+const IN_TEXT =
+  /\b((?:access|refresh|id)_token|client_secret|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&#]+/gi;
+/** A token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
+const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/gi;
 
-/** Matches a token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
-const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*/gi;
+/**
+ * Returns a text of others without secrets: those in `known`, which a peer may repeat in its explanation, the values of
+ * secret parameters, and all that looks like a token.
+ */
+export function redactSecrets(text: string, known: readonly string[] = []): string {
+  let safe = text;
+  for (const secret of known.filter((secret) => secret.length > 3))
+    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+      safe = safe.replaceAll(form, '[redacted]');
+  return safe
+    .replace(IN_ADDRESS, '$1[redacted]')
+    .replace(IN_TEXT, '$1$2[redacted]')
+    .replace(TOKENS, (_, announcement = '') => `${announcement}[redacted]`);
+}
 
 /** Header lines for `--debug`, with the value of every secret replaced. `token` is the known token. */
-export function redactedHeaders(
+export function redactHeaders(
   headers: Readonly<Record<string, string>> | IncomingHttpHeaders,
   token?: string,
 ): string[] {
-  const safe = (text: string) =>
-    withoutSecrets(token ? text.replaceAll(token, '[redacted]') : text).replace(
-      TOKENS,
-      (_, announcement = '') => `${announcement}[redacted]`,
-    );
-  return Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined
-      ? []
-      : [`${name}: ${SECRET_HEADERS.test(name) ? redactedValue(name) : safe(String(value))}`],
-  );
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    if (name.toLowerCase() === 'authorization') return [`${name}: Bearer [redacted]`];
+    if (SECRET_HEADERS.test(name)) return [`${name}: [redacted]`];
+    return [`${name}: ${redactSecrets(String(value), token ? [token] : [])}`];
+  });
 }
 
-/** An address without user information and with the values of secret query parameters replaced. */
-export function redactedUrl(url: URL): string {
+/** An address without user information and with the values of secret parameters replaced. */
+export function redactUrl(url: URL): string {
   const copy = new URL(url);
   copy.username = '';
   copy.password = '';
-  copy.search = withoutSecrets(copy.search);
+  copy.search = copy.search.replace(IN_ADDRESS, '$1[redacted]');
   return copy.href;
-}
-
-/** An address or a part of one with the values of secret parameters replaced, in its query and in its fragment. */
-export function withoutSecrets(address: string): string {
-  return address.replace(/([?&#])([^=&#]+)=[^&#]*/g, (whole, mark, name) =>
-    SECRET_PARAMETERS.test(name) ? `${mark}${name}=[redacted]` : whole,
-  );
-}
-
-function redactedValue(name: string): string {
-  return name.toLowerCase() === 'authorization' ? 'Bearer [redacted]' : '[redacted]';
 }
 
 /**
@@ -59,19 +62,19 @@ export function traced(transport: Transport, reporter: Reporter, clock: Clock): 
     async send(request) {
       const began = clock.now();
       const line = (outcome: string) =>
-        reporter.trace(`${request.method} ${redactedUrl(request.url)} ${outcome} ${clock.now() - began} ms`);
+        reporter.trace(`${request.method} ${redactUrl(request.url)} ${outcome} ${clock.now() - began} ms`);
       const headers = (mark: string, list: string[]) => {
         if (reporter.debug) for (const header of list) reporter.trace(`${mark} ${header}`);
       };
       try {
         const response = await transport.send(request);
         line(String(response.status));
-        headers('>', redactedHeaders(request.headers ?? {}));
-        headers('<', redactedHeaders(response.headers, bearer(request.headers?.['authorization'])));
+        headers('>', redactHeaders(request.headers ?? {}));
+        headers('<', redactHeaders(response.headers, bearer(request.headers?.['authorization'])));
         return response;
       } catch (error) {
         line(`failed: ${error instanceof Error ? error.message : String(error)}`);
-        headers('>', redactedHeaders(request.headers ?? {}));
+        headers('>', redactHeaders(request.headers ?? {}));
         throw error;
       }
     },

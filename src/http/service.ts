@@ -8,7 +8,7 @@ import {
   UsageError,
 } from '../errors.ts';
 import { urlText } from '../settings/setting-values.ts';
-import { withoutSecrets } from './redaction.ts';
+import { redactSecrets } from './redaction.ts';
 import { type OnRetry, RETRIED, sendWithRetry } from './retry.ts';
 import { type HttpRequest, type HttpResponse, type Transport, TransportError } from './transport.ts';
 
@@ -221,7 +221,7 @@ function nextStep({ status, headers }: HttpResponse): string | undefined {
   if (status === 429) return `try again ${time}, or with --concurrency 1`;
   if (status >= 300 && status < 400) {
     const target = headers.location;
-    const moved = target ? `; check --base-url: it redirects to ${withoutSecrets(target)}` : '';
+    const moved = target ? `; check --base-url: it redirects to ${redactSecrets(target)}` : '';
     return `redirects are not followed with the token${moved}`;
   }
   return status >= 500 ? `try again ${time}` : undefined;

@@ -7,7 +7,7 @@ import {
   ServiceError,
   UnreachableError,
 } from '../errors.ts';
-import { traced } from '../http/redaction.ts';
+import { redactSecrets, traced } from '../http/redaction.ts';
 import { describeBody } from '../http/service.ts';
 import { type HttpResponse, TOKEN_LIMITS, type Transport, TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
@@ -405,22 +405,6 @@ function errorOf({ body }: HttpResponse): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Providers repeat parameters in their explanations, and nothing that looks like a token belongs on a terminal or in a log. */
-function redactSecrets(line: string, secrets: readonly string[]): string {
-  let text = line;
-  for (const secret of secrets.filter((secret) => secret.length > 3)) {
-    for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
-      text = text.replaceAll(form, '[redacted]');
-    }
-  }
-  return text
-    .replace(/\beyJ[\w-]{8,}(\.[\w-]*)*/g, '[redacted]')
-    .replace(
-      /\b((?:access|refresh|id)_token|client_secret|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&]+/gi,
-      '$1$2[redacted]',
-    );
 }
 
 /** What the identity provider offers besides what the service description has. */

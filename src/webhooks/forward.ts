@@ -1,5 +1,6 @@
 import type { Clock, Context } from '../context.ts';
 import { proxyFor } from '../http/proxy.ts';
+import { redactSecrets } from '../http/redaction.ts';
 import { retryAfter } from '../http/retry.ts';
 import { PAGE_LIMITS, TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
@@ -73,7 +74,7 @@ function shownBody(
 ): string | undefined {
   if (coding !== undefined && coding !== 'identity') return undefined;
   const text = start.toString().replace(/\s+/g, ' ').trim();
-  const shown = apiToken === undefined ? text : text.replaceAll(apiToken, '[redacted]');
+  const shown = redactSecrets(text, apiToken === undefined ? [] : [apiToken]);
   return terminalSafeLine(start.length < SHOWN_BYTES ? shown : `${shown}…`) || undefined;
 }
 

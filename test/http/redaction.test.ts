@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { redactedHeaders, redactedUrl } from '../../src/http/redaction.ts';
+import { redactHeaders, redactUrl } from '../../src/http/redaction.ts';
 
 test('secret headers lose their values, others stay', () => {
   expect(
-    redactedHeaders({
+    redactHeaders({
       Authorization: 'Bearer s3cret',
       'api-token': 's3cret',
       'Set-Cookie': ['s3cret'] as never,
@@ -20,17 +20,17 @@ test('secret headers lose their values, others stay', () => {
 });
 
 test('secret query parameters and user information lose their values', () => {
-  expect(redactedUrl(new URL('https://u:p@id.example.com/cb?code=abc&scope=x&state=def&iss=y'))).toBe(
+  expect(redactUrl(new URL('https://u:p@id.example.com/cb?code=abc&scope=x&state=def&iss=y'))).toBe(
     'https://id.example.com/cb?code=[redacted]&scope=x&state=[redacted]&iss=y',
   );
   const search =
     'https://e.example.com/integrator-events?gt(createdOn,2026-11-01)&eq(eventType,a%26code%3Db)&limit(1,5)';
-  expect(redactedUrl(new URL(search))).toBe(search);
+  expect(redactUrl(new URL(search))).toBe(search);
 });
 
 test('tokens repeated in other headers and in redirects lose their values', () => {
   expect(
-    redactedHeaders({
+    redactHeaders({
       'x-echo': 'Bearer s3cret-token',
       'www-authenticate':
         'Bearer error="invalid_token", error_description="bearer eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln is bad"',
