@@ -3,12 +3,7 @@ import type { Finding } from '../../src/doctor/findings.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { hasSquid, type Squid, startSquid } from '../support/squid.ts';
 import { authorityFile } from '../support/tls.ts';
-import {
-  signInOverTls,
-  startWorkingOverTls,
-  type WorkingOverTls,
-  workOverTls,
-} from '../support/working-over-tls.ts';
+import { startWorkingOverTls, type WorkingOverTls, workOverTls } from '../support/working-over-tls.ts';
 
 // Only the proxy can resolve these names.
 const HOSTS = { login: 'login.invalid', events: 'events.invalid', hooks: 'hooks.invalid' };
@@ -53,7 +48,7 @@ describe.skipIf(!hasSquid)('behind Squid, which requires a user name and a passw
     const search = await spawnHooktrail(['events', 'search', '--debug'], { env });
     expect(search).toMatchObject({ code: 5, stdout: '' });
     expect(search.stderr.slice(search.stderr.indexOf('error:'))).toBe(unreachable('service'));
-    const login = await signInOverTls(working, behind(user));
+    const login = await spawnHooktrail(['login'], { env: behind(user) });
     expect(login).toMatchObject({ code: 5, stdout: '' });
     expect(login.stderr.slice(login.stderr.indexOf('error:'))).toBe(unreachable('identity provider'));
     const doctor = await spawnHooktrail(['doctor', '--json'], { env });
