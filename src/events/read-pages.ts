@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { holdsEventsFrom, isNewestFirst } from '../json/item-fields.ts';
+import { directionBetween, holdsEventsFrom, isNewestFirst } from '../json/item-fields.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import {
   followed,
@@ -158,7 +158,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       const shrunk = reading.shrunkBy(page);
       if (shrunk > 0 && job.start > 1 && stepsBack++ < MAX_STEPS_BACK) {
         // Items left the result, perhaps before this page: as many others may have moved up past our offset.
-        reading.count(page);
+        reading.stepBack(page);
         start = Math.max(1, job.start - shrunk);
         continue read;
       }
@@ -255,6 +255,7 @@ export class Reading {
   /** The service's count at the first and at the latest page; undefined if it gives none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
+  readonly #first: Page;
   /** The highest of its counts. */
   #highestTotal: number;
   /** Pages read so far. */
@@ -272,6 +273,7 @@ export class Reading {
     this.firstTotal = totalOf(first);
     this.lastTotal = this.firstTotal;
     this.#highestTotal = this.firstTotal ?? 0;
+    this.#first = first;
   }
 
   get emitted(): number {
@@ -358,11 +360,23 @@ export class Reading {
    * True if the next page begins with items that have moved down past an offset. They come again even if the count is
    * the same because as many others left. Ids that repeat within a page identify nothing, so they prove nothing.
    */
-  #noticeShift({ items: { keys, byEventId } }: Page): void {
+  #noticeShift({ items }: Page): void {
+    const { keys, byEventId } = items;
     const before = this.#before;
     const shifted = byEventId && keys.length > 0 && before.includes(keys[0] as number);
-    if (shifted && new Set(before).size === before.length) this.move();
+    if (shifted && new Set(before).size === before.length) {
+      this.move();
+      // Newer events at the front move all others down, and none is missed. Where they join at the end, others have changed
+      // places, and one may have moved up unseen.
+      if (directionBetween(this.#first.items, items) === 'oldest first') this.#torn = true;
+    }
     this.#before = keys;
+  }
+
+  /** The next page begins before this one, whose items are not taken. */
+  stepBack(page: Page): void {
+    this.count(page);
+    this.#before = new Float64Array(0);
   }
 
   /** Starts again: everything is read once more from the first page. */

@@ -272,3 +272,28 @@ describe('the limits of a read', () => {
     expect(asked).toHaveLength(3);
   });
 });
+
+test('events that change places while others join at the end hide none, although the count is the first one again', async () => {
+  // Found by a history: B and C are of one second, and E joins the second that limits the read.
+  const changing = ['A', 'B', 'C', 'D'].map((eventId, index) => ({
+    eventId,
+    createdOn: new Date(NOW - 5000 + Math.floor((index + 1) / 2) * 1000).toISOString(),
+  }));
+  const { fetchPage } = serve({
+    events: changing,
+    order: 'oldest first',
+    before: (answers) => {
+      if (answers !== 2) return;
+      const [, b, c] = changing as [Event, Event, Event];
+      Object.assign(b, { createdOn: new Date(Date.parse(c.createdOn) + 1).toISOString() });
+      changing.push({ eventId: 'E', createdOn: new Date(NOW).toISOString() });
+    },
+  });
+  expect((await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 })).sort()).toEqual([
+    'A',
+    'B',
+    'C',
+    'D',
+    'E',
+  ]);
+});
