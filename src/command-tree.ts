@@ -1,4 +1,5 @@
 import type { CommandModule } from './command.ts';
+import { oneOf } from './settings/flag-values.ts';
 
 interface Node {
   readonly name: string;
@@ -18,6 +19,13 @@ export interface Leaf extends Node {
 /** A word that only groups commands. */
 export interface Branch extends Node {
   readonly children: readonly Leaf[];
+}
+
+/** A flag as commander takes it. */
+interface GlobalFlag {
+  readonly flags: string;
+  readonly text: string;
+  readonly parse?: (text: string) => string;
 }
 
 const SIGN_IN = 'Signing in:';
@@ -287,6 +295,30 @@ export const tree: readonly (Branch | Leaf)[] = [
   },
 ];
 
+/** The flags that every command takes, but for the first two of the program itself. */
+export const VERSION_FLAG = { flags: '-V, --version', text: 'print the version' };
+export const HELP_FLAG = { flags: '-h, --help', text: 'explain the command; -h in short' };
+export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
+  { flags: '--profile <name>', text: 'the profile to use [HOOKTRAIL_PROFILE]' },
+  {
+    flags: '--error-format <form>',
+    text: 'errors as text or json [HOOKTRAIL_ERROR_FORMAT]',
+    parse: (text) => oneOf('--error-format', ['text', 'json'])(text),
+  },
+  { flags: '-v, --verbose', text: 'one line for each request on standard error' },
+  { flags: '--debug', text: 'headers too; secrets are left out' },
+  { flags: '--no-color', text: 'no colour [NO_COLOR]' },
+  { flags: '--quiet', text: 'no progress, no notices; warnings and errors stay' },
+];
+
+export const DESCRIPTION = 'Find, understand and recover failed deliveries of an event notification service.';
+
+export const EXAMPLES: readonly string[] = [
+  'hooktrail demo',
+  'hooktrail login',
+  'hooktrail events search --failed --since 24h',
+];
+
 /** The commands that `hooktrail -h` shows. */
 export const MOST_USED: readonly string[] = [
   'login',
@@ -298,7 +330,6 @@ export const MOST_USED: readonly string[] = [
   'events stats',
   'events watch',
   'events browse',
-  'events report',
   'webhooks listen',
   'webhooks recover',
   'doctor',

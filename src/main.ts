@@ -12,6 +12,11 @@ export async function main(argv: readonly string[], context: Context): Promise<E
       await context.stdout.write(`${version}\n`);
       return ExitCode.done;
     }
+    if (isForProgramHelp(argv)) {
+      const { printProgramHelp } = await import('./program-help.ts');
+      await printProgramHelp(argv, context);
+      return ExitCode.done;
+    }
     const { buildProgram } = await import('./program.ts');
     program = buildProgram(context, main);
     const exitCode = await program.run(argv);
@@ -28,6 +33,16 @@ export async function main(argv: readonly string[], context: Context): Promise<E
 /** Scripts ask for the version often, so nothing is loaded for it. `-v` alone is what Node, npm and Docker take. */
 export function isForVersion(argv: readonly string[]): boolean {
   return argv.length === 1 && ['--version', '-V', '-v'].includes(argv[0] as string);
+}
+
+/** True where the help of the program itself is asked for: no command line has to be parsed for it. */
+function isForProgramHelp(argv: readonly string[]): boolean {
+  return argv.length === 0 || (argv.length === 1 && ['--help', '-h'].includes(argv[0] as string));
+}
+
+/** True where a completion script called, which puts this word before the words of the line. */
+export function isForCompletion(argv: readonly string[]): boolean {
+  return argv[0] === '__complete';
 }
 
 /** After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence. */

@@ -1,10 +1,20 @@
 import { Command, type CommanderError, type HelpContext } from 'commander';
 import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
-import { type Branch, type Leaf, MOST_USED, tree } from './command-tree.ts';
+import {
+  type Branch,
+  DESCRIPTION,
+  GLOBAL_FLAGS,
+  HELP_FLAG,
+  type Leaf,
+  tree,
+  VERSION_FLAG,
+} from './command-tree.ts';
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
+import { fullHelp, shortHelp } from './help/help-text.ts';
 import type { OutputFileFlags, PagerFlags } from './output/format-flags.ts';
-import { oneOf } from './settings/flag-values.ts';
+import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './program-help.ts';
+import { withPager } from './terminal/paged-output.ts';
 import { version } from './version.ts';
 
 /** The command tree of one run. */
@@ -15,40 +25,23 @@ export interface Program extends CommandTree {
   readonly flags: GlobalFlags;
 }
 
-/** Longer lines than this are hard to read. */
-const WIDEST_HELP = 120;
-
 /**
  * The commander program. It has every command's name and summary. Only commander parses the command line, and a
  * declaration is loaded when commander reaches it.
  */
 export function buildProgram(context: Context, invoke: Invoke): Program {
   const root = new DeclaredCommand('hooktrail')
-    .description('Find, understand and recover failed deliveries of an event notification service.')
-    .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'explain the command; -h in short')
-    .option('--profile <name>', 'the profile to use [HOOKTRAIL_PROFILE]')
-    .option(
-      '--error-format <form>',
-      'errors as text or json [HOOKTRAIL_ERROR_FORMAT]',
-      oneOf('--error-format', ['text', 'json']),
-    )
-    .option('-v, --verbose', 'one line for each request on standard error')
-    .option('--debug', 'headers too; secrets are left out')
-    .option('--no-color', 'no colour [NO_COLOR]')
-    .option('--quiet', 'no progress, no notices; warnings and errors stay')
+    .description(DESCRIPTION)
+    .version(version, VERSION_FLAG.flags, VERSION_FLAG.text)
+    .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
     .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ hooktrail demo
-  $ hooktrail login
-  $ hooktrail events search --failed --since 24h`,
-    )
     // `main` prints the version and errors, in one form whatever their source.
     .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
     .exitOverride();
+  for (const { flags, text, parse } of GLOBAL_FLAGS) {
+    const option = root.createOption(flags, text);
+    root.addOption(parse ? option.argParser(parse) : option);
+  }
   const program = new LazyProgram(root, context, invoke);
   program.add(root, tree);
   return program;
@@ -79,22 +72,6 @@ class HelpRequest extends Error {
     this.command = command;
     this.isError = isError;
   }
-}
-
-/** Help that is read through a pager goes to a pipe; the terminal is still where standard error goes. */
-function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): number {
-  const terminal = [stdout, stderr].find(({ isTerminal }) => isTerminal);
-  return Math.min(terminal?.columns ?? 80, WIDEST_HELP);
-}
-
-/** The names and summaries of the most used commands. */
-function mostUsedCommands(): [string, string][] {
-  return MOST_USED.map((path) => {
-    const words = path.split(' ');
-    const group = tree.find(({ name }) => name === words[0]) as Branch | Leaf;
-    const node = 'children' in group ? group.children.find(({ name }) => name === words[1]) : group;
-    return [path, node?.summary ?? ''];
-  });
 }
 
 class LazyProgram implements Program {
@@ -170,33 +147,14 @@ class LazyProgram implements Program {
   }
 
   async #printHelp({ command, isError }: HelpRequest, argv: readonly string[]): Promise<void> {
-    const { fullHelp, shortHelp } = await import('./help/help-text.ts');
+    if (command === this.root) return await printProgramHelp(argv, this.#context);
     const width = helpWidth(this.#context);
-    const isShort = argv.includes('-h') && !argv.includes('--help');
-    const most = command === this.root ? mostUsedCommands() : undefined;
-    const text = isShort ? shortHelp(command, width, command.commonFlags, most) : fullHelp(command, width);
-    if (isError) {
-      await this.#context.stderr.write(text);
-      throw new UsageError('a command is missing', { next: 'choose one of those above' });
-    }
-    await this.#paged(!argv.includes('--no-pager'), this.#context, ({ stdout }) => stdout.write(text));
-  }
-
-  /** Runs the work with an output that switches to the user's pager where the text does not fit on the terminal. */
-  async #paged<Result>(
-    isWanted: boolean,
-    context: Context,
-    work: (context: Context) => Promise<Result>,
-  ): Promise<Result> {
-    if (!isWanted || !context.stdout.isTerminal) return await work(context);
-    const { pagedStreams } = await import('./terminal/paged-output.ts');
-    const paged = pagedStreams(context);
-    if (!paged) return await work(context);
-    try {
-      return await work({ ...context, stdout: paged.stdout, stderr: paged.stderr });
-    } finally {
-      await paged.end();
-    }
+    const text = wantsShortHelp(argv)
+      ? shortHelp(command, width, command.commonFlags)
+      : fullHelp(command, width);
+    if (!isError) return await printHelp(text, argv, this.#context);
+    await this.#context.stderr.write(text);
+    throw new UsageError('a command is missing', { next: 'choose one of those above' });
   }
 
   readonly #action: Action =
@@ -215,11 +173,13 @@ class LazyProgram implements Program {
         return (await run(call)) ?? ExitCode.done;
       };
       const { outputFile } = flags;
-      if (outputFile === undefined)
-        this.#exitCode = await this.#paged(flags.pager === true, this.#context, work);
-      else {
+      const context = this.#context;
+      if (outputFile === undefined) {
+        const isPaged = flags.pager === true && context.stdout.isTerminal;
+        this.#exitCode = isPaged ? await withPager(context, work) : await work(context);
+      } else {
         const { writingTo } = await import('./output/output-file.ts');
-        this.#exitCode = await writingTo(outputFile, this.#context, work);
+        this.#exitCode = await writingTo(outputFile, context, work);
       }
     };
 }

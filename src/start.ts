@@ -4,8 +4,7 @@ import type { Context } from './context.ts';
 import { ExitCode } from './errors.ts';
 import { cacheFolder } from './files/places.ts';
 import { isForCode } from './files/trusted-path.ts';
-import { isForVersion, main } from './main.ts';
-import { isForCompletion } from './shell-completion/completion-line.ts';
+import { isForCompletion, isForVersion, main } from './main.ts';
 import { createSystem } from './system.ts';
 
 /** The entry point that `bin/` calls: the real program on the real machine. */

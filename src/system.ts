@@ -1,8 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync, writeSync } from 'node:fs';
 import { homedir, hostname, type UserInfo, userInfo } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Clock, type Context, type Keychain, type Machine, SECRET_VARIABLES } from './context.ts';
+import {
+  type Clock,
+  type Context,
+  type Keychain,
+  type Machine,
+  type Output,
+  SECRET_VARIABLES,
+} from './context.ts';
 import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
 import { inputOf, outputKind, outputOf } from './streams.ts';
 
@@ -33,19 +39,23 @@ export function createSystem(): System {
   // Programs that we start do not get the secrets.
   for (const name of SECRET_VARIABLES) delete process.env[name];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
+  let [stdout, stderr]: (Output | undefined)[] = [];
 
   return {
     argv: process.argv.slice(2),
     context: {
       stdin: inputOf(() => process.stdin),
-      stdout: outputOf(1, outputKind(1, isTerminal), () => process.stdout, onFailure),
+      // Which kind of file each is takes 2 ms to find out.
+      get stdout() {
+        stdout ??= outputOf(1, outputKind(1, isTerminal), () => process.stdout, onFailure);
+        return stdout;
+      },
       // A closed stderr loses notices, never results: the run goes on.
-      stderr: outputOf(
-        2,
-        outputKind(2, isTerminal),
-        () => process.stderr,
-        () => undefined,
-      ),
+      get stderr() {
+        const ignore = () => undefined;
+        stderr ??= outputOf(2, outputKind(2, isTerminal), () => process.stderr, ignore);
+        return stderr;
+      },
       environment,
       clock: systemClock,
       machine: machine(),
@@ -91,6 +101,7 @@ const UNFINISHED =
 
 /** The shell's job is the whole process group. Where no shell waits for it, the system ignores the signal. */
 async function suspend(): Promise<void> {
+  const { setTimeout: delay } = await import('node:timers/promises');
   const continued = new Promise((resolve) => process.once('SIGCONT', resolve));
   process.kill(0, 'SIGTSTP');
   await Promise.race([continued, delay(SUSPENDED_MS)]);
@@ -160,6 +171,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (milliseconds, signal) => {
+    const { setTimeout: delay } = await import('node:timers/promises');
     try {
       // Node takes a longer delay than its timers can wait for one of a millisecond.
       let rest = milliseconds;

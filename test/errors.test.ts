@@ -88,7 +88,7 @@ describe('--error-format json', () => {
 
   test('not-found: a warning for each id', async () => {
     const env = await startService(200, '{"items":[],"count":0}');
-    expect(await problems(['events', 'get', GUID, '--json'], env)).toEqual([
+    expect(await problems(['events', 'get', GUID, '--json'], env)).toMatchObject([
       3,
       { level: 'warning', kind: 'not-found', exitCode: 3, message: `the event ${GUID} was not found` },
     ]);

@@ -57,19 +57,14 @@ export function fullHelp(command: Command, width: number): string {
 }
 
 /** The text of `-h`: what is used most, on one small screen. */
-export function shortHelp(
-  command: Command,
-  width: number,
-  commonFlags?: readonly string[],
-  mostUsed?: readonly (readonly [path: string, summary: string])[],
-): string {
+export function shortHelp(command: Command, width: number, commonFlags?: readonly string[]): string {
   const { helper, usage, argumentItems } = layoutOf(command, width);
   const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
   const isOwn = (option: Option) => !option.helpGroupHeading && !RARE_FLAGS.has(option.long ?? '');
   const flags = commonFlags
     ? commonFlags.flatMap((name) => visible.filter(({ long }) => long === name))
     : visible.filter(isOwn).slice(0, MOST_FLAGS);
-  const rows = mostUsed ?? [
+  const rows = [
     ...helper.visibleCommands(command).map((child) => [child.name(), child.description()] as const),
     ...flags.map((option) => [helper.optionTerm(option), option.description] as const),
   ];
@@ -137,7 +132,7 @@ function globalNames(command: Command): string {
 }
 
 /** The beginning of a description that fits the room: as many of its clauses as there is room for. */
-function firstClauses(text: string, room: number): string {
+export function firstClauses(text: string, room: number): string {
   let kept = text.replace(/ \[[A-Z_, ]+\]$/, '');
   if (kept.length > room) kept = kept.replace(/ \([^()]*\)$/, '');
   while (kept.length > room) {
@@ -164,4 +159,27 @@ export function explanationOf(command: Command): { notes: string; examples: stri
       .split(/\n {2}(?=\$|PS>)/)
       .filter(Boolean),
   };
+}
+
+/** Returns a text of one or more lines for each row of two columns, the second aligned and wrapped. */
+export function alignedColumns(
+  rows: readonly (readonly [left: string, right: string])[],
+  width: number,
+): string[] {
+  const first = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) =>
+    wrappedText(right, Math.max(20, width - first - 4))
+      .map((line, index) => `  ${(index === 0 ? left : '').padEnd(first)}  ${line}\n`)
+      .join(''),
+  );
+}
+
+export function wrappedText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
 }

@@ -1,5 +1,6 @@
 import { ExitCode } from '../errors.ts';
 import { settingNames } from '../settings/setting-names.ts';
+import { alignedColumns } from './help-text.ts';
 
 /** A subject that `hooktrail help` explains in addition to the commands. */
 export interface Topic {
@@ -187,28 +188,8 @@ part shows its offset, and both hours called 02:00 have a bar.
 `;
 }
 
-/** The width that every terminal has. */
-const COLUMNS = 80;
-
-/** Returns two columns, the second aligned and wrapped. */
 function aligned(rows: readonly (readonly [left: string, right: string])[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  const lines = rows.flatMap(([left, right]) =>
-    broken(right, COLUMNS - width - 4).map(
-      (line, index) => `  ${(index === 0 ? left : '').padEnd(width)}  ${line}\n`,
-    ),
-  );
-  return lines.join('');
-}
-
-function broken(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
+  return alignedColumns(rows, 80).join('');
 }
 
 /** For a program, or a person who writes one: how to use the command line well. */

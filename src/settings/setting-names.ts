@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { didYouMean } from './command-words.ts';
 
@@ -120,7 +120,7 @@ function add(command: Command, names: readonly SettingName[], group?: string): C
   for (const name of names) {
     const [placeholder, text] = flagTexts[name] as readonly [string, string];
     const { flag, variable } = settingNames[name];
-    const option = new Option(`${flag} <${placeholder}>`, `${text} [${variable}]`);
+    const option = command.createOption(`${flag} <${placeholder}>`, `${text} [${variable}]`);
     command.addOption(group ? option.helpGroup(group) : option);
   }
   return command;

@@ -155,11 +155,3 @@ function argumentAt(command: Command, position: number): Argument | undefined {
   const last = all.at(-1);
   return all[position] ?? (last?.variadic ? last : undefined);
 }
-
-/** The word that the completion scripts call the program with, before the words of the line. */
-const COMPLETE = '__complete';
-
-/** True where a completion script called. */
-export function isForCompletion(argv: readonly string[]): boolean {
-  return argv[0] === COMPLETE;
-}

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Context, Output, Pager } from '../context.ts';
 
 /** The streams of a command whose output may not fit on the terminal. */
-export interface PagedStreams {
+interface PagedStreams {
   readonly stdout: Output;
   /** Holds back what is written while the pager is open. */
   readonly stderr: Output;
@@ -11,11 +11,25 @@ export interface PagedStreams {
   end(): Promise<void>;
 }
 
+/** Runs the work with an output that switches to the user's pager where the text does not fit on the terminal. */
+export async function withPager<Result>(
+  context: Context,
+  work: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  const paged = pagedStreams(context);
+  if (!paged) return await work(context);
+  try {
+    return await work({ ...context, stdout: paged.stdout, stderr: paged.stderr });
+  } finally {
+    await paged.end();
+  }
+}
+
 /**
  * Returns a standard output that switches to the user's pager as soon as the text does not fit on the terminal, and the
  * standard error beside it. Undefined without a terminal or a pager.
  */
-export function pagedStreams({
+function pagedStreams({
   stdout,
   stderr,
   environment,
@@ -25,8 +39,9 @@ export function pagedStreams({
 }: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'openPager' | 'holdOff'>):
   | PagedStreams
   | undefined {
+  if (!stdout.isTerminal || environment['TERM'] === 'dumb' || !openPager) return undefined;
   const command = pagerCommand(environment, machine.platform);
-  if (!stdout.isTerminal || environment['TERM'] === 'dumb' || !openPager || !command) return undefined;
+  if (!command) return undefined;
   let held: (string | Uint8Array)[] = [];
   let heldMessages: (string | Uint8Array)[] = [];
   let lines = 0;
@@ -35,7 +50,7 @@ export function pagedStreams({
   const opened = new AbortController();
   const open = async () => {
     opened.abort();
-    // Ctrl+C is for the pager. If we ended first, pager and shell would share the terminal.
+    // Ctrl-C is for the pager. If we ended first, pager and shell would share the terminal.
     release = holdOff?.();
     pager = await openPager(command);
     for (const chunk of held) await pager.write(chunk);

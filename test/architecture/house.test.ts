@@ -6,7 +6,7 @@ import { readSources } from './sources.ts';
 const MOST = {
   /** Files and lines of `src`. */
   files: 232,
-  lines: 35_500,
+  lines: 35_800,
   /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
   lazyImports: 145,
 };

@@ -11,6 +11,7 @@ const layers: readonly string[] = [
   'shell-completion',
   'main',
   'program',
+  'program-help',
   'command-tree',
   'commands',
   'sandbox-user',

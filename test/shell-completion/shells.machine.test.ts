@@ -106,7 +106,7 @@ test('for an unsupported shell the nearest supported one is suggested', async ()
     code: 2,
     stdout: '',
     stderr:
-      "error: 'fihs' is not a shell with completions: bash, zsh, fish, powershell\nnext: did you mean fish?\n",
+      "error: 'fihs' is not a shell with completions: bash, zsh, fish, powershell\nnext: hooktrail completion fish\n",
   });
 });
 
