@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { visit } from '../support/browser.ts';
+import { resolveSettings } from '../../src/settings/settings.ts';
+import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
+import { changed, redirectOf, visit } from '../support/browser.ts';
+import { startHooktrail } from '../support/program.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -134,4 +137,199 @@ test.each([
   const { code, stderr } = await program.finished;
   expect(code).toBe(expected);
   expect(stderr).toContain(next);
+});
+
+test.each([
+  ['https://id.example/', 'https://id.example/'],
+  ['https://id.example/', 'https://id.example'],
+  ['https://id.example:443', 'https://id.example:443'],
+  ['https://id.example/tenant/', 'https://id.example/tenant/'],
+])('with the auth URL %s the issuer may be %s', async (authUrl, iss) => {
+  const config = { version: 1, profiles: {} } as const;
+  const settings = resolveSettings({ authUrl, clientId: 'me' }, {}, config, ['authUrl', 'clientId']);
+  const parameters = new URLSearchParams({ state: 'the-state', iss, error: 'access_denied' });
+  const expected = { state: 'the-state', ...expectedOf(settings) };
+  expect(await checkResponse(parameters, expected)).toMatchObject({
+    kind: 'refused',
+    error: 'access_denied',
+  });
+});
+
+test('everything that is missing is named at once', async () => {
+  expect(await at.run(['login'], { env: at.home.env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: [
+      'error: settings are missing',
+      '  --auth-url or HOOKTRAIL_AUTH_URL: identity provider',
+      '  --base-url or HOOKTRAIL_BASE_URL: event service',
+      '  --client-id or HOOKTRAIL_CLIENT_ID: client id',
+      '  --vendor or HOOKTRAIL_VENDOR: vendor of the media type',
+      '  --client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret',
+      'next: give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
+      '',
+    ].join('\n'),
+  });
+});
+
+test('if only the client secret is missing, it is named', async () => {
+  const env = { ...at.env, HOOKTRAIL_CLIENT_SECRET: undefined };
+  expect(await at.run(['login'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      'error: a setting is missing\n  --client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret\n',
+    ),
+  });
+});
+
+test('the client secret comes from the first line of standard input', async () => {
+  const env = { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' };
+  const stdin = `${at.sandbox.settings.clientSecret}\nmore\n`;
+  const { program, authorizeUrl } = await at.login(['--client-secret-stdin'], { env, stdin });
+  await visit(authorizeUrl);
+  expect(await program.finished).toMatchObject({ code: 0 });
+});
+
+test('an empty first line is not a client secret', async () => {
+  expect(await at.run(['login', '--client-secret-stdin'], { stdin: '\n' })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      'error: --client-secret-stdin: the first line of standard input is empty\n',
+    ),
+  });
+});
+
+test('--issuer none accepts any issuer, another value only that one', async () => {
+  const foreign = { iss: 'https://issuer.example' };
+  for (const issuer of ['none', 'https://issuer.example']) {
+    const { program, authorizeUrl } = await at.login(['--issuer', issuer]);
+    expect((await visit(changed(await redirectOf(authorizeUrl), foreign))).status).toBe(200);
+    expect(await program.finished).toMatchObject({ code: 0 });
+    expect((await at.run(['config', 'get', 'issuer'])).stdout).toBe(`${issuer}\n`);
+  }
+});
+
+test.each([
+  [
+    ['--timeout', '0'],
+    "error: --timeout: invalid value '0': must be a length of time such as 15s, 2m or 1h, from 1s to 1d\n",
+  ],
+  [['--timeout', 'soon'], "error: --timeout: invalid value 'soon'"],
+  [
+    ['--auth-url', 'http://id.example'],
+    "error: --auth-url: invalid value 'http://id.example': must be an https: URL",
+  ],
+  [['--redirect-uri', 'callback'], "error: --redirect-uri: invalid value 'callback'"],
+  [['--issuer', 'me'], "error: --issuer: invalid value 'me'"],
+  [['--scope', ''], "error: --scope: invalid value ''"],
+  [['--store', 'keychian'], 'next: hooktrail login --store keychain'],
+  [['--profile', '../x'], "error: --profile: invalid value '../x'"],
+  [['--client-secret', 'x'], '--client-secret: a secret is never an argument'],
+  [['--no-browsre'], 'next: hooktrail login --no-browser'],
+])('%j is a usage error', async (args, message) => {
+  const result = await at.run(['login', ...args]);
+  expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+});
+
+test('a wrong client secret is named as the cause, with how to give another', async () => {
+  const { program, authorizeUrl } = await at.login([], {
+    env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' },
+  });
+  await visit(authorizeUrl);
+  const { code, stderr } = await program.finished;
+  expect(code).toBe(4);
+  expect(stderr).toContain('invalid_client');
+  expect(stderr).toContain('login --client-secret-stdin');
+  expect(stderr).not.toContain('wrong');
+});
+
+const elsewhere = 'https://events.example/v2';
+const saved = async () => (await configOf()).profiles;
+
+test('without a terminal, the addresses of a profile that is signed in change only with --replace', async () => {
+  await at.signIn();
+  const { baseUrl } = at.sandbox.settings;
+  expect(await at.run(['login', '--base-url', elsewhere])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      "error: the profile 'default' is signed in elsewhere\n" +
+      `  event service: ${baseUrl}, would become ${elsewhere}\n` +
+      'next: choose another profile with --profile NAME, or replace this one with --replace\n',
+  });
+  expect((await saved()).default['base-url']).toBe(baseUrl);
+  expect(await at.run(['login', '--base-url', elsewhere, '--replace'])).toMatchObject({ code: 0 });
+  expect((await saved()).default['base-url']).toBe(elsewhere);
+});
+
+test('on a terminal, login asks before it changes them', async () => {
+  await at.signIn();
+  const env = { ...at.env };
+  for (const [answer, code] of [
+    ['no', 2],
+    ['yes', 0],
+  ] as const) {
+    const program = startHooktrail(['login', '--base-url', elsewhere], { env, stdin: null, terminal: 200 });
+    await program.printed('stderr', /Replace its sign-in\? \(yes or no\)/);
+    program.stdin.write(`${answer}\r`);
+    expect(await program.finished).toMatchObject({ code });
+  }
+  expect((await saved()).default['base-url']).toBe(elsewhere);
+});
+
+test('after logout they change without a question, and unchanged addresses never need one', async () => {
+  await at.signIn();
+  await at.signIn();
+  await at.run(['logout']);
+  expect(await at.run(['login', '--base-url', elsewhere])).toMatchObject({ code: 0 });
+});
+
+test('after logout, login needs no address again', async () => {
+  await at.signIn();
+  await at.run(['logout']);
+  const env = { ...at.home.env, HOOKTRAIL_CLIENT_SECRET: at.sandbox.settings.clientSecret };
+  expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
+});
+
+test('settings typed into a failed sign-in are saved, except the secret', async () => {
+  const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
+  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_client"}' });
+  const env = { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri };
+  const program = startHooktrail(['login', '--no-browser'], { env, stdin: null, terminal: 200 });
+  for (const [question, answer] of [
+    [/Identity provider/, authUrl],
+    [/Event service/, baseUrl],
+    [/Client id/, clientId],
+    [/Vendor/, vendor],
+    [/Client secret/, clientSecret],
+  ] as const) {
+    await program.printed('stderr', question);
+    program.stdin.write(`${answer}\r`);
+  }
+  const [url] = await program.printed('stderr', /http\S+\/connect\/authorize\?\S+/);
+  await visit(url);
+  expect(await program.finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(
+      "what you typed is saved in the profile 'default', but for the client secret\n",
+    ),
+  });
+  expect(await saved()).toEqual({
+    default: { 'auth-url': authUrl, 'base-url': baseUrl, 'client-id': clientId, vendor },
+  });
+});
+
+test('logout --all asks on a terminal, and --yes does not', async () => {
+  await at.signIn();
+  const asked = startHooktrail(['logout', '--all'], { env: at.env, stdin: null, terminal: 100 });
+  await asked.printed('stderr', /Sign out of every profile \(default\)\? \(yes or no\)/);
+  asked.stdin.write('no\r');
+  expect(await asked.finished).toMatchObject({ code: 2 });
+  expect((await at.run(['token'])).code).toBe(0);
+  expect(
+    await startHooktrail(['logout', '--all', '--yes'], { env: at.env, terminal: 100 }).finished,
+  ).toMatchObject({
+    code: 0,
+  });
+  expect((await at.run(['token'])).code).toBe(4);
 });
