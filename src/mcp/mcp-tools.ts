@@ -208,6 +208,30 @@ unless since and until say otherwise; each cause with counts, since when, and wh
   );
 
   server.registerTool(
+    'subscription_health',
+    {
+      title: 'Health of subscriptions',
+      description: `A row for each subscription, or each value of another field, failing first: failing, recovered or ok; failed of events; since
+when; last success; the last ten, newest first. By order of creation, which is not that of delivery. The events are downloaded. ${UNTRUSTED}`,
+      inputSchema: takes({
+        ...filters,
+        by: z.string().optional().describe('a field, as a dotted path, instead of subscriptionId'),
+      }),
+      outputSchema: z.looseObject({
+        notice: z.string(),
+        rows: z.array(z.unknown()),
+        warnings: z.array(z.string()),
+      }),
+      annotations,
+    },
+    async ({ by, ...asked }, { signal }) =>
+      summarised(
+        await run(['events', 'health', '--json', ...filterWords(asked), ...flagWith('by', by)], signal),
+        UNTRUSTED,
+      ),
+  );
+
+  server.registerTool(
     'list_event_types',
     {
       title: 'List event types',

@@ -66,7 +66,7 @@ describe('hooktrail mcp', () => {
     await searching[Symbol.asyncDispose]();
   });
 
-  test('offers seven tools, all of them reading only', async () => {
+  test('offers eight tools, all of them reading only', async () => {
     const { tools } = await peer.client.listTools();
     expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
       ['search_events', true],
@@ -74,6 +74,7 @@ describe('hooktrail mcp', () => {
       ['count_events', true],
       ['event_statistics', true],
       ['explain_failures', true],
+      ['subscription_health', true],
       ['list_event_types', true],
       ['sign_in_status', true],
     ]);
@@ -253,6 +254,20 @@ describe('hooktrail mcp', () => {
       notice: expect.stringContaining('untrusted'),
       causes: expect.any(Array),
       baseline: null,
+    });
+  });
+
+  test('says which subscriptions fail', async () => {
+    const { structuredContent } = await peer.call('subscription_health', { since: '7d' });
+    const args = ['events', 'health', '--since', '7d', '--json'];
+    const { stdout } = await hooktrail(args, { env: searching.env });
+    expect(structuredContent).toMatchObject({
+      notice: expect.stringContaining('untrusted'),
+      rows: JSON.parse(stdout),
+    });
+    const byType = await peer.call('subscription_health', { since: '7d', by: 'eventType' });
+    expect(byType.structuredContent).toMatchObject({
+      rows: expect.arrayContaining([expect.objectContaining({ value: 'document.signed' })]),
     });
   });
 
