@@ -119,7 +119,7 @@ class Stream {
   }
 }
 
-/** The order of the service's pages, and whether all pages follow it. */
+/** The direction of the service's pages. Doubts are reported once: events without a time, or pages out of order. */
 class Order {
   /** 1 for newest first, -1 for oldest first. */
   #sign = 1;
@@ -148,7 +148,7 @@ class Order {
     return this.#sign * compareInstants(one.createdOn, other.createdOn) > 0;
   }
 
-  /** Two events of one search that follow each other. */
+  /** Checks that two neighbouring events of one search are in the direction of all. */
   check(before: Instant | undefined, next: Instant | undefined): void {
     if (!this.#isDecided || this.#doubted) return;
     if (before && next && this.#sign * compareInstants(before, next) >= 0) return;

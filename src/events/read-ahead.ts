@@ -28,8 +28,8 @@ export async function* readAhead<Job, Result>(
     waiting.push(result);
   };
   const start = async (job: Job) => {
-    // Of its own: a listener that was removed from a shared signal still points to those added after it. Once it is old,
-    // the collection of young objects keeps them all, with the answers that they refer to.
+    // Each job has a signal of its own: listeners of one shared signal would keep each other, and the answers that they
+    // refer to, from being collected.
     const own = new AbortController();
     running.add(own);
     try {

@@ -74,7 +74,8 @@ async function* readWindow(
   const { page } = first;
   const reading = new Reading(page, limit, held.before !== undefined);
   const newestFirst = pin !== undefined && isNewestFirst(page.items);
-  // The pages after this one hold none of them, so that their offsets skip as many others. Counts would show it.
+  // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on this
+  // page. A count would show that some are missing; without one, the pinned window is read again from its start.
   const startsLater =
     pin !== undefined && reading.firstTotal === undefined && holdsEventsFrom(page.items, pin);
   yield handOn(reading, first);
@@ -250,7 +251,7 @@ function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteErro
  */
 export class Reading {
   readonly limit: number;
-  /** True if the read is limited to events created before some time, so that new events do not enter it. */
+  /** True if the search has an upper time bound, so that new events do not join it. */
   readonly #held: boolean;
   /** The service's count at the first and at the latest page; undefined if it gives none. */
   readonly firstTotal: number | undefined;
@@ -263,7 +264,7 @@ export class Reading {
   #ledger = new Ledger();
   #known: Set<number> | undefined;
   #before: Float64Array = new Float64Array(0);
-  /** True if items left the result while its pages were read, so that others may have moved up unseen. */
+  /** True if an event may have moved from a page to come onto one that was read before: the counts prove nothing then. */
   #torn = false;
   #atStart = true;
 
@@ -357,8 +358,8 @@ export class Reading {
   }
 
   /**
-   * True if the next page begins with items that have moved down past an offset. They come again even if the count is
-   * the same because as many others left. Ids that repeat within a page identify nothing, so they prove nothing.
+   * Notices that a page begins with an event of the page before it: events have moved down past an offset, and from now on
+   * repeated ones are dropped. Pages whose own ids repeat prove nothing.
    */
   #noticeShift({ items }: Page): void {
     const { keys, byEventId } = items;
@@ -386,7 +387,7 @@ export class Reading {
     this.#atStart = true;
   }
 
-  /** From now on repeated items are filtered out: offsets no longer line up, or pages are read again. */
+  /** From now on items that were passed on before are dropped. */
   move(): void {
     this.#known ??= this.#ledger.lookup();
   }

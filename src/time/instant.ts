@@ -23,14 +23,14 @@ export function instantAt(milliseconds: number): Instant | undefined {
   return { text, seconds, fraction: trimmed(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
 }
 
-/** Does the same for a time that a clock or an event gave, so that it is never outside those years; throws `RangeError` if it is. */
+/** The instant of a time that is known to be in the years 0 to 9999, such as a clock's. Throws `RangeError` otherwise. */
 export function knownInstant(milliseconds: number): Instant {
   const instant = instantAt(milliseconds);
   if (!instant) throw new RangeError(`no time of the years 0 to 9999: ${milliseconds}`);
   return instant;
 }
 
-/** The first full second after a moment: `Date` headers have no fraction, so a bound that holds it has to lie beyond it. */
+/** The next full second: an upper bound of an answer's time, since its `Date` header has no fraction. */
 export function nextFullSecond(milliseconds: number): Instant {
   return knownInstant((Math.floor(milliseconds / 1000) + 1) * 1000);
 }

@@ -212,7 +212,7 @@ async function runWatch(run: WatchRun): Promise<void> {
   }
 }
 
-/** True for a failure that may be over at the next poll. A refused sign-in is permanent. */
+/** A failure of the service that may be over at the next poll; a refused sign-in, for instance, is not one. */
 class Outage extends Error {
   readonly reason: Error;
   constructor(reason: Error) {
@@ -221,7 +221,7 @@ class Outage extends Error {
   }
 }
 
-/** Distinguishes failures of the service from failures of printing. */
+/** The batches of a poll; a failure of the service becomes an `Outage`, so that failures of printing stay what they are. */
 async function* reading<Items>(polls: AsyncGenerator<Items>): AsyncGenerator<Items> {
   try {
     for (;;) {

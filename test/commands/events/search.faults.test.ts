@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { hooktrail } from '../../support/program.ts';
+import { settled } from '../../support/exporting.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
+import { startSigningIn } from '../../support/signing-in.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
 
@@ -130,4 +132,51 @@ describe('an answer in words with status 200', () => {
     );
     expect(code).toBe(1);
   });
+});
+
+const passed = (times: number): Fault[] => Array.from({ length: times }, () => ({ kind: 'pass' }));
+
+test('a token refused between pages is refreshed once, and nothing is lost', async () => {
+  await using signingIn = await startSigningIn({ events: 400 });
+  await signingIn.signIn();
+  const { control, log } = signingIn.sandbox;
+  control.fault('events', ...passed(5), { kind: 'run', run: () => control.revokeAccessTokens() });
+  const { code, stdout, stderr } = await signingIn.run(['events', 'search', '--ndjson', '--page-size', '10']);
+  expect(stderr).toBe('');
+  expect(idsOf(stdout)).toEqual(control.store.newestIds(400));
+  expect(code).toBe(0);
+  expect(log.filter(({ grantType }) => grantType === 'refresh_token')).toHaveLength(1);
+});
+
+test('a request whose answer stalls is retried after a time without progress', async () => {
+  await using searching = await startSearching({ events: 60 });
+  const { control } = searching.sandbox;
+  control.fault('events', { kind: 'pass' }, { kind: 'stall' });
+  const { code, stdout } = await hooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
+    env: searching.env,
+    context: { requestLimits: { idle: 500 } },
+  });
+  expect(idsOf(stdout)).toEqual(control.store.newestIds(60));
+  expect(code).toBe(0);
+});
+
+test('one request in twenty failing in any way changes nothing in the result', {
+  timeout: 120_000,
+}, async () => {
+  await using searching = await startSearching({ events: 2000, faultRate: 0.05 });
+  const { code, stdout } = await searching.search('--ndjson', '--page-size', '20', '--concurrency', '8');
+  expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(2000));
+  expect(code).toBe(0);
+});
+
+test('a slow reader slows the search down instead of filling the memory', { timeout: 60_000 }, async () => {
+  await using searching = await startSearching({ events: 50_000 });
+  const program = startHooktrail(['events', 'search', '--ndjson'], { env: searching.env, paused: true });
+  await settled(() => searching.queries().length);
+  // The size of a pipe, plus the pages read ahead; without back-pressure all 100 pages would be requested.
+  expect(searching.queries().length).toBeLessThan(20);
+  program.resume();
+  const { code, stdout } = await program.finished;
+  expect(code).toBe(0);
+  expect(idsOf(stdout)).toHaveLength(50_000);
 });
