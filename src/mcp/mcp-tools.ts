@@ -419,11 +419,9 @@ function summarised(result: CommandResult, notice?: string): CallToolResult {
   if (result.stdout.length > MOST_BYTES || levelsOf(result.stdout) > MOST_LEVELS) return tooLarge();
   const warnings = warningsOf(result);
   const mark = notice ?? (warnings.length > 0 ? UNTRUSTED : undefined);
-  const text = answer({
-    ...(mark ? { notice: mark } : {}),
-    ...(exactJson(result.stdout) as object),
-    warnings,
-  });
+  const value = exactJson(result.stdout) as object;
+  const members = Array.isArray(value) ? { rows: value } : value;
+  const text = answer({ ...(mark ? { notice: mark } : {}), ...members, warnings });
   return sizeOf(text) <= MOST_BYTES ? text : tooLarge();
 }
 
