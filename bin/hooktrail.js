@@ -2,6 +2,7 @@
 // CommonJS in plain old syntax: any Node can read it and say what is wrong, and it starts sooner than a module.
 'use strict';
 
+var fs = require('fs');
 var path = require('path');
 
 var version = process.versions.node.split('.').map(Number);
@@ -12,13 +13,25 @@ function fail(what, next) {
   process.exitCode = 2;
 }
 
+/** Scripts ask for the version often, and the program takes ten milliseconds to load. It reports a failed write. */
+function printVersion() {
+  var text = require('../package.json').version + '\n';
+  try {
+    return fs.writeSync(1, text) === text.length;
+  } catch (_error) {
+    return false;
+  }
+}
+
+var isForVersion = process.argv.length === 3 && ['--version', '-V', '-v'].indexOf(process.argv[2]) !== -1;
+
 if (version[0] < 20 || (version[0] === 20 && version[1] < 19)) {
   fail(
     'hooktrail needs Node.js 20.19 or newer, this is ' + process.versions.node,
     'install a current Node.js',
   );
-} else if (!require('fs').existsSync(program)) {
+} else if (!fs.existsSync(program)) {
   fail('the program is not built: there is no ' + program, 'run `npm ci && npm run build` in the checkout');
-} else {
+} else if (!isForVersion || !printVersion()) {
   require(program).start();
 }

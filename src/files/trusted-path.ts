@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -77,15 +77,14 @@ export function isForCode(folder: string, machine: User & Pick<Machine, 'userHom
   try {
     // An attacker's folder has to stay without ours in it.
     if (replaceableBy(folder, machine) !== undefined) return false;
-    makeFolder(folder);
-    const isOwn = (place: string) => {
-      const { uid, mode } = lstatSync(place);
-      return uid === machine.userId && (mode & WRITABLE_BY_OTHERS) === 0;
-    };
+    if (!existsSync(folder)) {
+      makeFolder(folder);
+      if (replaceableBy(folder, machine) !== undefined) return false;
+    }
+    const isOwn = ({ uid, mode }: Stats) => uid === machine.userId && (mode & WRITABLE_BY_OTHERS) === 0;
     return (
-      replaceableBy(folder, machine) === undefined &&
-      isOwn(realpathSync(folder)) &&
-      readdirSync(folder).every((name) => isOwn(path.join(folder, name)))
+      isOwn(statSync(folder)) &&
+      readdirSync(folder).every((name) => isOwn(lstatSync(path.join(folder, name))))
     );
   } catch {
     return false;
