@@ -342,9 +342,11 @@ async function readRecords(fd: number): Promise<Records> {
     let start = 0;
     for (let stop = bytes.indexOf(NEWLINE); stop !== -1; stop = bytes.indexOf(NEWLINE, start)) {
       const from = Math.max(start, stop - LONGEST_RECORD_BYTES);
-      const space = from + bytes.subarray(from, stop).lastIndexOf(SPACE);
+      // Until the year 2286 the seconds have ten digits.
+      const isUsual = bytes[stop - 11] === SPACE;
+      const space = isUsual ? stop - 11 : from + bytes.subarray(from, stop).lastIndexOf(SPACE);
       // A string that is cut out of a longer one would keep that one in memory.
-      const key = bytes.toString('latin1', Math.max(from, space - 32), Math.max(from, space));
+      const key = space < from + 32 ? '' : bytes.toString('latin1', space - 32, space);
       const seconds = bytes.toString('latin1', space + 1, stop);
       if (KEY.test(key) && SECONDS.test(seconds)) ids.set(key, Number(seconds));
       else if (stop > start && bytes[start] !== HASH) damaged++;
