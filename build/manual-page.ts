@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
 import type { Described } from '../src/help/command-description.ts';
-import { environmentText, exitCodesText, filtersText } from '../src/help/topics.ts';
+import { environmentText, exitCodesText, filtersText, timesText } from '../src/help/topics.ts';
 import type { Program } from '../src/program.ts';
+import { versionDate } from '../src/version.ts';
 
-/** The manual page (man(7) macros) of the whole program, without a date: the same tree gives the same page. */
+/** The manual page (man(7) macros) of the whole program. */
 export function manualPage(
   { root: program }: Program,
   commands: readonly Described[],
   version: string,
 ): string {
   return [
-    `.TH HOOKTRAIL 1 "" "hooktrail ${version}" "User Commands"`,
+    `.TH HOOKTRAIL 1 "${versionDate}" "hooktrail ${version}" "User Commands"`,
     // Hyphenated variables and URLs, and justified lines, are hard to copy.
     '.nh',
     '.ad l',
@@ -30,6 +31,8 @@ export function manualPage(
     ...commands.flatMap(commandText),
     '.SH FILTERS',
     literal(filtersText()),
+    '.SH TIMES',
+    literal(timesText()),
     '.SH ENVIRONMENT',
     literal(environmentText()),
     '.SH EXIT STATUS',

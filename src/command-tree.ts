@@ -323,10 +323,10 @@ export const EXAMPLES: readonly string[] = [
 export const MOST_USED: readonly string[] = [
   'login',
   'status',
-  'event-types',
   'events search',
   'events get',
   'events explain',
+  'events health',
   'events stats',
   'events watch',
   'events browse',

@@ -32,7 +32,7 @@ async function run(call: Call): Promise<ExitCode> {
     for (const argv of story) {
       reporter.command(`hooktrail ${argv.join(' ')}`);
       // Its own next steps lead into a sandbox that ends with the demo.
-      const quiet = argv.includes('--limit') ? ['--quiet'] : [];
+      const quiet = argv[0] === 'events' ? ['--quiet'] : [];
       const code = await call.invoke([...argv, ...quiet], user.context);
       if (code !== ExitCode.done) return code;
     }
@@ -53,5 +53,6 @@ const story: readonly (readonly string[])[] = [
   ['login'],
   ['event-types', '--match', 'document'],
   ['events', 'search', '--failed', '--since', '7d', '--limit', '10'],
+  ['events', 'explain', '--since', '7d'],
   ['logout'],
 ];

@@ -148,7 +148,7 @@ async function untilStoppedWithLines(
     if (stdout.isTerminal) {
       const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
       reporter.notice(
-        `\nPaste these lines into another terminal, then type \`hooktrail login\` there. Or stop this sandbox, and\ntype \`hooktrail sandbox -- ${shell}\` for a shell that is signed in to one.`,
+        `\nPaste these lines into another terminal and type \`hooktrail login\` there. Or stop\nthis sandbox: \`hooktrail sandbox -- ${shell}\` is a shell that is signed in to one.`,
       );
     }
     reporter.notice(runningAt(settings));

@@ -18,6 +18,7 @@ test('the demo signs in and searches without waiting for a time-out', async () =
     '$ hooktrail login',
     '$ hooktrail event-types --match document',
     '$ hooktrail events search --failed --since 7d --limit 10',
+    '$ hooktrail events explain --since 7d',
     '$ hooktrail logout',
   ]);
   expect(stderr.text).not.toContain('warning');

@@ -213,7 +213,7 @@ describe('hooktrail sandbox', () => {
     await program.printed('stderr', /Ctrl-C/);
     program.kill('SIGINT');
     expect((await program.finished).stderr).toMatch(
-      /^\nPaste these lines into another terminal, then type `hooktrail login` there\. Or stop this sandbox, and\ntype `hooktrail sandbox -- zsh` for a shell/,
+      /^\nPaste these lines into another terminal and type `hooktrail login` there\. Or stop\nthis sandbox: `hooktrail sandbox -- zsh` is a shell that is signed in to one\.\n/,
     );
   });
 
