@@ -158,9 +158,10 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       if (lacksLaterEvents(plan, page)) return 'later events';
       const shrunk = reading.shrunkBy(page);
       if (shrunk > 0 && job.start > 1 && stepsBack++ < MAX_STEPS_BACK) {
-        // Items left the result, perhaps before this page: as many others may have moved up past our offset.
+        // Items left the result, perhaps before this page: as many others may have moved up past our offset. The count may
+        // be known one answer late, so that they may have moved past the page before, too.
         reading.stepBack(page);
-        start = Math.max(1, job.start - shrunk);
+        start = Math.max(1, job.start - size - shrunk);
         continue read;
       }
       yield handOn(reading, result);

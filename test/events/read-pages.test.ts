@@ -260,7 +260,7 @@ describe('the limits of a read', () => {
     expect(await idsRead(service.fetchPage, { concurrency: () => 1 })).toEqual(
       all.map(({ eventId }) => eventId),
     );
-    expect(service.asked).toHaveLength(46);
+    expect(service.asked).toHaveLength(48);
   });
 
   test('links are followed past a limit only to the event that fills it', async () => {
@@ -296,4 +296,25 @@ test('events that change places while others join at the end hide none, although
     'D',
     'E',
   ]);
+});
+
+test('an event that leaves while the count is one answer late hides no other', async () => {
+  // Found by a history.
+  const changing = at('event', 7, NOW - 10_000, 1000);
+  const ids = changing.map(({ eventId }) => eventId).reverse();
+  const { fetchPage } = serve({
+    events: changing,
+    order: 'newest first',
+    before: (answers) => {
+      if (answers === 1) changing.splice(5, 1);
+    },
+  });
+  let late = 7;
+  const counting: FetchPage = async (url) => {
+    const answer = await fetchPage(url);
+    const count = late;
+    late = answer.page.count as number;
+    return { ...answer, page: { ...answer.page, count } };
+  };
+  expect((await idsRead(counting, { pageSize: 2, concurrency: () => 1 })).sort()).toEqual(ids.sort());
 });
