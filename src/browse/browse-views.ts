@@ -1,7 +1,7 @@
 import wrapAnsi from 'wrap-ansi';
 import type { Items } from '../json/items.ts';
-import { groupValue, toSeconds } from '../output/groups-text.ts';
 import { prettyJson } from '../output/json.ts';
+import { groupValue, toSeconds } from '../output/statistics-text.ts';
 import { itemTable, oneLine, rowCells, type TableLook, titleCells } from '../output/table.ts';
 import { type Column, fitColumns } from '../output/table-layout.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';

@@ -1,5 +1,5 @@
-import { type EventGroup, EventGroups } from '../events/group-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
+import { type EventGroup, EventGroups } from '../events/stats.ts';
 import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';

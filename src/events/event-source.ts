@@ -1,14 +1,37 @@
 import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { Service } from '../http/service.ts';
+import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
+import type { Items } from '../json/items.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { knownInstant, milliseconds, nextFullSecond } from '../time/instant.ts';
 import type { EventFilters } from './event-filters.ts';
-import type { Query } from './event-query.ts';
-import { askEventTypes, keepEventTypes, resolveTypes, warnOfUnlisted } from './event-types.ts';
+import { type Query, queryString } from './event-query.ts';
+import type { EventTable } from './event-table.ts';
+import {
+  askEventTypes,
+  eventTypeNames,
+  keepEventTypes,
+  resolveTypes,
+  warnOfUnlisted,
+} from './event-types.ts';
 import { readWithProgress } from './find-events.ts';
 import type { FoundPage } from './merge-pages.ts';
-import { type CountQueries, countQueries } from './statistics.ts';
-import { type StatsWindow, statsWindow } from './statistics-window.ts';
+import { askCount, pageFetcher } from './page.ts';
+import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
+import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
 import { storedEvents } from './stored-events.ts';
+
+type Bounds = Pick<Query, 'after' | 'before'>;
+
+export interface PageOfOutcomes {
+  readonly items: Items;
+  /** Whether all of them failed; undefined if each says so itself. */
+  readonly haveFailed: boolean | undefined;
+}
 
 /** The service or a place with stored events, for commands that ask about a time. */
 export interface EventSource {
@@ -19,9 +42,13 @@ export interface EventSource {
   /** The time asked about. Undefined if it is the time that the events span. */
   readonly window: StatsWindow | undefined;
   /** Reads the events that the filters choose. Times that are given replace those of the filters. */
-  read(filters: EventFilters, within?: Pick<Query, 'after' | 'before'>): AsyncIterable<FoundPage>;
+  read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
+  /** The same with the outcomes, of successes and failures alike, also where the events do not tell them themselves. */
+  readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
+  /** The types on offer; absent where nobody lists them. */
+  readonly typesOnOffer?: readonly string[];
   /** True for standard input. */
   readonly isReadOnce: boolean;
   /** Called where nothing was found: warns of a type that the service does not list. */
@@ -46,11 +73,15 @@ export async function withEventSource<Result>(
   const { clock } = context;
   const window = statsWindow(filters, clock.now());
   if (from !== undefined) {
+    const read: EventSource['read'] = (chosen, within) => readStored(from, chosen, within, call);
     return await work({
       name: from === '-' ? 'standard input' : from,
       filters,
       window: filters.after ? window : undefined,
-      read: (chosen, within) => readStored(from, chosen, within, call),
+      read,
+      readOutcomes: async function* (chosen, within) {
+        for await (const { items } of read(chosen, within)) yield { items, haveFailed: undefined };
+      },
       isReadOnce: from === '-',
       doubt: () => {},
     });
@@ -59,29 +90,59 @@ export async function withEventSource<Result>(
     const { page, serviceTime } = await askEventTypes(service, clock);
     await keepEventTypes(page.items, settings, context);
     const resolved = await resolveTypes(filters, service, settings, context);
+    const read: EventSource['read'] = (chosen, within) =>
+      readWithProgress(
+        service,
+        chosen,
+        { concurrency, within: within && { after: undefined, before: undefined, ...within } },
+        context,
+        reporter,
+      );
     return await work({
       name: service.baseUrl.host,
       filters: resolved,
       window: statsWindow(filters, serviceTime ?? clock.now()),
-      read: (chosen, within) =>
-        readWithProgress(
-          service,
-          chosen,
-          { concurrency, within: within && { after: undefined, before: undefined, ...within } },
-          context,
-          reporter,
-        ),
+      read,
+      readOutcomes: (chosen, within) => readByOutcome(read, chosen, within),
       count: countQueries(service, concurrency, context, reporter),
+      typesOnOffer: eventTypeNames(page.items),
       isReadOnce: false,
       doubt: () => warnOfUnlisted(resolved, page.items, reporter),
     });
   });
 }
 
+/** Items need not have the field that the service filters by (service description, part 2): then its filter tells. */
+async function* readByOutcome(
+  read: EventSource['read'],
+  filters: EventFilters,
+  within: Bounds | undefined,
+): AsyncGenerator<PageOfOutcomes> {
+  const cursor = createCursor([memberPath('publishStatus')]);
+  const tells = (items: Items) => {
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      if (cursor.starts[0] !== MISSING) return true;
+    }
+    return false;
+  };
+  let isTold: boolean | undefined;
+  for await (const { items } of read(filters, within)) {
+    if (items.count === 0) continue;
+    isTold ??= tells(items);
+    if (!isTold) break;
+    yield { items, haveFailed: undefined };
+  }
+  if (isTold !== false) return;
+  for (const publishStatus of ['FAILED', 'SUCCESS'] as const)
+    for await (const { items } of read(filters.withStatuses(publishStatus), within))
+      yield { items, haveFailed: publishStatus === 'FAILED' };
+}
+
 async function* readStored(
   from: string,
   filters: EventFilters,
-  within: Pick<Query, 'after' | 'before'> | undefined,
+  within: Bounds | undefined,
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): AsyncGenerator<FoundPage> {
   const progress = startProgress(context, reporter, 'reading');
@@ -95,4 +156,53 @@ async function* readStored(
   } finally {
     progress.stop();
   }
+}
+
+/** The time that a source was asked about, or else the time that its events span. Both bounds are exclusive. */
+export function windowOf(
+  { window, filters }: EventSource,
+  { first, last }: EventTable['bounds'],
+  clock: Context['clock'],
+): StatsWindow {
+  if (window) return window;
+  if (!first || !last) return statsWindow(filters, clock.now());
+  return {
+    ...statsWindow(filters.withoutTimes(), milliseconds(last)),
+    after: knownInstant(milliseconds(first) - 1),
+    before: nextFullSecond(milliseconds(last)),
+  };
+}
+
+/** Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count. */
+function countQueries(
+  service: Service,
+  concurrency: number,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
+  reporter: Reporter,
+): CountQueries {
+  return async (queries) => {
+    const { width, onRetry } = adaptiveConcurrency(concurrency);
+    const fetchPage = pageFetcher(service, context.clock, onRetry);
+    const distinct = new Map(queries.map((query) => [queryString(query), query]));
+    const progress = startProgress(context, reporter, 'counting');
+    const counts = new Map<string, number>();
+    const ask = ([, query]: [string, Query], ending: AbortSignal) =>
+      askCount(fetchPage, service.baseUrl, query, ending);
+    try {
+      for await (const { job, result } of readAhead(distinct.entries(), ask, width, context.signal)) {
+        if (result === undefined) throw uncounted();
+        counts.set(job[0], result);
+        progress.update({ note: `${counts.size} of ${distinct.size} counts` });
+      }
+    } finally {
+      progress.stop();
+    }
+    return queries.map((query) => counts.get(queryString(query)) as number);
+  };
+}
+
+function uncounted(): ServiceError {
+  return new ServiceError('the service gives no count, and statistics are made of its counts', {
+    next: 'download the events and count them: `hooktrail events search --ndjson`',
+  });
 }

@@ -285,12 +285,17 @@ export class EventTable {
   readonly #createdOn = new Node(new FieldColumn(['createdOn'], this), Buffer.from('createdOn'));
   #isFailed = false;
 
-  constructor() {
+  readonly #only: readonly string[] | undefined;
+
+  /** With `only`, no other fields are kept than these of the first level, and outcome and time. */
+  constructor(only?: readonly string[]) {
+    this.#only = only;
     this.#root.children.push(this.#status, this.#createdOn);
   }
 
-  add(items: Items): void {
-    for (let item = 0; item < items.count; item++) this.#addItem(items.bytes, items.start(item));
+  /** `haveFailed` is for items that do not tell their outcome themselves. */
+  add(items: Items, haveFailed?: boolean): void {
+    for (let item = 0; item < items.count; item++) this.#addItem(items.bytes, items.start(item), haveFailed);
   }
 
   hasFailed(row: number): boolean {
@@ -312,17 +317,51 @@ export class EventTable {
     return { failed, others };
   }
 
+  /** Events by the text of a field of the first level; null for those that have no text there. */
+  outcomesOf(
+    name: string,
+  ): { readonly value: string | null; readonly total: number; readonly failed: number }[] {
+    const column = this.columns.find(({ steps }) => steps.length === 1 && steps[0] === name);
+    const { failed, others } = column
+      ? this.countCodes(column)
+      : { failed: [this.failed], others: [this.rows - this.failed] };
+    const totals = new Map<string | null, { total: number; failed: number }>();
+    for (const [code, failures = 0] of failed.entries()) {
+      const json = code < FIRST_CODE ? 'null' : (column as FieldColumn).textOf(code);
+      const value = json.startsWith('"') ? (JSON.parse(json) as string) : null;
+      const total = totals.get(value) ?? { total: 0, failed: 0 };
+      total.total += failures + (others[code] as number);
+      total.failed += failures;
+      totals.set(value, total);
+    }
+    return [...totals].flatMap(([value, counts]) => (counts.total > 0 ? [{ value, ...counts }] : []));
+  }
+
+  /** The times of the first and the last event. */
+  get bounds(): { readonly first: Instant | undefined; readonly last: Instant | undefined } {
+    const { times } = this;
+    let [first, last] = [-1, -1];
+    for (let row = 0; row < this.rows; row++) {
+      if (!times.isKnown(row)) continue;
+      if (first === -1 || times.compare(row, first) < 0) first = row;
+      if (last === -1 || times.compare(row, last) > 0) last = row;
+    }
+    return first === -1
+      ? { first: undefined, last: undefined }
+      : { first: times.at(first), last: times.at(last) };
+  }
+
   /** Called after the last event. */
   finish(): void {
     for (const column of this.columns) column.finish();
   }
 
-  #addItem(bytes: Buffer, at: number): void {
+  #addItem(bytes: Buffer, at: number, haveFailed: boolean | undefined): void {
     this.times.begin(this.rows);
     if ((this.rows & (PART - 1)) === 0) this.#failures.push(new Uint8Array(PART));
     this.#isFailed = false;
     this.#members(bytes, at, this.#root);
-    if (this.#isFailed) {
+    if (haveFailed ?? this.#isFailed) {
       (this.#failures[this.rows >>> 14] as Uint8Array)[this.rows & (PART - 1)] = 1;
       this.failed++;
     }
@@ -358,6 +397,7 @@ export class EventTable {
     const isOther = (node: Node) => node.column.steps.at(-1) === name;
     const known = text === name ? undefined : children.find(isOther);
     if (known) return known;
+    if (this.#only && !(parent === this.#root && this.#only.includes(name))) return undefined;
     const isFull = children.length === MOST_MEMBERS || this.columns.length === MOST_FIELDS;
     if (isFull) this.overfull.add(parent.column);
     else children.push(this.#node(parent, name));

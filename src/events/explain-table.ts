@@ -47,9 +47,6 @@ export interface Effect extends CauseCondition {
 export interface Explanation {
   readonly events: number;
   readonly failed: number;
-  /** The first and the last time at which an event was created. */
-  readonly first: Instant | undefined;
-  readonly last: Instant | undefined;
   readonly causes: readonly Cause[];
   /** Failures that no cause explains. */
   readonly unexplained: number;
@@ -69,11 +66,10 @@ const MOST_EFFECT_VALUES = 5;
 export function explainTable(table: EventTable): Explanation {
   table.finish();
   const { failed, rows: events } = table;
-  const [first, last] = boundsOf(table);
   const notCompared = [...table.columns.filter(({ uncompared }) => uncompared), ...table.overfull].map(
     ({ steps }) => fieldPath(steps).text,
   );
-  const found = { events, failed, first, last, notCompared: [...new Set(notCompared)].sort() };
+  const found = { events, failed, notCompared: [...new Set(notCompared)].sort() };
   if (failed === 0 || failed === events)
     return { ...found, causes: [], unexplained: failed, onlyInFailures: [] };
   const search = new CauseSearch(table);
@@ -84,16 +80,6 @@ export function explainTable(table: EventTable): Explanation {
     causes = findCauses(table, search, (feature) => !effects.certain.has(feature.column));
   const explained = causes.reduce((sum, cause) => sum + cause.failed, 0);
   return { ...found, causes, unexplained: failed - explained, onlyInFailures: effects.list };
-}
-
-function boundsOf({ times, rows }: EventTable): [first: Instant | undefined, last: Instant | undefined] {
-  let [first, last] = [-1, -1];
-  for (let row = 0; row < rows; row++) {
-    if (!times.isKnown(row)) continue;
-    if (first === -1 || times.compare(row, first) < 0) first = row;
-    if (last === -1 || times.compare(row, last) > 0) last = row;
-  }
-  return first === -1 ? [undefined, undefined] : [times.at(first), times.at(last)];
 }
 
 function findCauses(

@@ -1,14 +1,13 @@
 import type { Call } from '../command.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { isGuid } from '../json/guid.ts';
 import { type Condition, itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { memberPath } from '../json/item-fields.ts';
 import { shellWord } from '../settings/command-words.ts';
-import { type Instant, knownInstant, milliseconds, nextFullSecond } from '../time/instant.ts';
+import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
-import { type EventSource, type SourceOptions, withEventSource } from './event-source.ts';
+import { type EventSource, type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import { EventTable } from './event-table.ts';
 import {
   type Cause,
@@ -19,7 +18,6 @@ import {
   isCause,
 } from './explain-table.ts';
 import type { CountQueries } from './statistics.ts';
-import { type StatsWindow, statsWindow } from './statistics-window.ts';
 
 /** The time to compare with: the same length before it, or the same time a day or a week earlier. */
 export type Baseline = 'previous' | '1d' | '7d';
@@ -57,10 +55,11 @@ export async function explainEvents(
         next: 'write the events to a file and name that with --from',
       });
     const table = new EventTable();
-    for await (const { items } of source.read(filters, source.window)) table.add(items);
+    for await (const { items, haveFailed } of source.readOutcomes(filters, source.window))
+      table.add(items, haveFailed);
     if (table.rows === 0) source.doubt();
     const explanation = explainTable(table);
-    const { after, before } = source.window ?? spanOf(explanation, filters, call.context.clock);
+    const { after, before } = windowOf(source, table.bounds, call.context.clock);
     return {
       ...explanation,
       name: source.name,
@@ -71,16 +70,6 @@ export async function explainEvents(
         (await countBaseline(source, filters, shifted({ after, before }, baseline), explanation.causes)),
     };
   });
-}
-
-/** The time that events span, with bounds that are both exclusive. */
-export function spanOf(
-  { first, last }: Pick<Explanation, 'first' | 'last'>,
-  filters: EventFilters,
-  clock: Context['clock'],
-): Pick<StatsWindow, 'after' | 'before'> {
-  if (!first || !last) return statsWindow(filters, clock.now());
-  return { after: knownInstant(milliseconds(first) - 1), before: nextFullSecond(milliseconds(last)) };
 }
 
 const DAY_MS = 86_400_000;
@@ -161,13 +150,13 @@ async function readAll(
   const keeps = [[], ...conditions.map(parsed)].map((own: Condition[]) => itemFilter(own, []));
   const isFailed = itemFilter([failedCondition()], []);
   const sums = keeps.map(() => ({ events: 0, failed: 0 }));
-  for await (const { items } of source.read(filters, within)) {
+  for await (const { items, haveFailed } of source.readOutcomes(filters, within)) {
     for (const [index, keep] of keeps.entries()) {
       if (index > 0 && conditions[index - 1]?.length === 0) continue;
       const kept = keep(items);
       const sum = sums[index] as { events: number; failed: number };
       sum.events += kept.count;
-      sum.failed += isFailed(kept).count;
+      sum.failed += haveFailed === undefined ? isFailed(kept).count : haveFailed ? kept.count : 0;
     }
   }
   return { whole: sums[0] as Counts, inside: sums.slice(1) };

@@ -4,9 +4,8 @@ import { exactValue } from '../json/item-conditions.ts';
 import { createCursor, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
-import { type SourceOptions, withEventSource } from './event-source.ts';
+import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import { sortRows, TimeColumn } from './event-table.ts';
-import { spanOf } from './explain.ts';
 
 /** `failing`: the newest event failed. `recovered`: an earlier one did. */
 export type HealthState = 'failing' | 'recovered' | 'ok';
@@ -52,10 +51,11 @@ export async function checkHealth(
     });
   return await withEventSource(call, options, async (source) => {
     const tally = new HealthTally(by);
-    for await (const { items } of source.read(source.filters, source.window)) tally.add(items);
+    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
+      tally.add(items, haveFailed);
     if (tally.events === 0) source.doubt();
     else if (!tally.isFound) call.reporter.warning(`--by: no event has the field '${by.text}'`);
-    const { after, before } = source.window ?? spanOf(tally.bounds, source.filters, call.context.clock);
+    const { after, before } = windowOf(source, tally.bounds, call.context.clock);
     return { name: source.name, after, before, by, rows: tally.rows() };
   });
 }
@@ -86,7 +86,7 @@ class HealthTally {
   }
 
   /** Throws `ServiceError` if the field has too many values. */
-  add(items: Items): void {
+  add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;
     for (let item = 0; item < count; item++) {
       const cursor = this.#cursor;
@@ -103,7 +103,7 @@ class HealthTally {
       const row = this.#outcomes.length;
       this.#times.begin(row);
       if (createdOn !== MISSING) this.#times.set(row, bytes, createdOn, cursor.ends[2] as number);
-      this.#outcomes.push(2 * code + Number(cursor.text(1) === 'FAILED'));
+      this.#outcomes.push(2 * code + Number(haveFailed ?? cursor.text(1) === 'FAILED'));
     }
   }
 

@@ -4,29 +4,17 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
-import { createCursor, createdOnReader, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
+import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
 import { itemsOfText } from '../json/item-text.ts';
 import type { Items } from '../json/items.ts';
 import { stringText } from '../json/json-scanner.ts';
-import {
-  compareInstants,
-  type Instant,
-  knownInstant,
-  milliseconds,
-  nextFullSecond,
-  parseInstant,
-} from '../time/instant.ts';
+import { compareInstants, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
 import { checkedItems, checkPart, gunzipped, PIECE_BYTES } from './export/export-parts.ts';
-import { EventGroups } from './group-events.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
-import { type ReportData, type ReportOptions, reportOfEvents } from './report-data.ts';
-import type { Stats } from './statistics.ts';
-import { type StatsWindow, statsWindow } from './statistics-window.ts';
-import { EventTally } from './tally-events.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -285,76 +273,4 @@ function placesOf(needle: Buffer, items: Items): (item: number) => boolean {
     if (next !== -1 && next < start) next = items.bytes.indexOf(needle, start);
     return next !== -1 && next < items.end(item);
   };
-}
-
-/**
- * The statistics of events in a file or an export. The window is the time that they span, unless the filters give one.
- */
-export async function tallyStored(
-  place: string,
-  filters: EventFilters,
-  buckets: number | undefined,
-  options: StoredOptions,
-): Promise<Stats> {
-  const window = await storedWindow(place, filters, options);
-  const tally = new EventTally(window, buckets);
-  for await (const { items } of storedEvents(place, filters, { ...options, within: window }))
-    tally.add(items);
-  return tally.stats;
-}
-
-/** The report of such events. */
-export async function reportStored(
-  place: string,
-  filters: EventFilters,
-  report: Pick<ReportOptions, 'by' | 'limit' | 'buckets'>,
-  options: StoredOptions,
-): Promise<ReportData> {
-  const window = await storedWindow(place, filters, options);
-  return reportOfEvents(window, storedEvents(place, filters, { ...options, within: window }), report);
-}
-
-/** Such events in groups. */
-export async function groupStored(
-  place: string,
-  filters: EventFilters,
-  fields: readonly FieldPath[],
-  options: StoredOptions,
-): Promise<EventGroups> {
-  const groups = new EventGroups(fields);
-  for await (const { items } of storedEvents(place, filters, options)) groups.add(items);
-  return groups;
-}
-
-async function storedWindow(
-  place: string,
-  filters: EventFilters,
-  options: StoredOptions,
-): Promise<StatsWindow> {
-  const window = () => statsWindow(filters, options.context.clock.now());
-  if (filters.after) return window();
-  if (place === '-') {
-    throw new UsageError(
-      '--since is missing: standard input is read once, and its first event is not known beforehand',
-      {
-        next: 'give --since, or name a file',
-      },
-    );
-  }
-  const createdOn = createdOnReader();
-  let first: Instant | undefined;
-  let last: Instant | undefined;
-  for await (const { items } of storedEvents(place, filters, { ...options, onDoubt: undefined })) {
-    for (let item = 0; item < items.count; item++) {
-      const at = createdOn(items.bytes, items.start(item));
-      if (!at) continue;
-      if (!first || compareInstants(at, first) < 0) first = at;
-      if (!last || compareInstants(at, last) > 0) last = at;
-    }
-  }
-  if (!first || !last) return window();
-  // Both bounds are exclusive.
-  const after = knownInstant(milliseconds(first) - 1);
-  const before = nextFullSecond(milliseconds(last));
-  return { ...statsWindow(filters.withoutTimes(), milliseconds(last)), after, before };
 }

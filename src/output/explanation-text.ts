@@ -45,36 +45,65 @@ export async function printExplanation(
   await stdout.write(ended(explanationLines(explained, options, look, commandOf)));
 }
 
+/** A cause for people. */
+export interface CauseRow {
+  readonly conditions: readonly string[];
+  /** The same events by other conditions, and since when. */
+  readonly notes: readonly string[];
+  /** One for each of `FIGURE_TITLES`. */
+  readonly figures: readonly string[];
+}
+
+/** The causes as rows of a table. */
+export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
+  const times = new ReadableTimes(zone, explained.before);
+  return explained.causes.map((cause, index) => ({
+    conditions: conditionLines(cause.conditions, times),
+    notes: [
+      ...(cause.same.length > 0
+        ? [`the same events: ${someOf(conditionLines(cause.same, times), ', ')}`]
+        : []),
+      timesText(cause, times, (text) => text),
+      ...(explained.baseline?.isAlsoThen[index] ? ['also then'] : []),
+    ],
+    figures: figuresOf(cause, explained),
+  }));
+}
+
+/** What is left to say beside the causes. */
+export function explanationFacts(explained: Explained): string[] {
+  const { causes, failed, events, unexplained } = explained;
+  return [
+    ...(failed > 0 && causes.length === 0 ? [failed === events ? NO_CONTRAST : NOTHING] : []),
+    ...(causes.length > 0 && unexplained > 0 ? [unexplainedText(unexplained)] : []),
+    ...effectFacts(explained),
+  ];
+}
+
 /** The causes as a table for tickets. */
 function explanationMarkdown(
   explained: Explained,
   { filters, from, baseline }: Pick<ExplanationOptions, 'filters' | 'from' | 'baseline'>,
   command: string,
 ): string {
-  const clock = new ReadableTimes(filters.zone, explained.before);
-  const { causes, failed, events, unexplained } = explained;
+  const times = new ReadableTimes(filters.zone, explained.before);
   const note = markdownNote({
     facts: [
-      headline(explained, clock, from === undefined && !filters.before, baseline),
-      ...(causes.length > 0 && unexplained > 0 ? [unexplainedText(unexplained)] : []),
-      ...effectFacts(explained),
-      ...(failed > 0 && causes.length === 0 ? [failed === events ? NO_CONTRAST : NOTHING] : []),
+      headline(explained, times, from === undefined && !filters.before, baseline),
+      ...explanationFacts(explained),
       ...filters.texts().filter((text) => !/^--(since|until) /.test(text)),
     ],
     command,
   });
-  if (causes.length === 0) return note;
-  const heads = ['what failed events have', ...TITLES, 'times'].map((title, index) => ({
+  if (explained.causes.length === 0) return note;
+  const heads = ['what failed events have', ...FIGURE_TITLES, 'times'].map((title, index) => ({
     title,
-    kind: index > 0 && index <= TITLES.length ? ('number' as const) : ('text' as const),
+    kind: index > 0 && index <= FIGURE_TITLES.length ? ('number' as const) : ('text' as const),
   }));
-  const rows = causes.map((cause) => [
-    [
-      conditionLines(cause.conditions, clock).join(' and '),
-      ...(cause.same.length > 0 ? [`the same events: ${conditionLines(cause.same, clock).join(', ')}`] : []),
-    ].join('; '),
-    ...figuresOf(cause, explained),
-    timesText(cause, clock, (text) => text),
+  const rows = causeRows(explained, filters.zone).map(({ conditions, notes, figures }) => [
+    conditions.join(' and '),
+    ...figures,
+    notes.join('; '),
   ]);
   return `${markdownTable({ heads, rows })}\n${note}`;
 }
@@ -154,7 +183,7 @@ function headline(
   return `${now}; ${names[kind as Baseline]}: ${then}`;
 }
 
-const TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
+export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
 function causeLines(explained: Explained, clock: ReadableTimes, look: TableLook): string[] {
   const { causes, baseline } = explained;
@@ -162,7 +191,7 @@ function causeLines(explained: Explained, clock: ReadableTimes, look: TableLook)
   const rows = causes.map((cause) => figuresOf(cause, explained));
   const heads = causes.map(({ conditions }) => conditionLines(conditions, clock));
   const title = 'what failed events have';
-  const figures = TITLES.map((text, index) =>
+  const figures = FIGURE_TITLES.map((text, index) =>
     Math.max(text.length, ...rows.map((row) => (row[index] as string).length)),
   ).reduce((sum, width) => sum + width + GAP, 0);
   // Conditions that leave the figures no room stand above them.
@@ -173,7 +202,11 @@ function causeLines(explained: Explained, clock: ReadableTimes, look: TableLook)
     {
       heads: [
         { title: isWide ? title : '', kind: 'text' },
-        ...TITLES.map((text, index) => ({ title: text, kind: 'number' as const, spare: index < 2 ? 1 : 0 })),
+        ...FIGURE_TITLES.map((text, index) => ({
+          title: text,
+          kind: 'number' as const,
+          spare: index < 2 ? 1 : 0,
+        })),
       ],
       rows: rows.map((row, index) => [isWide ? (heads[index]?.[0] as string) : '', ...row]),
     },

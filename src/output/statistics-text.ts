@@ -1,46 +1,107 @@
+import { type Call, typedCommand } from '../command.ts';
 import type { Output } from '../context.ts';
-import { type Bucket, failureRate, type Stats, type Tally, type TypeTally } from '../events/statistics.ts';
-import { cellWidth, widest } from '../terminal/cell-width.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import { type Bucket, failureRate, type Stats, type Tally } from '../events/statistics.ts';
+import type { EventGroup, EventGroups } from '../events/stats.ts';
+import { exactValue } from '../json/item-conditions.ts';
+import { scalarsText } from '../json/json-scanner.ts';
+import { shellWord } from '../settings/command-words.ts';
+import { loadWidths } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
-import type { Palette } from '../terminal/palette.ts';
+import { takesUnicode } from '../terminal/palette.ts';
+import { runFlags } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-safe.ts';
-import { milliseconds } from '../time/instant.ts';
+import { type Instant, milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv.ts';
-import { type Cell, type Draw, ended, oneLine } from './table.ts';
-import { GAP } from './table-layout.ts';
+import type { SummaryFormat } from './format-flags.ts';
+import { printJson } from './formats.ts';
+import { markdownNote, markdownTable } from './markdown.ts';
+import { ended, loadTableLook, type Table, type TableLook, tableLines, tableText } from './table.ts';
+import { type ColumnHead, NONE } from './table-layout.ts';
 
-export interface StatsLook {
-  /** The columns available; undefined if text is never cut. */
-  readonly room: number | undefined;
+interface StatsOptions extends SummaryFormat {
+  readonly filters: EventFilters;
+  readonly from: string | undefined;
+}
+
+/** Prints statistics in the format asked for. `name` is the service's host or the place of stored events. */
+export async function printStats(
+  stats: Stats,
+  { format, jq, hasHeader, filters, from, name }: StatsOptions & { readonly name: string },
+  call: Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>,
+): Promise<void> {
+  const { flags, context, reporter } = call;
+  const { stdout, stderr } = context;
+  if (format === 'json') return await printJson(statsJson(stats), jq, context, reporter);
+  if (format === 'csv') return await stdout.write(statsCsv(stats, stdout, hasHeader));
+  if (format === 'markdown') {
+    const facts = [countsText(stats), spanText(stats), ...conditionTexts(filters)];
+    const table = stats.total === 0 ? '' : `${markdownTable(typesTable(stats, false))}\n`;
+    return await stdout.write(table + markdownNote({ facts, command: typedCommand(call) }));
+  }
+  await loadWidths();
+  const look = { ...(await loadTableLook(stdout, reporter)), unicode: takesUnicode(context), hasHeader };
+  const { profile } = runFlags(flags, context.environment);
+  // Who looks at two services side by side has to see which one this is.
+  const place = stdout.isTerminal
+    ? ` at ${name}${profile && from === undefined ? ` (profile ${profile})` : ''}`
+    : '';
+  await stdout.write(ended(statsLines(stats, look, place)));
+  if (!stats.failed || !stdout.isTerminal || !stderr.isTerminal) return;
+  const source = from === undefined ? [] : ['--from', shellWord(from)];
+  const words = ['hooktrail events explain', ...filters.words('status'), ...source].join(' ');
+  reporter.notice(`next: \`${words}\` says what the failed ones have in common`);
+}
+
+function conditionTexts(filters: EventFilters): string[] {
+  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
+}
+
+export interface StatsLook extends TableLook {
   readonly unicode: boolean;
-  readonly palette: Palette;
-  readonly draw: Draw;
+  readonly hasHeader?: boolean;
 }
 
 /** The name shown for types that the service does not list. */
 export const UNLISTED = '(not listed)';
-const LONGEST_BAR = 60;
+const LONGEST_BAR = 40;
 /** The width of bars without a terminal. */
 const PLAIN_BAR = 30;
-const LONGEST_TIME_BAR = 100;
-const SHORTEST_BAR = 12;
+const SHORTEST_BAR = 4;
 const SHORTEST_NAME = 12;
+/** So few failures never fill a bar. */
+const FEW_FAILURES = 10;
 
-/** The statistics as text: the types worst first, what happened when, and the totals. Each line is ended. */
-export function statsText(stats: Stats, look: StatsLook): string {
-  const { after, before, zone } = stats.window;
-  const span = `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
-  if (stats.total === 0) return `no ${statusWord(stats)}events ${span}\n`;
-  return ended([
-    ...typeLines(stats, look),
+/** The statistics as lines: the types worst first, what happened when, and the totals. */
+export function statsLines(stats: Stats, look: StatsLook, place = ''): string[] {
+  const { palette, hasHeader = true } = look;
+  if (stats.total === 0) return [`no ${statusWord(stats)}events ${spanText(stats)}${place}`];
+  const paint = stats.failed === null ? palette.good : palette.bad;
+  const painted = (table: Table): Table => ({
+    ...table,
+    hasHeader,
+    rows: table.rows.map((row) =>
+      row.map((cell) => (typeof cell === 'function' ? { text: cell, paint } : cell)),
+    ),
+  });
+  const silent = stats.types.filter(({ total }) => total === 0).length;
+  return [
+    ...tableLines(painted(typesTable(stats, look.unicode, look.room)), look),
+    ...(silent > 0
+      ? [palette.dim(`${grouped(silent)} ${silent === 1 ? 'type has' : 'types have'} no events`)]
+      : []),
     '',
-    ...timelineLines(stats, look),
+    ...tableLines(painted(timeTable(stats, look.unicode, look.room)), look),
     '',
     // At the end, so that it stays visible on a terminal however long the rest is.
-    look.palette.bold(countsText(stats)),
-    look.palette.dim(span),
-  ]);
+    palette.bold(countsText(stats)),
+    palette.dim(`${spanText(stats)}${place}`),
+  ];
+}
+
+function spanText({ window: { after, before, zone } }: Stats): string {
+  return `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
 }
 
 function countsText(stats: Stats): string {
@@ -55,148 +116,74 @@ function statusWord({ success, failed }: Pick<Stats, 'success' | 'failed'>): str
   return failed === null ? 'successful ' : '';
 }
 
-/** A column of a chart: figures, or the labels of the rows. */
-interface Figures {
-  readonly title: string;
-  readonly kind: 'text' | 'number';
-  readonly cells: readonly string[];
-  /** A width that the column may be cut to. */
-  readonly least?: number;
+/** The columns of figures are the same for types and for times. */
+function figureHeads(stats: Stats): ColumnHead[] {
+  return (hasRates(stats) ? ['failed', 'events', 'rate'] : ['events']).map((title) => ({
+    title,
+    kind: 'number',
+  }));
 }
 
-/** The bars of a chart, which show the figures of the column beside them. */
-interface Bars {
-  readonly title: string;
-  readonly values: readonly number[];
-  /** The value that fills the bar. */
-  readonly full: number;
-  readonly longest: number;
-  readonly paint: (text: string) => string;
-}
-
-/** Figures and bars as a table. Bars need four columns of the terminal, and get what the figures leave. */
-function chartLines(figures: readonly Figures[], bars: Bars, look: StatsLook): string[] {
-  const { room, unicode, palette, draw } = look;
-  const widths = figures.map(({ title, cells }) => widest([title, ...cells]));
-  const taken = () => widths.reduce((sum, width) => sum + width + GAP, 0);
-  for (const [index, { least }] of figures.entries()) {
-    const excess = room === undefined ? 0 : taken() + SHORTEST_BAR - room;
-    if (least !== undefined && excess > 0)
-      widths[index] = Math.max(Math.min(least, widths[index] as number), (widths[index] as number) - excess);
-  }
-  const barWidth = room === undefined ? PLAIN_BAR : Math.min(bars.longest, room - taken());
-  const title = cellWidth(bars.title) <= barWidth ? bars.title : '';
-  const drawn = (value: number) => (barWidth >= 4 ? bar(value, bars.full, barWidth, unicode) : '');
-  const columns = [
-    ...figures.map(({ kind }, index) => ({ kind, width: widths[index] as number })),
-    { kind: 'text' as const, width: Math.max(1, barWidth) },
-  ];
-  const titles: Cell[] = [
-    ...figures.map((column) => ({ text: column.title, paint: palette.bold })),
-    { text: title, paint: palette.dim },
-  ];
-  const rows = bars.values.map((value, row): Cell[] => [
-    ...figures.map(({ cells }) => ({ text: cells[row] as string })),
-    { text: drawn(value), paint: bars.paint },
-  ]);
-  return draw(columns, [titles, ...rows]);
-}
-
-function typeLines(stats: Stats, look: StatsLook): string[] {
-  const { palette } = look;
-  const shown = stats.types.filter(({ total }) => total > 0);
-  const names: Figures = { title: 'type', kind: 'text', cells: shown.map(nameOf), least: SHORTEST_NAME };
-  const lines = chartLines([names, ...typeFigures(stats, shown)], typeBars(stats, shown, palette), look);
-  const silent = stats.types.length - shown.length;
-  if (silent > 0)
-    lines.push(palette.dim(`${grouped(silent)} ${silent === 1 ? 'type has' : 'types have'} no events`));
-  return lines;
-}
-
-function typeFigures(stats: Stats, types: readonly TypeTally[]): Figures[] {
-  if (!hasRates(stats))
-    return [
-      numbers(
-        'events',
-        types.map(({ total }) => grouped(total)),
-      ),
-    ];
-  return [
-    numbers(
-      'failed',
-      types.map(({ failed }) => grouped(failed as number)),
-    ),
-    numbers(
-      'success',
-      types.map(({ success }) => grouped(success as number)),
-    ),
-    numbers(
-      'rate',
-      types.map((type) => percent(failureRate(type) ?? 0)),
-    ),
-  ];
-}
-
-function typeBars(stats: Stats, types: readonly TypeTally[], palette: Palette): Bars {
-  const common = { longest: LONGEST_BAR, paint: stats.failed === null ? palette.good : palette.bad };
-  if (!hasRates(stats)) {
-    const values = types.map(({ total }) => total);
-    return { title: '', values, full: Math.max(...values), ...common };
-  }
-  const values = types.map((type) => failureRate(type) ?? 0);
-  const full = rateScale(Math.max(...values));
-  return { title: `0 to ${percent(full)}`, values, full, ...common };
+function figuresOf(stats: Stats, tally: Tally): string[] {
+  if (!hasRates(stats)) return [grouped(tally.total)];
+  const rate = failureRate(tally);
+  return [grouped(tally.failed as number), grouped(tally.total), rate === null ? '' : percent(rate)];
 }
 
 function hasRates({ success, failed }: Tally): boolean {
   return success !== null && failed !== null;
 }
 
-function numbers(title: string, cells: readonly string[]): Figures {
-  return { title, kind: 'number', cells };
+function barHead(title: string, room: number | undefined): ColumnHead {
+  return {
+    title,
+    kind: 'bar',
+    least: SHORTEST_BAR,
+    most: room === undefined ? PLAIN_BAR : LONGEST_BAR,
+    spare: 1,
+  };
 }
 
-function nameOf({ eventType }: TypeTally): string {
-  return eventType === null ? UNLISTED : oneLine(eventType);
+function typesTable(stats: Stats, unicode: boolean, room?: number): Table {
+  const shown = stats.types.filter(({ total }) => total > 0);
+  const values = shown.map((type) => (hasRates(stats) ? (failureRate(type) ?? 0) : type.total));
+  const full = hasRates(stats) ? rateScale(Math.max(...values)) : Math.max(...values);
+  return {
+    heads: [
+      { title: 'type', kind: 'text', least: SHORTEST_NAME },
+      ...figureHeads(stats),
+      barHead(hasRates(stats) ? `0 to ${percent(full)}` : '', room),
+    ],
+    rows: shown.map((type, index) => [
+      type.eventType ?? UNLISTED,
+      ...figuresOf(stats, type),
+      (width: number) => bar(values[index] as number, full, width, unicode),
+    ]),
+  };
 }
 
 /** A bar for each bucket: of its failures if any bucket has some, else of its events. */
-function timelineLines(stats: Stats, look: StatsLook): string[] {
+function timeTable(stats: Stats, unicode: boolean, room?: number): Table {
   const { buckets, window } = stats;
   const clock = timeLabels(buckets, window.zone);
-  const byFailure = stats.failed !== null && stats.failed > 0;
-  const values = buckets.map(({ failed, total }) => (byFailure ? (failed as number) : total));
-  const rates = (bucket: Bucket) => {
-    const rate = failureRate(bucket);
-    return rate === null ? '' : percent(rate);
+  const isOfFailures = Boolean(stats.failed);
+  const values = buckets.map(({ failed, total }) => (isOfFailures ? (failed as number) : total));
+  const full = Math.max(...values, isOfFailures ? FEW_FAILURES : 1);
+  return {
+    heads: [{ title: clock.title, kind: 'text' }, ...figureHeads(stats), barHead(lengthTitle(buckets), room)],
+    rows: buckets.map((bucket, index) => [
+      clock.label(bucket),
+      ...figuresOf(stats, bucket),
+      (width: number) => bar(values[index] as number, full, width, unicode),
+    ]),
   };
-  const both = [
-    numbers(
-      'events',
-      buckets.map(({ total }) => grouped(total)),
-    ),
-    numbers('rate', buckets.map(rates)),
-  ];
-  const figures: Figures[] = [
-    { title: clock.title, kind: 'text', cells: buckets.map(clock.label) },
-    ...(byFailure && stats.success !== null ? both : []),
-    numbers(byFailure ? 'failed' : 'events', values.map(grouped)),
-  ];
-  const { palette } = look;
-  const paint = byFailure ? palette.bad : palette.good;
-  const title = lengthTitle(buckets);
-  return chartLines(
-    figures,
-    { title, values, full: Math.max(...values), longest: LONGEST_TIME_BAR, paint },
-    look,
-  );
 }
 
-/** `in 1 h`, if all buckets have this length except the first and the last, which the window cuts. */
+/** `each 1 h`, if all buckets have this length except the first and the last, which the window cuts. */
 function lengthTitle(buckets: readonly Bucket[]): string {
   const lengths = new Set((buckets.length > 2 ? buckets.slice(1, -1) : buckets.slice(0, 1)).map(lengthOf));
   const [length = 0] = lengths;
-  return lengths.size === 1 ? `in ${durationText(length)}` : '';
+  return lengths.size === 1 ? `each ${durationText(length)}` : '';
 }
 
 /**
@@ -291,7 +278,7 @@ function tallyJson(tally: Tally) {
 }
 
 /** The table of types as CSV. */
-export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>): string {
+export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>, hasHeader = true): string {
   const safe = (text: string) => (output.isTerminal ? terminalSafe(text) : text);
   const rows = types.map((type) => [
     safe(csvText(type.eventType ?? UNLISTED, false)),
@@ -300,5 +287,144 @@ export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>): 
     type.failed,
     failureRate(type),
   ]);
-  return csvLines([['eventType', 'total', 'success', 'failed', 'failureRate'], ...rows]);
+  const header = ['eventType', 'total', 'success', 'failed', 'failureRate'];
+  return csvLines(hasHeader ? [header, ...rows] : rows);
+}
+
+/** Prints the largest groups in the format asked for. */
+export async function printGroups(
+  groups: EventGroups,
+  { format, jq, hasHeader, filters, limit }: StatsOptions & { readonly limit: number },
+  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
+): Promise<void> {
+  const { context, reporter } = call;
+  const { stdout } = context;
+  for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
+  if (format === 'json') return await printJson(groupsJson(groups, limit), jq, context, reporter);
+  const others = otherGroups(groups, limit);
+  if (format === 'csv') {
+    await stdout.write(groupsCsv(groups, limit, stdout, hasHeader));
+    if (others !== undefined) reporter.notice(`not shown: ${others}`);
+    return;
+  }
+  const events = `${grouped(groups.total)} ${groups.total === 1 ? 'event' : 'events'}`;
+  if (format === 'markdown') {
+    const facts = [events, ...(others === undefined ? [] : [others]), ...filters.texts()];
+    const table = groups.total === 0 ? '' : `${markdownTable(groupsTable(groups, limit, filters.zone))}\n`;
+    return await stdout.write(table + markdownNote({ facts, command: typedCommand(call) }));
+  }
+  if (groups.total === 0) return await stdout.write('no events match\n');
+  const table = { ...groupsTable(groups, limit, filters.zone), hasHeader };
+  await stdout.write(await tableText(table, stdout, reporter));
+  if (others !== undefined) await stdout.write(`${others}\n`);
+}
+
+/** The characters of a value in a table. */
+const LONGEST_VALUE = 1000;
+
+/** The value of a group's field for people: a string's characters, an object's scalars, nothing if it is missing. */
+export function groupValue(value: string | null): string {
+  // Groups without the field are not those in which it is null.
+  if (value === null || value === 'null') return value ?? NONE;
+  const bytes = Buffer.from(value);
+  return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE);
+}
+
+/** Fractions of seconds stay out of tables: JSON and CSV have them. */
+export function toSeconds(instant: Instant | undefined): string {
+  return instant?.text.replace(/\.\d+/, '') ?? NONE;
+}
+
+function groupsTable(groups: EventGroups, limit: number, zone: TimeZone): Table {
+  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
+  const lasts = groups.fields.map(({ steps }) => steps.at(-1) ?? 'value');
+  const fields = groups.fields.map(({ text }, index): ColumnHead => {
+    const last = lasts[index] as string;
+    return { title: lasts.indexOf(last) === lasts.lastIndexOf(last) ? last : text };
+  });
+  return {
+    heads: [
+      ...fields,
+      { title: 'events', kind: 'number' },
+      { title: 'share', kind: 'number', spare: 1 },
+      { title: 'first', kind: 'time', spare: 3 },
+      { title: 'last', kind: 'time', spare: 2 },
+      { title: 'example', isWhole: true },
+    ],
+    rows: split(groups, limit).kept.map((group) => [
+      ...group.values.map((value) => zone.shown(groupValue(value))),
+      grouped(group.count),
+      percent(group.count / groups.total),
+      time(group.first),
+      time(group.last),
+      group.example ?? NONE,
+    ]),
+  };
+}
+
+/** The number of groups and events that `limit` leaves out, in one line; undefined if it leaves out none. */
+function otherGroups(groups: EventGroups, limit: number): string | undefined {
+  const { others, otherEvents } = split(groups, limit);
+  if (others === 0) return undefined;
+  const share = percent(otherEvents / groups.total);
+  const what = others === 1 ? '1 other group' : `${grouped(others)} other groups`;
+  return `${what}: ${grouped(otherEvents)} ${otherEvents === 1 ? 'event' : 'events'} (${share})`;
+}
+
+/** The same as a value for JSON; the fields' values are those of the events. */
+function groupsJson(groups: EventGroups, limit: number) {
+  const { kept, others, otherEvents } = split(groups, limit);
+  return {
+    total: groups.total,
+    groups: kept.map((group) => ({
+      by: Object.fromEntries(
+        groups.fields.map(({ text }, field) => [text, exactValue(group.values[field] ?? 'null')]),
+      ),
+      count: group.count,
+      share: group.count / groups.total,
+      first: group.first?.text ?? null,
+      last: group.last?.text ?? null,
+      example: group.example ?? null,
+    })),
+    others: { groups: others, count: otherEvents },
+  };
+}
+
+/** The largest groups as CSV. */
+function groupsCsv(
+  groups: EventGroups,
+  limit: number,
+  output: Pick<Output, 'isTerminal'>,
+  hasHeader: boolean,
+): string {
+  const safe = (text: string) => {
+    const cell = csvText(text, false);
+    return output.isTerminal ? terminalSafe(cell) : cell;
+  };
+  const header = [
+    ...groups.fields.map(({ text }) => safe(text)),
+    'count',
+    'share',
+    'first',
+    'last',
+    'example',
+  ];
+  const rows = split(groups, limit).kept.map((group) => [
+    ...group.values.map((value) =>
+      value === null ? '' : safe(value.startsWith('"') ? (JSON.parse(value) as string) : value),
+    ),
+    group.count,
+    group.count / groups.total,
+    group.first?.text ?? '',
+    group.last?.text ?? '',
+    safe(group.example ?? ''),
+  ]);
+  return csvLines(hasHeader ? [header, ...rows] : rows);
+}
+
+function split(groups: EventGroups, limit: number) {
+  const largest: readonly EventGroup[] = groups.largest();
+  const kept = largest.slice(0, limit);
+  const rest = largest.slice(limit);
+  return { kept, others: rest.length, otherEvents: rest.reduce((sum, { count }) => sum + count, 0) };
 }

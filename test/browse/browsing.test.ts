@@ -343,13 +343,13 @@ describe('browsing', () => {
     await press(named('return'));
     expect(lines()).toEqual([
       '95 events, 95 with /id-, 6 groups by why',
-      '  why        events   share  first  last',
-      '❯ a, b           18  18.9 %  -      -',
-      '  say "hi"       18  18.9 %  -      -',
-      '  3.0            18  18.9 %  -      -',
-      '  null           18  18.9 %  -      -',
-      '  {"x":[1]}      18  18.9 %  -      -',
-      '  -               5   5.3 %  -      -',
+      '  why       events   share  first  last',
+      '❯ a, b          18  18.9 %  -      -',
+      '  say "hi"      18  18.9 %  -      -',
+      '  3.0           18  18.9 %  -      -',
+      '  null          18  18.9 %  -      -',
+      '  1             18  18.9 %  -      -',
+      '  -              5   5.3 %  -      -',
       'enter show the events  g group by another field  esc back  ? keys  q quit',
     ]);
     await press(named('escape'), named('escape'));

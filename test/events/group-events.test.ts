@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EventGroups } from '../../src/events/group-events.ts';
+import { EventGroups } from '../../src/events/stats.ts';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { Items } from '../../src/json/items.ts';
 

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventFilters } from '../../src/events/event-flags.ts';
 import type { Query } from '../../src/events/event-query.ts';
-import { gatherStats } from '../../src/events/statistics.ts';
-import { bucketEnds, statsWindow } from '../../src/events/statistics-window.ts';
+import { bucketEnds, gatherStats, statsWindow } from '../../src/events/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bucketEnds } from '../../src/events/statistics-window.ts';
+import { bucketEnds } from '../../src/events/statistics.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
-import { rankChart, timeChart } from '../../src/output/report/report-charts.ts';
-import { escaped, html, shortened } from '../../src/output/report/report-html.ts';
+import { escaped, html, rankChart, shortened, timeChart } from '../../src/output/report/report-charts.ts';
 import { failuresTable } from '../../src/output/report/report-page.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
@@ -113,23 +112,24 @@ describe('a chart', () => {
 });
 
 describe('the table of failures', () => {
-  test('is cut to the limit, newest first', () => {
-    const pages = [
-      pageOf(['{"createdOn":"2026-01-01","publishStatus":"FAILED"}']),
-      pageOf(['{"createdOn":"2026-01-03","publishStatus":"FAILED"}', '{"createdOn":"2026-01-02"}']),
-    ];
-    const { table, shown } = failuresTable(pages, 2, UTC);
-    expect(shown).toBe(2);
-    expect([...table.text.matchAll(/<bdi>([^<]*)</g)].map(([, text]) => text)).toEqual([
-      '2026-01-03',
-      '2026-01-02',
+  test('leaves out the status, and says why each delivery failed', () => {
+    const { text } = failuresTable(
+      pageOf([
+        '{"createdOn":"2026-01-03","publishStatus":"FAILED","delivery":{"lastError":{"httpStatus":503,"message":"busy"}}}',
+        '{"createdOn":"2026-01-02","publishStatus":"FAILED"}',
+      ]),
+      UTC,
+    );
+    expect([...text.matchAll(/<bdi>([^<]*)</g)].map(([, cell]) => cell)).toEqual([
+      ...['2026-01-03', '503 busy'],
+      ...['2026-01-02', ''],
     ]);
-    expect(table.text).not.toContain('data-name="publishStatus"');
+    expect(text).not.toContain('data-name="publishStatus"');
   });
 
   test('cuts an event that is too long for a page', () => {
-    const { table } = failuresTable([pageOf([`{"a":"${'y'.repeat(200_000)}"}`])], 1, UTC);
-    expect(table.text.length).toBeLessThan(60_000);
-    expect(table.text).toMatch(/…\n\n\(cut: 150\d\d\d more characters; `hooktrail events get` shows all\)/);
+    const { text } = failuresTable(pageOf([`{"a":"${'y'.repeat(200_000)}"}`]), UTC);
+    expect(text.length).toBeLessThan(60_000);
+    expect(text).toMatch(/…\n\n\(cut: 150\d\d\d more characters; `hooktrail events get` shows all\)/);
   });
 });

@@ -11,12 +11,13 @@ import {
   type StatsFlags,
   statsOptions,
 } from '../../events/event-flags.ts';
-import type { ReportData } from '../../events/report-data.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
+import { grouped } from '../../terminal/numbers-text.ts';
+import { runFlags } from '../../terminal/reporter.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
@@ -82,79 +83,34 @@ function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
   };
 }
 
-type Options = ReturnType<typeof optionsOf>;
-
 async function run(call: Call<Flags>): Promise<void> {
   const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
-  const { file, filters, isOpened } = options;
+  const { file, filters, from, limit, isOpened } = options;
   const { context, reporter } = call;
-  const { statsWindow } = await import('../../events/statistics-window.ts');
-  const { status } = statsWindow(filters, context.clock.now());
-  if (status === 'SUCCESS')
+  if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',
     );
-  const { checkTarget, writeReport, fileUrl } = await import('../../output/report/report-target.ts');
-  await checkTarget(file, isOpened, context.machine);
-  const page = await makePage(options, call);
-  if (file === '-') {
-    await context.stdout.write(page.text);
-    return;
-  }
-  await writeReport(file, page.text, context.machine);
-  reporter.notice(`wrote ${file}: ${page.summary}`);
-  if (isOpened) await show(fileUrl(file), call);
-}
-
-async function makePage(options: Options, call: Call<Flags>): Promise<{ text: string; summary: string }> {
-  const { context, reporter } = call;
-  const { filters, limit } = options;
-  const [{ reportPage }, { version }] = await Promise.all([
+  const [{ gatherReport }, { checkTarget, fileUrl, reportPage, writeReport }] = await Promise.all([
+    import('../../events/report-data.ts'),
     import('../../output/report/report-page.ts'),
-    import('../../version.ts'),
   ]);
-  const { data, host } = await gather(options, call);
-  if (data.stats?.moved)
-    reporter.warning('events changed while they were counted: numbers may be off by these; run it again');
-  const text = reportPage(data, {
-    host,
-    filters: filters.texts(),
-    generatedAt: new Date(context.clock.now()),
-    version,
+  await checkTarget(file, isOpened, context.machine);
+  const data = await gatherReport(call, options);
+  const page = reportPage(data, {
+    filters,
+    from,
+    profile: from === undefined ? runFlags(call.flags, context.environment).profile : undefined,
+    generatedAt: context.clock.now(),
     limit,
   });
-  const shown = Math.min(
-    limit,
-    data.failures.reduce((sum, { count }) => sum + count, 0),
-  );
-  const failed = data.stats?.failed ?? shown;
-  return {
-    text,
-    summary: `${failed} ${failed === 1 ? 'failure' : 'failures'}${failed > shown ? `, ${shown} of them shown` : ''}`,
-  };
-}
-
-/** The contents of the report and its source. */
-async function gather(
-  { from, filters, by, limit, buckets, concurrency }: Options,
-  call: Call<Flags>,
-): Promise<{ data: ReportData; host: string }> {
-  const { context, reporter } = call;
-  // The status says what the table shows anyway; with both, the charts can tell how much went well.
-  const both = filters.withStatuses();
-  if (from !== undefined) {
-    const { reportStored } = await import('../../events/stored-events.ts');
-    const reading = { context, onDoubt: reporter.warning };
-    return { data: await reportStored(from, both, { by, limit, buckets }, reading), host: from };
-  }
-  const [{ withService }, { gatherReport }] = await Promise.all([
-    import('../../sign-in/session.ts'),
-    import('../../events/report-data.ts'),
-  ]);
-  return withService(call, async (service) => ({
-    data: await gatherReport(service, both, { by, limit, buckets, concurrency }, context, reporter),
-    host: service.baseUrl.host,
-  }));
+  if (file === '-') return await context.stdout.write(page);
+  await writeReport(file, page, context.machine);
+  const { failed } = data.explained;
+  const shown = data.failures.count;
+  const which = failed > shown ? `, ${grouped(shown)} of them shown` : '';
+  reporter.notice(`wrote ${file}: ${grouped(failed)} ${failed === 1 ? 'failure' : 'failures'}${which}`);
+  if (isOpened) await show(fileUrl(file), call);
 }
 
 async function show(url: URL, { context, reporter }: Call): Promise<void> {

@@ -1,29 +1,41 @@
 import { createHash } from 'node:crypto';
-import type { EventGroups } from '../../events/group-events.ts';
+import { realpath, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Machine } from '../../context.ts';
+import { ServiceError, UsageError } from '../../errors.ts';
+import type { EventFilters } from '../../events/event-filters.ts';
+import type { Explained } from '../../events/explain.ts';
 import type { ReportData, SubscriptionTally } from '../../events/report-data.ts';
 import { failureRate, type Stats } from '../../events/statistics.ts';
+import type { EventGroups } from '../../events/stats.ts';
+import { checkWritable } from '../../files/folders.ts';
+import { replaceFile } from '../../files/replace-file.ts';
+import { refusePlanted } from '../../files/trusted-path.ts';
 import { createRowReader } from '../../json/item-cells.ts';
-import { type Members, membersOf, tableColumns } from '../../json/item-columns.ts';
+import { errorField, membersOf, tableColumns } from '../../json/item-columns.ts';
 import type { FieldPath } from '../../json/item-fields.ts';
 import type { Items } from '../../json/items.ts';
-import { valueText } from '../../json/json-scanner.ts';
+import { scalarsText } from '../../json/json-scanner.ts';
 import { grouped, percent } from '../../terminal/numbers-text.ts';
 import { plain } from '../../terminal/palette.ts';
+import { knownInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
-import { groupValue } from '../groups-text.ts';
+import { version } from '../../version.ts';
+import { causeRows, explanationFacts, FIGURE_TITLES, ReadableTimes } from '../explanation-text.ts';
 import { prettyJson } from '../json.ts';
-import { timeLabels, UNLISTED } from '../statistics-text.ts';
+import { groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
 import { script, style } from './report-assets.ts';
-import { type Rank, rankChart, timeChart } from './report-charts.ts';
-import { Html, html, shortened } from './report-html.ts';
+import { Html, html, type Rank, rankChart, shortened, timeChart } from './report-charts.ts';
 
 export interface ReportFacts {
-  /** Host of the event service. */
-  readonly host: string;
-  /** The filters as typed, each a flag and its value; none where there were none. */
-  readonly filters: readonly string[];
-  readonly generatedAt: Date;
-  readonly version: string;
+  readonly filters: EventFilters;
+  /** The place of stored events; undefined for the service. */
+  readonly from: string | undefined;
+  /** The profile, if one was named. */
+  readonly profile: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly generatedAt: number;
   /** The maximum number of rows of the table. */
   readonly limit: number;
 }
@@ -35,12 +47,15 @@ const MOST_GROUPS = 100;
 
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
-  const { window, stats, subscriptions, failures, groups } = data;
-  const { table, shown } = failuresTable(failures, facts.limit, data.window.zone);
-  const failed = stats?.failed ?? undefined;
-  const title = `Failed deliveries, ${facts.host}`;
-  const { zone } = window;
-  const period = `${zone.shown(window.after.text)} to ${zone.shown(window.before.text)} (${zone.name})`;
+  const { explained, stats, subscriptions, failures, groups } = data;
+  const { failed } = explained;
+  const { filters } = facts;
+  const { zone } = filters;
+  const title = `${failed === 0 ? 'No' : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}, ${explained.name}`;
+  const times = new ReadableTimes(zone, explained.before);
+  const period = `${times.dated(explained.after)} to ${times.dated(explained.before)} (${zone.name})`;
+  const others = filters.texts().filter((text) => !/^--(since|until) /.test(text));
+  const source = facts.profile === undefined ? explained.name : `${explained.name}, profile ${facts.profile}`;
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src data:; base-uri 'none'; form-action 'none'`;
   return html`<!doctype html>
@@ -57,35 +72,52 @@ export function reportPage(data: ReportData, facts: ReportFacts): string {
 <body>
 <main>
 <h1>${title}</h1>
-<p class="lead">${lead(stats, shown)}</p>
+<p class="lead">${lead(stats)}</p>
 <dl>
+<dt>${facts.from === undefined ? 'Service' : 'Source'}</dt><dd>${source}</dd>
 <dt>Period</dt><dd>${period}</dd>
-<dt>Filters</dt><dd>${facts.filters.length > 0 ? shortened(facts.filters.join(' '), 1000) : 'none'}</dd>
-<dt>Generated</dt><dd>${zone.shown(facts.generatedAt.toISOString())} by hooktrail ${facts.version}</dd>
+<dt>Filters</dt><dd>${others.length > 0 ? shortened(others.join(' '), 1000) : 'none'}</dd>
+<dt>Generated</dt><dd>${times.dated(knownInstant(facts.generatedAt))} by hooktrail ${version}</dd>
 </dl>
-${stats && stats.total > 0 ? overTime(stats) : ''}
-${stats && (failed ?? 0) > 0 ? byType(stats) : ''}
-${subscriptions.some(({ subscriptionId, failed }) => subscriptionId && failed > 0) ? bySubscription(subscriptions) : ''}
+${failed > 0 ? causesSection(explained, zone) : ''}
+${stats.total > 0 ? overTime(stats) : ''}
+${failed > 0 ? byType(stats) : ''}
+${subscriptions.length > 0 ? bySubscription(subscriptions) : ''}
 ${groups && groups.total > 0 ? byFields(groups) : ''}
-${shown > 0 ? latest(table, shown, failed) : ''}
+${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}
 </main>
-${shown > 0 ? html`<script>${new Html(script)}</script>` : ''}
+${failures.count > 0 ? html`<script>${new Html(script)}</script>` : ''}
 </body>
 </html>
 `.text;
 }
 
-function lead(stats: Stats | undefined, shown: number): Html {
-  if (!stats) {
-    return shown > 0
-      ? html`<strong>${grouped(shown)} failed</strong> (the service gives no counts: these are the latest, there may be more)`
-      : html`No failed deliveries.`;
-  }
+function lead(stats: Stats): Html {
   if (stats.total === 0) return html`No events in this period.`;
   if (!stats.failed)
     return html`No failed deliveries: ${stats.total === 1 ? 'the one event was' : `all ${grouped(stats.total)} events were`} delivered.`;
   const rate = failureRate(stats);
   return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong>${rate === null ? '' : ` (${percent(rate)})`}.`;
+}
+
+/** What failed events have in common comes first. */
+function causesSection(explained: Explained, zone: TimeZone): Html {
+  const rows = causeRows(explained, zone);
+  const cell = (lines: readonly string[]) => lines.map((line) => html`<div><bdi>${line}</bdi></div>`);
+  return html`<section>
+<h2>What failed events have in common</h2>
+${
+  rows.length === 0
+    ? ''
+    : html`<div class="scroll"><table class="causes">
+<thead><tr><th scope="col">what failed events have</th>${FIGURE_TITLES.map((title) => html`<th scope="col" class="number">${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+        ({ conditions, notes, figures }) =>
+          html`<tr><td><strong>${cell(conditions)}</strong><div class="muted">${cell(notes)}</div></td>${figures.map((figure) => html`<td class="number">${figure}</td>`)}</tr>`,
+      )}</tbody></table></div>`
+}
+${explanationFacts(explained).map((fact) => html`<p>${fact}</p>`)}
+</section>`;
 }
 
 function overTime(stats: Stats): Html {
@@ -123,10 +155,10 @@ function byType(stats: Stats): Html {
 }
 
 function bySubscription(subscriptions: readonly SubscriptionTally[]): Html {
-  const ranks = subscriptions
-    .filter(({ failed }) => failed > 0)
-    .map(({ subscriptionId, failed }) => countRank(subscriptionId ?? '(others)', failed));
-  return section('By subscription', ranks);
+  return section(
+    'By subscription',
+    subscriptions.map(({ subscriptionId, failed }) => countRank(subscriptionId, failed)),
+  );
 }
 
 function byFields(groups: EventGroups): Html {
@@ -166,8 +198,8 @@ ${more > 0 ? html`<p class="muted">and ${more} more that are less affected</p>` 
 </section>`;
 }
 
-function latest(table: Html, shown: number, failed: number | undefined): Html {
-  const isPart = failed !== undefined && failed > shown;
+function latest(table: Html, shown: number, failed: number): Html {
+  const isPart = failed > shown;
   return html`<section>
 <h2>Latest failures</h2>
 <p class="muted">${isPart ? `The latest ${grouped(shown)} of ${grouped(failed)}; --limit shows more.` : `${grouped(shown)} ${shown === 1 ? 'event' : 'events'}.`}</p>
@@ -179,42 +211,33 @@ ${table}
 </section>`;
 }
 
-interface Row {
-  readonly cells: readonly string[];
-  readonly created: string;
-  readonly json: string;
-}
-
 const CELL = 120;
 /** Longer JSON is cut: a browser could not open the page. */
-const JSON_LENGTH = 50_000;
+const JSON_LENGTH_CHARACTERS = 50_000;
 
-/** Returns a table of the latest failures, newest first, each with its event's JSON below. */
-export function failuresTable(
-  pages: readonly Items[],
-  limit: number,
-  zone: TimeZone,
-): { table: Html; shown: number } {
-  const columns = columnsOf(pages);
-  const rows = rowsOf(pages, columns, zone)
-    .sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0))
-    .slice(0, limit);
-  const names = columns.map(({ text }) => text);
-  const isSorted = names[0] === 'createdOn' && rows.length > 1;
-  const table = html`<div class="scroll" role="region" aria-label="Latest failures" tabindex="0"><table class="events">
+/** Returns a table of failures, each with why it failed, where the event tells, and its JSON below. */
+export function failuresTable(failures: Items, zone: TimeZone): Html {
+  const columns = columnsOf(failures);
+  const names = columns.map(({ name }) => name);
+  const read = createRowReader(
+    columns.map(({ path }) => path),
+    (bytes, start, end) => zone.shown(scalarsText(bytes, start, end, CELL)),
+    '',
+  );
+  const isSorted = names[0] === 'createdOn' && failures.count > 1;
+  return html`<div class="scroll" role="region" aria-label="Latest failures" tabindex="0"><table class="events">
 <thead><tr>${names.map((name, index) =>
     isSorted && index === 0
       ? html`<th scope="col" aria-sort="descending">${shortened(name, 40)}</th>`
       : html`<th scope="col">${shortened(name, 40)}</th>`,
   )}</tr></thead>
-${rows.map(
-  ({ cells, json }) => html`<tbody>
-<tr class="data">${cells.map((cell, index) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[index] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
-<tr class="json"><td colspan="${names.length}"><details><summary>JSON</summary><pre>${cut(json)}</pre></details></td></tr>
+${read(failures).map(
+  (cells, index) => html`<tbody>
+<tr class="data">${cells.map((cell, column) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
+<tr class="json"><td colspan="${names.length}"><details><summary>JSON</summary><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></details></td></tr>
 </tbody>
 `,
 )}</table></div>`;
-  return { table, shown: rows.length };
 }
 
 /** Ids and times are hard to read and to copy when they wrap. */
@@ -223,28 +246,73 @@ function isWhole(cell: string): boolean {
 }
 
 function cut(json: string): string {
-  if (json.length <= JSON_LENGTH) return json;
-  return `${shortened(json, JSON_LENGTH)}\n\n(cut: ${json.length - JSON_LENGTH} more characters; \`hooktrail events get\` shows all)`;
+  if (json.length <= JSON_LENGTH_CHARACTERS) return json;
+  return `${shortened(json, JSON_LENGTH_CHARACTERS)}\n\n(cut: ${json.length - JSON_LENGTH_CHARACTERS} more characters; \`hooktrail events get\` shows all)`;
 }
 
-/** Leaves out the status: every row is a failure. */
-function columnsOf(pages: readonly Items[]): FieldPath[] {
-  let members: Members = { names: new Map(), bare: false };
-  for (const page of pages) members = membersOf(page, members);
-  const columns = tableColumns(members, 'events');
-  const telling = columns.filter(({ text }) => text !== 'publishStatus');
-  return telling.length > 0 ? telling : [...columns];
+/** Every row is a failure, so that the status is left out. The last column says why the delivery failed. */
+function columnsOf(failures: Items): { readonly name: string; readonly path: FieldPath }[] {
+  const known = tableColumns(membersOf(failures), 'events');
+  const telling = known.filter(({ text }) => text !== 'publishStatus');
+  const columns = (telling.length > 0 ? telling : known).map((path) => ({ name: path.text, path }));
+  const error = errorField([failures]);
+  return error ? [...columns, { name: 'error', path: error }] : columns;
 }
 
-function rowsOf(pages: readonly Items[], columns: readonly FieldPath[], zone: TimeZone): Row[] {
-  const read = createRowReader(columns, (...value) => zone.shown(valueText(...value)), '');
-  const readCreated = createRowReader([{ text: 'createdOn', steps: ['createdOn'] }], valueText, '');
-  return pages.flatMap((page) => {
-    const created = readCreated(page);
-    return read(page).map((cells, index) => ({
-      cells,
-      created: created[index]?.[0] ?? '',
-      json: prettyJson(page.bytes, page.start(index), page.end(index), plain),
-    }));
-  });
+/** Throws `UsageError` if the page could not be written, before the service is asked. */
+export async function checkTarget(file: string, isOpened: boolean, machine: Machine): Promise<void> {
+  if (file === '-') {
+    if (isOpened) throw new UsageError('--open: a page on standard output cannot be shown: name a file');
+    return;
+  }
+  // The system opens a file with the program for its extension, which might run it.
+  if (isOpened && !/\.html?$/i.test(file))
+    throw new UsageError(
+      `--open: '${file}' does not end in .html, so the system would not show it as a page`,
+    );
+  refusePlanted(file, 'the report', machine);
+  if (await isDevice(file)) return;
+  const folder = path.dirname(path.resolve(file));
+  const found = await stat(folder).catch(() => undefined);
+  if (!found)
+    throw new UsageError(`the folder ${folder} does not exist`, { next: 'make it, or choose another file' });
+  if (!found.isDirectory())
+    throw new UsageError(`${folder} is not a folder`, { next: 'choose another file' });
+  if ((await stat(file).catch(() => undefined))?.isDirectory())
+    throw new UsageError(`${file} is a folder`, {
+      next: `name a file, such as ${path.join(file, 'report.html')}`,
+    });
+  try {
+    await checkWritable(path.resolve(file), machine);
+  } catch (error) {
+    throw new UsageError(`the folder ${folder} cannot be written: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Writes the page. An existing file is replaced as a whole or not at all; a pipe or a device is written to. */
+export async function writeReport(file: string, text: string, machine: Machine): Promise<void> {
+  // Gathering the report took a while: the place may have changed.
+  refusePlanted(file, 'the report', machine);
+  try {
+    if (await isDevice(file)) await writeFile(file, text);
+    else await replaceFile(await realpath(file).catch(() => path.resolve(file)), text);
+  } catch (error) {
+    throw new ServiceError(`${file} could not be written: ${(error as Error).message}`, {
+      next: 'free some space, or choose another file',
+      cause: error,
+    });
+  }
+}
+
+/** Returns whether the place is something that must not be replaced by a file. */
+async function isDevice(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined);
+  return found !== undefined && !found.isFile() && !found.isDirectory();
+}
+
+/** Returns the URL of the file, whatever characters its path contains. */
+export function fileUrl(file: string): URL {
+  return pathToFileURL(path.resolve(file));
 }

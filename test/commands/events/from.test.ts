@@ -249,7 +249,7 @@ describe('--from, without a sign-in', () => {
         `error: --from: ${home.env['HOME']} holds no export: there is no manifest.json\n`,
       ],
       [['search', '--from', '-', '--curl'], 'error: --from sends no requests'],
-      [['stats', '--from', '-'], 'error: --since is missing: standard input is read once'],
+      [['explain', '--from', '-', '--baseline', '1d'], 'error: --baseline: standard input is read once'],
       [['get', '-', '--from', '-'], 'error: standard input cannot hold both'],
       [
         ['search', '--from', 'yesterday'],

@@ -41,17 +41,17 @@ describe('events stats', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.split('\n');
     expect(lines.filter((line) => /^(envelope|\(not|document)/.test(line))).toEqual([
-      `envelope.sent         2        0   100 %  ${'█'.repeat(30)}`,
-      `(not listed)          1        0   100 %  ${'█'.repeat(30)}`,
-      'document.signed       1        3  25.0 %  ███████▌',
-      'document.viewed       0        9     0 %',
+      `envelope.sent         2       2   100 %  ${'█'.repeat(30)}`,
+      `(not listed)          1       1   100 %  ${'█'.repeat(30)}`,
+      'document.signed       1       4  25.0 %  ███████▌',
+      'document.viewed       0       9     0 %',
     ]);
     expect(lines.slice(-9)).toEqual([
-      'UTC    events    rate  failed  in 6 h',
-      '00:00       4  25.0 %       1  ███████████████',
-      '06:00       6     0 %       0',
-      `12:00       4  50.0 %       2  ${'█'.repeat(30)}`,
-      '18:00       2  50.0 %       1  ███████████████',
+      'UTC    failed  events    rate  each 6 h',
+      '00:00       1       4  25.0 %  ███',
+      '06:00       0       6     0 %',
+      '12:00       2       4  50.0 %  ██████',
+      '18:00       1       2  50.0 %  ███',
       '',
       '16 events, 4 failed (25.0 %)',
       'created after 2026-11-01 and before 2026-11-02',
@@ -173,7 +173,7 @@ describe('events stats', () => {
   test.each([
     [['--buckets', '0'], "--buckets: invalid value '0': must be a whole number from 1 to 500"],
     [['--concurrency', '99'], "--concurrency: invalid value '99': must be a whole number from 1 to 16"],
-    [['--output', 'ndjson'], "--output: invalid value 'ndjson': must be table, json or csv"],
+    [['--output', 'ndjson'], "--output: invalid value 'ndjson': must be table, json, csv or markdown"],
     [['--after', '2h', '--before', '3h'], '--after 2h and --before 3h leave no time between them'],
     [['--status', 'MAYBE'], "--status: invalid value 'MAYBE': must be SUCCESS or FAILED"],
   ])('%j is a usage error and sends no request', async (args, message) => {

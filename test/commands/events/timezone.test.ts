@@ -101,13 +101,13 @@ describe('--timezone', () => {
     );
     const lines = stdout.split('\n');
     const title = lines.findIndex((line) => line.startsWith('Europe/Berlin'));
-    expect(lines.slice(title, title + 6).map((line) => line.slice(0, 28).trimEnd())).toEqual([
-      'Europe/Berlin  events   rate',
-      '00:00+02:00         0',
-      '01:00+02:00         0',
-      '02:00+02:00         1  100 %',
-      '02:00+01:00         1  100 %',
-      '03:00+01:00         0',
+    expect(lines.slice(title, title + 6).map((line) => line.slice(0, 36).trimEnd())).toEqual([
+      'Europe/Berlin  failed  events   rate',
+      '00:00+02:00         0       0',
+      '01:00+02:00         0       0',
+      '02:00+02:00         1       1  100 %',
+      '02:00+01:00         1       1  100 %',
+      '03:00+01:00         0       0',
     ]);
     expect(lines.length - title).toBe(1 + 25 + 4);
     expect(lines.slice(-2)).toEqual([
@@ -146,10 +146,10 @@ describe('--timezone', () => {
     });
     expect(code).toBe(0);
     const html = await readFile(file, 'utf8');
-    expect(html).toContain('<dd>2027-10-31T00:00:00+02:00 to 2027-10-31T13:00:01+01:00 (Europe/Berlin)</dd>');
+    expect(html).toContain('<dd>2027-10-31 00:00+02:00 to 2027-10-31 13:00:01+01:00 (Europe/Berlin)</dd>');
     expect(html).toContain('<bdi>2027-10-31T02:30:00.1234567+01:00</bdi>');
     expect(html).toContain('from (Europe/Berlin)');
-    expect(html).toContain('<dt>Generated</dt><dd>2027-10-31T13:00:00.000+01:00 by ');
+    expect(html).toContain('<dt>Generated</dt><dd>2027-10-31 13:00+01:00 by ');
   });
 
   test('a watch shows times in it, and its resume command names it', async () => {

@@ -1,8 +1,12 @@
+import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
 import { createCursor, createdOnReader, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
+import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
+import { EventTable } from './event-table.ts';
+import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {
@@ -87,4 +91,36 @@ export class EventGroups {
       next: 'group by fields with fewer different values, or narrow the search',
     });
   }
+}
+
+/** The statistics of the events that the filters choose: the service counts, unless it cannot filter so. */
+export async function askStats(
+  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  { buckets, ...options }: SourceOptions & { readonly buckets: number | undefined },
+): Promise<{ readonly stats: Stats; readonly name: string }> {
+  return await withEventSource(call, options, async (source) => {
+    const { filters, window, count, typesOnOffer = [], name } = source;
+    if (window && count && !filters.keep) {
+      const types = filters.eventTypes.length > 0 ? null : typesOnOffer;
+      const stats = await gatherStats(window, types, buckets, count);
+      if (stats.total === 0) source.doubt();
+      return { stats, name };
+    }
+    const table = new EventTable(['eventType']);
+    for await (const { items } of source.read(filters, window)) table.add(items);
+    return { stats: statsOfTable(table, windowOf(source, table.bounds, call.context.clock), buckets), name };
+  });
+}
+
+/** The events that the filters choose, grouped by some fields. */
+export async function askGroups(
+  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  { by, ...options }: SourceOptions & { readonly by: readonly FieldPath[] },
+): Promise<EventGroups> {
+  return await withEventSource(call, options, async (source) => {
+    const groups = new EventGroups(by);
+    for await (const { items } of source.read(source.filters, source.window)) groups.add(items);
+    if (groups.total === 0) source.doubt();
+    return groups;
+  });
 }
