@@ -45,6 +45,10 @@ interface Item extends Kept {
   readonly inFile: boolean;
 }
 
+/** For an item that has to be there. */
+const TRIES = 3;
+const PAUSE_MS = 250;
+
 /**
  * Keeps secrets in one item of the OS keychain, so that the system asks the user once and a write is atomic. The access
  * token, which may be long and changes often, is cached in a file encrypted with a random key that only the item holds.
@@ -147,10 +151,21 @@ export class KeychainVault implements Vault {
   }
 
   async #readItem(): Promise<Item | undefined> {
-    const text = await (await this.#open()).get(this.#account('sign-in'));
+    const keychain = await this.#open();
+    const account = this.#account('sign-in');
+    let text = await keychain.get(account);
+    // A KWallet that is busy with other processes does not always find an item. The file of the sign-in says that there is one.
+    for (let tries = 1; text === null && tries < TRIES && (await this.#hasFile()); tries++) {
+      await this.#context.clock.sleep(PAUSE_MS);
+      text = await keychain.get(account);
+    }
     this.#item = text === null ? undefined : itemOf(text);
     if (text !== null && this.#item === undefined) throw this.#damaged();
     return this.#item;
+  }
+
+  async #hasFile(): Promise<boolean> {
+    return (await readSecretFile(this.#file('access'))) !== undefined;
   }
 
   async #setItem(item: Item): Promise<void> {

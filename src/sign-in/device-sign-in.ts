@@ -38,7 +38,8 @@ export async function grantByDevice(
     reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
     reporter.notice('and the code that it asks for or shows is');
     reporter.say(terminalSafeLine(device.user_code));
-    let interval = device.interval ?? INTERVAL_SECONDS;
+    // A tiny interval would be a flood of requests.
+    let interval = Math.max(1, device.interval ?? INTERVAL_SECONDS);
     for (;;) {
       const left = expiresAt - clock.now();
       await clock.sleep(Math.min(interval * 1000, left), signal);

@@ -100,7 +100,8 @@ export async function readRefusal(
     const file = readRegularFile(refusalFile(settings, context)).toString('utf8');
     const { token, at, details }: Refusal = JSON.parse(file);
     const current = await readToken();
-    return current !== undefined && token === hashOf(current) ? { token, at, details } : undefined;
+    if (current === undefined || token !== hashOf(current) || !Number.isFinite(at)) return undefined;
+    return { token, at, details: Array.isArray(details) ? details.map(String) : [] };
   } catch {
     return undefined;
   }
