@@ -26,7 +26,7 @@ Examples:
 async function listProfiles({ flags, context, reporter }: Call<ListFlags>): Promise<void> {
   const config = await readConfig(context);
   const active = chooseProfile(flags, context.environment, config).profile;
-  const { signedInProfiles } = await import('../sign-in/bound-settings.ts');
+  const { signedInProfiles } = await import('../sign-in/sign-in-state.ts');
   const signedIn = await signedInProfiles(config, context);
   const profiles = Object.entries(config.profiles).map(([name, saved]) => ({
     name,

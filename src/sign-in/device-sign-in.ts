@@ -3,7 +3,7 @@ import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
-import type { BoundSettings } from './bound-settings.ts';
+import type { BoundSettings } from './session.ts';
 import {
   authorizeDevice,
   exchangeDeviceCode,

@@ -16,10 +16,10 @@ import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
 import { bindingHash } from '../secrets/secret-files.ts';
-import { type AccessToken, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
+import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type BoundSettings, bindingOf, signInLockName } from './bound-settings.ts';
 import {
+  type Client,
   InvalidGrantError,
   RefusedGrantError,
   refresh,
@@ -30,7 +30,10 @@ import {
 } from './token-endpoint.ts';
 
 export interface RefreshParts {
-  readonly settings: BoundSettings;
+  readonly settings: Client;
+  /** Under which the sign-in is refreshed or replaced. */
+  readonly lockName: string;
+  readonly binding: Binding;
   readonly vault: Vault;
   readonly context: Context;
   readonly reporter: Pick<Reporter, 'trace' | 'warning'>;
@@ -57,7 +60,7 @@ const TRIES = 3;
 export async function refreshSignIn(
   parts: RefreshParts & { readonly reporter: Reporter },
 ): Promise<AccessToken | undefined> {
-  const { context, reporter, settings, vault, serves } = parts;
+  const { context, reporter, lockName, vault, serves } = parts;
   const meanwhile = async () => {
     const stored = await vault.readAccess();
     return stored && serves(stored) ? stored : undefined;
@@ -73,7 +76,7 @@ export async function refreshSignIn(
         throw error;
       });
     };
-    return await withLock(signInLockName(settings), context, work, { patience: PATIENCE_MS, meanwhile });
+    return await withLock(lockName, context, work, { patience: PATIENCE_MS, meanwhile });
   });
 }
 
@@ -92,12 +95,12 @@ const REFUSAL_MS = 60_000;
 
 /** Returns the last refusal to renew this sign-in; undefined if none is noted, or another token was refused. */
 export async function readRefusal(
-  settings: BoundSettings,
+  binding: Binding,
   context: Pick<Context, 'environment' | 'machine'>,
   readToken: () => Promise<string | undefined>,
 ): Promise<Refusal | undefined> {
   try {
-    const file = readRegularFile(refusalFile(settings, context)).toString('utf8');
+    const file = readRegularFile(refusalFile(binding, context)).toString('utf8');
     const { token, at, details }: Refusal = JSON.parse(file);
     const current = await readToken();
     if (current === undefined || token !== hashOf(current) || !Number.isFinite(at)) return undefined;
@@ -107,12 +110,12 @@ export async function readRefusal(
   }
 }
 
-async function throwRecentRefusal({ vault, settings, context, serves }: RefreshParts): Promise<void> {
+async function throwRecentRefusal({ vault, binding, context, serves }: RefreshParts): Promise<void> {
   const readToken = async () => {
     const stored = await vault.read();
     return stored?.access && serves(stored.access) ? undefined : stored?.refreshToken;
   };
-  const refusal = await readRefusal(settings, context, readToken);
+  const refusal = await readRefusal(binding, context, readToken);
   if (refusal === undefined) return;
   const age = context.clock.now() - refusal.at;
   if (age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
@@ -120,18 +123,18 @@ async function throwRecentRefusal({ vault, settings, context, serves }: RefreshP
 
 async function noteRefusal(
   { details }: HooktrailError,
-  { vault, settings, context }: RefreshParts,
+  { vault, binding, context }: RefreshParts,
 ): Promise<void> {
   const refreshToken = (await vault.read())?.refreshToken;
   if (refreshToken === undefined) return;
   const refusal: Refusal = { token: hashOf(refreshToken), at: context.clock.now(), details };
-  const file = refusalFile(settings, context);
+  const file = refusalFile(binding, context);
   makeFolder(path.dirname(file));
   await replaceFile(file, JSON.stringify(refusal));
 }
 
-function refusalFile(settings: BoundSettings, context: Pick<Context, 'environment' | 'machine'>): string {
-  return path.join(cacheFolder(context), `refusal-${bindingHash(bindingOf(settings))}.json`);
+function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
+  return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
 }
 
 function hashOf(token: string): string {

@@ -1,15 +1,43 @@
 import type { Call } from '../command.ts';
-import type { Context } from '../context.ts';
+import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
 import { traced } from '../http/redaction.ts';
 import { createService, type Service, type TokenSource } from '../http/service.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
-import { type AccessToken, StoreError, type Vault } from '../secrets/vault.ts';
+import { type AccessToken, type Binding, StoreError, type Vault } from '../secrets/vault.ts';
+import type { SavedConfig } from '../settings/config-file.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
-import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { loadSettings, resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { BOUND, type BoundSettings, bindingOf } from './bound-settings.ts';
+
+/** The settings that a stored sign-in is bound to. All of them are needed to find it. */
+export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
+export type BoundSettings = Settings<(typeof BOUND)[number]>;
+
+/** The provider, client, service and profile that the secrets of these settings are bound to. */
+export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
+  return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
+}
+
+/** The saved settings of a profile, or what the environment adds to them; undefined if they do not identify a sign-in. */
+export function savedSettings(
+  profile: string,
+  config: SavedConfig,
+  environment: Environment = {},
+): BoundSettings | undefined {
+  try {
+    return resolveSettings({ profile }, environment, config, BOUND);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** The name of the lock under which the sign-in of this provider, client and profile is refreshed or replaced. */
+export function signInLockName({ authUrl, clientId, profile }: BoundSettings): string {
+  return JSON.stringify([authUrl.href, clientId, profile]);
+}
 
 /** A token is refreshed this long before its end. */
 const MARGIN_MS = 60_000;
@@ -135,6 +163,8 @@ class StoredSession implements Session {
     const { refreshSignIn } = await import('./refresh.ts');
     const access = await refreshSignIn({
       settings: this.#settings,
+      lockName: signInLockName(this.#settings),
+      binding: bindingOf(this.#settings),
       vault: this.#vault,
       context: this.#context,
       reporter: this.#reporter,

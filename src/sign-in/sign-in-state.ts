@@ -3,15 +3,23 @@ import type { Context } from '../context.ts';
 import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import { apiUrl, serviceError } from '../http/service.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
+import { bindingHash, listSecretFiles } from '../secrets/secret-files.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets, Vault } from '../secrets/vault.ts';
-import { readConfig } from '../settings/config-file.ts';
+import { readConfig, type SavedConfig } from '../settings/config-file.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { urlText } from '../settings/setting-values.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
-import { type BoundSettings, bindingOf } from './bound-settings.ts';
 import { readRefusal } from './refresh.ts';
-import { givenToken, openSession, withoutSignIn, withService } from './session.ts';
+import {
+  type BoundSettings,
+  bindingOf,
+  givenToken,
+  openSession,
+  savedSettings,
+  withoutSignIn,
+  withService,
+} from './session.ts';
 
 /** The sign-in as `status --json` prints it. */
 export interface SignInState {
@@ -45,7 +53,7 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   const vault = bound && openVault(settings.store, bindingOf(bound), context);
   const { access, refreshToken } = await secretsIn(vault, settings);
   const renewable = refreshToken !== undefined;
-  const refusal = bound && (await readRefusal(bound, context, async () => refreshToken));
+  const refusal = bound && (await readRefusal(bindingOf(bound), context, async () => refreshToken));
   const alive =
     access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
   const stored = alive || (renewable && refusal === undefined);
@@ -158,4 +166,20 @@ function serviceResult(error: unknown): CheckResult {
 
 function providerResult(error: unknown): CheckResult {
   return error instanceof NotSignedInError ? 'refused' : 'not-renewed';
+}
+
+/**
+ * The profiles for which secrets are stored. Both stores leave a file for each sign-in, so that no keychain has to be
+ * opened, which may ask the user.
+ */
+export async function signedInProfiles(
+  config: SavedConfig,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<Set<string>> {
+  const stored = new Set((await listSecretFiles(context, undefined)).map(({ signIn }) => signIn));
+  const isSignedIn = (profile: string) => {
+    const settings = savedSettings(profile, config);
+    return settings !== undefined && stored.has(`${profile}/${bindingHash(bindingOf(settings))}`);
+  };
+  return new Set(Object.keys(config.profiles).filter(isSignedIn));
 }

@@ -32,9 +32,9 @@ import {
   pastedBeside,
   receivePasted,
 } from './authorization.ts';
-import { BOUND, type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
 import { grantByDevice } from './device-sign-in.ts';
 import { listenForRedirect, type PageName } from './redirect-listener.ts';
+import { BOUND, type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
 import {
   exchangeCode,
   OPTIONAL_LIMITS,

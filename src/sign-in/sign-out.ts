@@ -8,7 +8,7 @@ import { changeConfig, readConfig, type SavedConfig } from '../settings/config-f
 import { chooseProfile, savedProfileName, unknownProfile } from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './bound-settings.ts';
+import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
 import {
   OPTIONAL_LIMITS,
   RefusedGrantError,

@@ -13,9 +13,9 @@ import { type HttpResponse, TOKEN_LIMITS, type Transport, TransportError } from 
 import { createTransport } from '../http/undici-client.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { expectedOf } from './authorization.ts';
-import type { BoundSettings } from './bound-settings.ts';
 
 /** A grant of the token endpoint (the service description, part 5). */
 export interface TokenGrant {
@@ -424,7 +424,7 @@ export interface ProviderMetadata {
  * a place did not answer, or failed.
  */
 export async function readMetadata(
-  settings: BoundSettings,
+  settings: Settings<'authUrl' | 'clientId'>,
   transport: Transport,
   wanted: keyof ProviderMetadata,
 ): Promise<ProviderMetadata> {

@@ -4,8 +4,8 @@ import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
 import type { Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
-import { BOUND } from '../../src/sign-in/bound-settings.ts';
 import { refreshUnderLock } from '../../src/sign-in/refresh.ts';
+import { BOUND } from '../../src/sign-in/session.ts';
 import { createContext } from '../support/context.ts';
 
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
@@ -52,6 +52,8 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
     refreshUnderLock(
       {
         settings: resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND),
+        lockName: 'the sign-in',
+        binding: { profile: 'default', authUrl: '', clientId: '', serviceOrigin: '' },
         vault,
         context,
         reporter: { trace: () => undefined, warning: (text) => void warnings.push(text) },
