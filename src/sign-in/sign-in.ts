@@ -227,7 +227,8 @@ async function confirmReplacement(
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
-  const { profile } = settings;
+  const { profile, profileExists } = settings;
+  if (!profileExists) return;
   const saved = savedSettings(profile, await readConfig(context));
   if (!saved) return;
   const changes = BOUND.filter((name) => String(saved[name]) !== String(settings[name]));

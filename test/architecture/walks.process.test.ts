@@ -38,9 +38,9 @@ beforeAll(async () => {
 
 describe('a reader opens few files to follow', () => {
   test.each([
-    ['search', 56],
-    ['refresh', 38],
-    ['login', 45],
+    ['search', 50],
+    ['refresh', 35],
+    ['login', 43],
     ['recover', 72],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);
