@@ -24,3 +24,24 @@ describe('an instant', () => {
     );
   });
 });
+
+test('the usual form of a time is read as the others are, also where it is no time', () => {
+  const two = (max: number) => fc.integer({ min: 0, max }).map((number) => `${number}`.padStart(2, '0'));
+  const text = fc
+    .tuple(
+      fc.constantFrom('0099', '0999', '1000', '1900', '1999', '2024', '2026', '9999', '20x6'),
+      ...[two(13), two(32), two(25), two(61), two(61)],
+      fc.constantFrom('', '.', '.0', '.5', '.120', '.0000001', '.1234567', '.12x', '.000'),
+    )
+    .map(
+      ([year, month, day, hour, minute, second, fraction]) =>
+        `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}Z`,
+    );
+  fc.assert(
+    fc.property(text, (usual) => {
+      const other = parseInstant(usual.replace('Z', 'z'));
+      expect(parseInstant(usual)).toEqual(other && { ...other, text: usual });
+    }),
+    { numRuns: 5000 },
+  );
+});
