@@ -55,14 +55,16 @@ export async function benchSearch(): Promise<void> {
 
 /**
  * Measures the same pages with hooktrail, with only `curl`, and with `curl` and jq: from the sandbox, and for events of
- * 380 bytes.
+ * 400 and of 535 bytes.
  */
 async function throughput(): Promise<void> {
   const events = 200_000;
   await using sandbox = await startSandboxProcess('--events', String(events));
-  await using small = await startPreparedPages(events, 380);
+  await using small = await startPreparedPages(events, 400);
+  await using medium = await startPreparedPages(events, 535);
   await using folder = await scratch();
-  for (const [name, peer] of Object.entries({ 'the sandbox': sandbox, 'events of 380 bytes': small })) {
+  const peers = { 'the sandbox': sandbox, 'events of 400 bytes': small, 'events of 535 bytes': medium };
+  for (const [name, peer] of Object.entries(peers)) {
     const results = await compare(
       {
         [OURS]: search(peer, '--ndjson'),
