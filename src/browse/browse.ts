@@ -8,7 +8,7 @@ import { findEvents } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import { temporaryFolder } from '../files/folders.ts';
-import { createRowReader } from '../json/item-cells.ts';
+import { createRowReader } from '../json/item-columns.ts';
 import { memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';

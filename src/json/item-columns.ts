@@ -1,4 +1,4 @@
-import { type FieldPath, memberPath } from './item-fields.ts';
+import { createCursor, type FieldPath, MISSING, memberPath } from './item-fields.ts';
 import type { Items, ListKind } from './items.ts';
 import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
@@ -126,4 +126,35 @@ export function knownNames(present: readonly string[], kind: ListKind): string[]
 
 function bareName(name: string): string {
   return name.toLowerCase().replace(/[_\s-]/g, '');
+}
+
+/** Makes a cell of the JSON value between two offsets. */
+export type CellOf = (bytes: Buffer, start: number, end: number) => string;
+
+/** Reads rows of cells from pages; a missing value becomes `missing`. */
+export function createRowReader(
+  columns: readonly FieldPath[],
+  cellOf: CellOf,
+  missing: string,
+): (page: Items) => string[][] {
+  const cursor = createCursor(columns);
+  // If there are columns of members too, the item itself is shown only if it is not an object.
+  const itself = columns.findIndex(({ steps }) => steps.length === 0);
+  const isMixed = itself >= 0 && columns.length > 1;
+  return (items) => {
+    const { bytes, count } = items;
+    const rows: string[][] = [];
+    for (let item = 0; item < count; item++) {
+      const at = items.start(item);
+      cursor.read(bytes, at);
+      if (isMixed && bytes[at] === 0x7b) cursor.starts[itself] = MISSING;
+      rows.push(
+        columns.map((_, column) => {
+          const start = cursor.starts[column] as number;
+          return start === MISSING ? missing : cellOf(bytes, start, cursor.ends[column] as number);
+        }),
+      );
+    }
+    return rows;
+  };
 }

@@ -153,14 +153,8 @@ interface Step {
   readonly next: Step[];
 }
 
-/**
- * A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. `onStranger` gets
- * the quoted text of each member name of the item itself that no path starts with.
- */
-export function createCursor(
-  paths: readonly FieldPath[],
-  onStranger?: (bytes: Buffer, start: number, end: number) => void,
-): Cursor {
+/** A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. */
+export function createCursor(paths: readonly FieldPath[]): Cursor {
   const root = stepTree(paths);
   const starts = new Int32Array(paths.length);
   const ends = new Int32Array(paths.length);
@@ -185,10 +179,7 @@ export function createCursor(
       if (next) {
         forget(next);
         index = visit(bytes, nameEnd + 1, next);
-      } else {
-        if (step === root) onStranger?.(bytes, index + 1, nameEnd);
-        index = valueEnd(bytes, nameEnd + 1);
-      }
+      } else index = valueEnd(bytes, nameEnd + 1);
     } while (bytes[index] === 0x2c);
     return index + 1;
   };

@@ -1,14 +1,9 @@
-import { isUtf8 } from 'node:buffer';
-import { STATUS_CODES } from 'node:http';
-import type { Context, Output } from '../context.ts';
-import { ServiceError } from '../errors.ts';
-import type { HttpResponse } from '../http/transport.ts';
+import type { Output } from '../context.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
-import { JsonScanner, JsonSyntaxError, valueEnd, valueText } from '../json/json-scanner.ts';
-import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
-import type { Reporter } from '../terminal/reporter.ts';
+import { valueEnd, valueText } from '../json/json-scanner.ts';
+import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-safe.ts';
 
 /**

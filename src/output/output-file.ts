@@ -61,7 +61,7 @@ async function openTarget(file: string, { machine }: Context): Promise<Target> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'its folder does not exist' : faultText(error as NodeJS.ErrnoException);
-    // The system's text ends with the name of the temporary file.
+    // Ends with `, open '….tmp'`, the name of a file that the user did not choose.
     throw new UsageError(`--output-file: ${file} cannot be written: ${why.replace(/, \w+ '.*'$/, '')}`, {
       next: 'name a file in a folder that exists and can be written',
       cause: error,

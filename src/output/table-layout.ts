@@ -89,6 +89,8 @@ export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[]
 const PLAIN_BAR = 30;
 /** Text is cut to this width before another column is left out. */
 const READABLE = 10;
+/** The width of SUCCESS, which later rows may have. */
+const SHORTEST_STATUS = 7;
 /** A bar shows nothing below this width. */
 const SHORTEST_BAR = 4;
 /** The width of the beginning of a GUID, enough to recognise it, and an ellipsis. */
@@ -209,7 +211,8 @@ class Draft {
   }
 
   get width(): number {
-    const title = this.#isTitleCut ? 0 : cellWidth(this.head.title);
+    const least = this.kind === 'status' ? SHORTEST_STATUS : 0;
+    const title = this.#isTitleCut ? least : cellWidth(this.head.title);
     return Math.min(this.#cut, Math.max(this.#forms[this.#form] as number, title));
   }
 

@@ -1,6 +1,5 @@
 import type { Output } from '../context.ts';
-import { createRowReader } from '../json/item-cells.ts';
-import { errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
+import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
 import { scalarsText } from '../json/json-scanner.ts';
@@ -142,6 +141,8 @@ type DrawnColumn = Pick<Column, 'width' | 'kind'>;
 
 /** cli-table3 takes as long for a row of a table of 100 rows as for two of a table of 10. */
 const SLICE_ROWS = 10;
+/** The library's time grows with the square of a text's length. */
+const LONGEST_IN_LIBRARY = 200;
 /** In a pipe the library draws this many rows, and those that follow are padded here: 100,000 would take it 4 s. */
 const LIBRARY_ROWS = 500;
 
@@ -175,7 +176,9 @@ export async function loadDraw(pushes = false): Promise<Draw> {
         !(pushes && drawn++ >= LIBRARY_ROWS) &&
         row.every(
           ({ text }, index) =>
-            MEASURED_ALIKE.test(text) && !(pushes && cellWidth(text) > (columns[index] as DrawnColumn).width),
+            text.length <= LONGEST_IN_LIBRARY &&
+            MEASURED_ALIKE.test(text) &&
+            !(pushes && cellWidth(text) > (columns[index] as DrawnColumn).width),
         );
       if (isLeftToLibrary) {
         slice.push(row);

@@ -39,7 +39,8 @@ export async function paletteOf(level: ColorLevel): Promise<Palette> {
     dim: chalk.dim,
     good: chalk.green,
     bad: chalk.red,
-    caution: chalk.yellow,
+    // Yellow cannot be read on a white background.
+    caution: chalk.magenta,
     accent: chalk.cyan,
   };
 }

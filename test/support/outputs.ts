@@ -83,12 +83,14 @@ export function itemContext(stdout: Output) {
 /** Returns items as the page scanner does: inside an array, with `between` between two of them. */
 export function pageOf(items: readonly string[], between = ','): Items {
   const spans = new Uint32Array(2 * items.length);
-  let text = '{"items":[';
+  const texts = ['{"items":['];
+  let at = Buffer.byteLength(texts[0] as string);
   for (const [index, item] of items.entries()) {
-    if (index > 0) text += between;
-    spans[2 * index] = Buffer.byteLength(text);
-    text += item;
-    spans[2 * index + 1] = Buffer.byteLength(text);
+    const lead = index > 0 ? between : '';
+    spans[2 * index] = at + Buffer.byteLength(lead);
+    at += Buffer.byteLength(lead + item);
+    spans[2 * index + 1] = at;
+    texts.push(lead, item);
   }
-  return new Items(Buffer.from(`${text}]}`), spans);
+  return new Items(Buffer.from(`${texts.join('')}]}`), spans);
 }

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width';
 import { beforeAll, expect, test } from 'vitest';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 
@@ -17,6 +18,21 @@ test.each([
     }
   },
 );
+
+test('each letter that is counted without the library is as wide as the library says, alone and beside others', () => {
+  const all = Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit));
+  const letters = all.filter((text) => !/[\uD800-\uDFFF]/.test(text));
+  const differing = letters.filter((text) => cellWidth(text) !== stringWidth(text));
+  expect(differing).toEqual([]);
+  const text = letters
+    .slice(0, 0x3100)
+    .filter((letter) => stringWidth(letter) > 0 && /[\p{L}\p{P}\p{N}]/u.test(letter));
+  for (let at = 0; at + 1 < text.length; at++) {
+    const pair = `${text[at]}${text[at + 1]}`;
+    if (cellWidth(pair) !== stringWidth(pair)) differing.push(pair);
+  }
+  expect(differing).toEqual([]);
+});
 
 test('the time to measure a text does not grow with the square of its length', () => {
   expect(cellWidth('é'.repeat(500_000))).toBe(500_000);
