@@ -21,11 +21,19 @@ async function modulesLoadedBy(args: readonly string[], env: Readonly<Record<str
 }
 
 // Each takes a tenth of the time of an empty Node to load, or more.
-test('a search loads no HTTP/2 and no module that starts programs', async () => {
+test('a search with a ready token loads no HTTP/2, and nothing that starts programs, decompresses or encrypts', async () => {
   await using at = await startSearching({ events: 3 });
   const loaded = await modulesLoadedBy(['events', 'search', '--json'], at.env);
   expect(loaded).toContain('http');
-  for (const name of ['http2', 'child_process', 'readline', 'worker_threads'])
+  for (const name of [
+    'http2',
+    'child_process',
+    'crypto',
+    'fs/promises',
+    'readline',
+    'worker_threads',
+    'zlib',
+  ])
     expect(loaded).not.toContain(name);
 });
 

@@ -10,7 +10,6 @@ import {
   readNotice,
 } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
-import { storedEvents } from '../events/stored-events.ts';
 import { waitText } from '../http/retry.ts';
 import { isGuid } from '../json/guid.ts';
 import { createCursor, type Direction, memberPath } from '../json/item-fields.ts';
@@ -51,6 +50,8 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     return 0;
   }
   if (from !== undefined) {
+    // It reads files and decompresses, and takes as long to load as a tenth of a search.
+    const { storedEvents } = await import('../events/stored-events.ts');
     const printed = await printFound(options, call, ({ onDoubt }) => {
       const read = (most: number) => storedEvents(from, filters, { limit: most, context, onDoubt });
       return direction ? readInDirection(read, direction, limit) : read(limit);
