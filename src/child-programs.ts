@@ -75,7 +75,7 @@ function batchLine(file: string, words: readonly string[]): string {
 }
 
 /** Milliseconds to wait for a failure to open a browser: `xdg-open` tries several browsers, then exits with 3. */
-const TROUBLE = 1_500;
+const TROUBLE_MS = 1_500;
 
 /**
  * Opens a URL with `command` if given, run without a shell and with the URL as its one argument; else with `usual`, the
@@ -91,23 +91,23 @@ export async function openBrowser(
   usual?: string,
 ): Promise<void> {
   const options: ProgramOptions = { detached: true, stdio: 'ignore', env: environment };
-  if (command) return await started(spawnProgram(command, [url.href], options, platform));
+  if (command) return await waitUntilStarted(spawnProgram(command, [url.href], options, platform));
   if (usual) {
     // A list of command lines, in which %s stands for the URL.
     const [program = '', ...args] = (usual.split(':')[0] as string).split(/\s+/).filter(Boolean);
     const isNamed = args.some((arg) => arg.includes('%s'));
     const all = isNamed ? args.map((arg) => arg.replace('%s', url.href)) : [...args, url.href];
-    return await started(spawn(program, all, options));
+    return await waitUntilStarted(spawn(program, all, options));
   }
   const { default: open } = await import('open');
-  await started(await open(url.href));
+  await waitUntilStarted(await open(url.href));
 }
 
-async function started(child: ChildProcess): Promise<void> {
+async function waitUntilStarted(child: ChildProcess): Promise<void> {
   child.unref();
   let timer: NodeJS.Timeout | undefined;
   const quiet = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), TROUBLE);
+    timer = setTimeout(() => resolve(undefined), TROUBLE_MS);
   });
   try {
     // On Windows `open` has waited for PowerShell, which has exited. If 'error' is emitted, `once` rejects.

@@ -25,11 +25,11 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
   const own = environmentOf(settings, folder.path);
   const browserFailed = new AbortController();
   return {
-    environment: { ...withoutSecrets(context.environment), ...own },
+    environment: { ...withoutUserSecrets(context.environment), ...own },
     context: {
       ...context,
       stdin: noInput,
-      environment: { ...ofTheTerminal(context.environment), ...own },
+      environment: { ...terminalVariables(context.environment), ...own },
       machine: { ...context.machine, userHome: folder.path, isContainer: false },
       signal: AbortSignal.any([context.signal, browserFailed.signal]),
       browser: {
@@ -59,7 +59,7 @@ const noInput: Input = {
  * Only the variables of the terminal: others would say that the browser is on another machine, but the sandbox's
  * browser is on this one.
  */
-function ofTheTerminal(environment: Environment): Environment {
+function terminalVariables(environment: Environment): Environment {
   const kept = ['TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'PATH'];
   return Object.fromEntries(kept.map((name) => [name, environment[name]]));
 }
@@ -67,7 +67,7 @@ function ofTheTerminal(environment: Environment): Environment {
 /** Variables of the real user that `environmentOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
 
-function withoutSecrets(environment: Environment): Environment {
+function withoutUserSecrets(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !OF_THE_USER.test(name)));
 }
 

@@ -54,7 +54,7 @@ export function outputOf(
     return failure;
   };
   const stream = () => {
-    opened ??= sized(open()).on('error', fail);
+    opened ??= giveTerminalSize(open()).on('error', fail);
     return opened;
   };
   return {
@@ -135,7 +135,7 @@ function cutEnd(descriptor: number, bytes: number): void {
 }
 
 /** Gives a size to a terminal that has none (`script`, containers): with 0 columns, libraries loop for ever. */
-function sized(stream: Writable): Writable {
+function giveTerminalSize(stream: Writable): Writable {
   if (stream.isTTY && !stream.columns) stream.columns = 80;
   if (stream.isTTY && !stream.rows) stream.rows = 24;
   return stream;

@@ -33,7 +33,7 @@ export function createSystem(): System {
     for (const work of atExit) work();
   };
   process.on('exit', leave);
-  const exitWith = failedUntilSaid();
+  const exitWith = failUntilExitCode();
   const { holdOff, divert } = stopOnSignals(abort, leave);
   const environment = { ...process.env };
   // Programs that we start do not get the secrets.
@@ -85,7 +85,7 @@ export function createSystem(): System {
 }
 
 /** Starts with exit code 1, so that a process that ends because nothing is left to wait for does not report success. */
-function failedUntilSaid(): System['exitWith'] {
+function failUntilExitCode(): System['exitWith'] {
   process.exitCode = ExitCode.failed;
   const onIdle = () => void writeSync(2, UNFINISHED);
   process.once('beforeExit', onIdle);
@@ -116,7 +116,7 @@ type Signal = 'SIGINT' | 'SIGTERM';
  * `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many milliseconds count as
  * one.
  */
-const ECHO = 250;
+const ECHO_MS = 250;
 
 /**
  * The first signal aborts the work in progress, which then ends in its own time. A later one ends the process at once,
@@ -140,7 +140,7 @@ function stopOnSignals(abort: AbortController, leave: () => void) {
     const now = performance.now();
     firstAt ??= now;
     if (!abort.signal.aborted) abort.abort(new InterruptedError(signal));
-    else if (now - firstAt > ECHO) {
+    else if (now - firstAt > ECHO_MS) {
       latest = signal;
       if (held === 0) end(signal);
     }

@@ -34,7 +34,7 @@ export async function describeProgram(tree: CommandTree) {
     version,
     description: root.description(),
     // With `--help`, which no command declares.
-    globalOptions: root.createHelp().visibleOptions(root).map(described),
+    globalOptions: root.createHelp().visibleOptions(root).map(describeOption),
     commands: commands.map(({ command, notes, examples }) => ({
       command: pathOf(command),
       description: command.description(),
@@ -46,10 +46,10 @@ export async function describeProgram(tree: CommandTree) {
           description: argument.description,
           required: argument.required,
           repeatable: argument.variadic,
-          ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
+          ...allowedValues(kind),
         };
       }),
-      options: command.options.map(described),
+      options: command.options.map(describeOption),
       notes,
       examples: examples.map((example) => example.replace(/^(\$|PS>) /, '').replaceAll(/ \\\n\s*/g, ' ')),
     })),
@@ -67,7 +67,7 @@ function leavesOf(command: Command): Command[] {
     .flatMap(leavesOf);
 }
 
-function described(option: Option) {
+function describeOption(option: Option) {
   const { long, short, flags, description, hidden } = option;
   const placeholder = /[<[]([^\]>]+)[\]>]/.exec(flags)?.[1];
   const [name, setting] = Object.entries(settingNames).find(([, { flag }]) => flag === long) ?? [];
@@ -85,9 +85,14 @@ function described(option: Option) {
     ...(preset === undefined ? {} : { default: preset }),
     ...(variable ? { variable } : {}),
     ...(setting ? { setting: setting.key } : {}),
-    ...(typeof kind === 'object' ? { allowedValues: kind.words } : {}),
+    ...allowedValues(kind),
     ...(hidden ? { synonym: true } : {}),
   };
+}
+
+function allowedValues(kind: ValueKind): { allowedValues?: readonly string[] } {
+  if (kind === 'settings') return { allowedValues: Object.values(settingNames).map(({ key }) => key) };
+  return typeof kind === 'object' ? { allowedValues: kind.words } : {};
 }
 
 function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'> & { type: string } {
@@ -122,7 +127,7 @@ export type ValueKind =
 /** Values of options, by long name: an option means the same in every command. */
 export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--status': { words: ['SUCCESS', 'FAILED'] },
-  '--output': { words: ['table', 'json', 'ndjson', 'csv'] },
+  '--baseline': { words: ['previous', '1d', '7d'] },
   '--store': { words: ['keychain', 'file'] },
   '--profile': 'profiles',
   '--timezone': 'timezones',

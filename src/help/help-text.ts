@@ -21,7 +21,7 @@ export function fullHelp(command: Command, width: number): string {
   const visible = helper.visibleOptions(command).filter(({ long }) => !command.parent || long !== '--help');
   const options = helper.groupItems([...command.options], visible, blockOf);
   const block = (heading: string) =>
-    listed(
+    blockLines(
       heading,
       (options.get(heading) ?? []).map((option) => item(helper.optionTerm(option), option.description)),
     );
@@ -35,11 +35,11 @@ export function fullHelp(command: Command, width: number): string {
     '',
     helper.boxWrap(command.description(), width),
     '',
-    ...listed(
+    ...blockLines(
       'Examples:',
       examples.map((example) => `  ${example}`),
     ),
-    ...listed('Arguments:', argumentItems),
+    ...blockLines('Arguments:', argumentItems),
     ...[...commands].flatMap(([heading, children]) => [
       heading,
       ...children.map((child) => item(helper.subcommandTerm(child), child.description())),
@@ -113,7 +113,7 @@ function layoutOf(command: Command, width: number) {
   };
 }
 
-function listed(heading: string, items: readonly string[]): string[] {
+function blockLines(heading: string, items: readonly string[]): string[] {
   return items.length === 0 ? [] : [heading, ...items, ''];
 }
 

@@ -60,10 +60,17 @@ export interface FormatFlags {
 const NO_HEADER = 'with a table or CSV: without the line of titles';
 const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markdown'];
 
+/** The formats are also what completion and `help --json` offer. */
+function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
+  const [first, ...others] = formats;
+  const list = [`${first} (the default)`, ...others].join(', ').replace(/, (\w+)$/, ' or $1');
+  const option = command.createOption('-o, --output <format>', list);
+  option.argChoices = [...formats];
+  return command.addOption(option);
+}
+
 export function addFormatFlags(command: Command): Command {
-  return command
-    .optionsGroup('Format:')
-    .option('-o, --output <format>', 'table (the default), json, ndjson, csv or markdown')
+  return addOutputFlag(command.optionsGroup('Format:'), FORMATS)
     .option('--json', 'one JSON array, every item exactly as the service wrote it')
     .option('--ndjson', 'one JSON value per line, as pages arrive')
     .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
@@ -186,10 +193,7 @@ export function addSummaryFlags(
   formats: readonly SummaryFormatName[],
   prints: { readonly json: string; readonly csv?: string },
 ): Command {
-  const [first, ...others] = formats;
-  command
-    .optionsGroup('Format:')
-    .option('-o, --output <format>', `${first} (the default), ${others.join(' or ')}`)
+  addOutputFlag(command.optionsGroup('Format:'), formats)
     .option('--json', prints.json)
     .option('-q, --jq <program>', 'run a jq program over the JSON; strings come out raw');
   if (prints.csv) command.option('--csv', prints.csv);

@@ -37,7 +37,7 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
       cause: error,
     });
   }
-  return checked(text, file);
+  return checkConfig(text, file);
 }
 
 /**
@@ -76,7 +76,7 @@ export async function changeConfig(
   await withLock(`settings ${file}`, surroundings, work, { patience: 30_000, subject: 'the saved settings' });
 }
 
-function checked(text: string, file: string): SavedConfig {
+function checkConfig(text: string, file: string): SavedConfig {
   const broken = (what: string) =>
     new UsageError(`the settings in ${file} are damaged: ${what}`, {
       next: 'repair the file, or remove it and sign in again',

@@ -70,7 +70,7 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 /** The longest time that Node's timers can wait, in milliseconds. */
-const LONGEST_WAIT = 2_147_483_647;
+const LONGEST_WAIT_MS = 2_147_483_647;
 
 /**
  * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. Without `highest`
@@ -79,7 +79,7 @@ const LONGEST_WAIT = 2_147_483_647;
 export function duration(
   flag: string,
   lowest: number,
-  highest = LONGEST_WAIT,
+  highest = LONGEST_WAIT_MS,
   bare?: 'ms' | 's',
 ): FlagParser<number> {
   return takes({ type: 'duration' }, (text) => {
@@ -87,7 +87,7 @@ export function duration(
     const unit = match?.[2] ?? bare;
     const value = match && unit ? Number(match[1]) * (UNITS[unit] as number) : Number.NaN;
     if (value >= lowest && value <= highest) return value;
-    const most = highest === LONGEST_WAIT ? '24d' : durationText(highest);
+    const most = highest === LONGEST_WAIT_MS ? '24d' : durationText(highest);
     const range = `${Number.isFinite(highest) ? 'from' : 'at least'} ${durationText(lowest)}`;
     const end = Number.isFinite(highest) ? ` to ${most}` : '';
     throw new UsageError(
