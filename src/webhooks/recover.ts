@@ -326,16 +326,16 @@ class OnceForwarder {
     const { clock, signal } = this.#context;
     const began = clock.now();
     for (;;) {
-      let holder: string | undefined;
+      let locked: LockedError;
       try {
         return await this.#open();
       } catch (error) {
         if (!(error instanceof LockedError)) throw error;
-        holder = error.holder;
+        locked = error;
       }
       const reply = await this.#ask({}, DESCRIBE_MS);
       if (reply?.holder === 'listener') return this.#through(reply);
-      if (clock.now() - began >= (reply ? BUSY_MS : SILENT_MS)) throw this.#held(holder, reply !== undefined);
+      if (clock.now() - began >= (reply ? BUSY_MS : SILENT_MS)) throw this.#held(locked, reply !== undefined);
       await clock.sleep(ASK_AGAIN_MS, signal);
     }
   }
@@ -385,14 +385,14 @@ class OnceForwarder {
     );
   }
 
-  #held(holder: string | undefined, isReached: boolean): JournalError {
+  #held({ holder, next }: LockedError, isReached: boolean): JournalError {
     const name = holder === undefined ? '' : ` (${holder})`;
     const has = `another hooktrail process${name} has the journal ${this.#options.journal}`;
     if (isReached)
       return new JournalError(has, { next: 'run the command again when that process has ended' });
-    return new JournalError(`${has}, and does not answer this one`, {
-      next: 'if it listens as another user or in another container, recover there, with `hooktrail webhooks listen --recover`; otherwise run the command again when it has ended',
-    });
+    const there =
+      'in another container, or of another user, it recovers with `hooktrail webhooks listen --recover`';
+    return new JournalError(`${has}, and does not answer this one`, { next: `${next}; ${there}` });
   }
 }
 

@@ -175,3 +175,22 @@ test('a recovery goes on by itself if the listener that waited for the journal i
   ]);
   expect([...handler.taken.values()]).toEqual(Array(30).fill(1));
 });
+
+test('a listener that does not answer is an error that says what to do', async () => {
+  await using recovering = await startRecovering({ events: 1 });
+  const { handler, env, journal } = recovering;
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+  const listener = startProcess(args, { env });
+  await portOf(listener);
+  listener.kill('SIGSTOP');
+  const { code, stderr } = await startProcess(recovering.args(), { env }).finished;
+  expect([code, stderr]).toEqual([
+    1,
+    '0 forwarded; 0 in the journal already; 0 left\n' +
+      `error: another hooktrail process (${listener.pid}) has the journal ${journal}, and does not answer this one\n` +
+      `next: continue it (\`fg\`, or \`kill -CONT ${listener.pid}\`), or end it; in another container, or of another user, it recovers with \`hooktrail webhooks listen --recover\`\n`,
+  ]);
+  listener.kill('SIGCONT');
+  expect((await recovering.recover()).code).toBe(0);
+  await ended(listener);
+});
