@@ -6,8 +6,7 @@ import type { Context, Machine } from '../context.ts';
 import { makeFolder } from '../files/folders.ts';
 import { replaceableBy } from '../files/trusted-path.ts';
 import type { HandlerAnswer } from './forward.ts';
-import type { Journal, Outcome } from './journal.ts';
-import { identityOf } from './journal.ts';
+import { identityOf, type Journal, type Outcome } from './journal.ts';
 
 /*
  * The process that has a journal open, its holder, is reached by the user's other processes at a local socket: a Unix
@@ -21,6 +20,8 @@ interface Question {
   readonly journal: string;
   /** An event to accept, in base64; without it the question is who has the journal. */
   readonly event?: string;
+  /** The handler that the event is for: another listener may have taken the journal since the last question. */
+  readonly forwardTo?: string;
   /** Asked by a listener that waits for the journal for as long as the connection is open. */
   readonly wantsJournal?: true;
 }
@@ -62,11 +63,13 @@ export async function answerAsHolder(
   const sockets = new Map<Socket, Promise<void>>();
   const underWay = new Set<Promise<void>>();
   const answer = async (socket: Socket, over: Promise<void>) => {
-    const { journal: asked, event, wantsJournal } = JSON.parse(await readLine(socket)) as Question;
+    const { journal: asked, event, forwardTo, wantsJournal } = JSON.parse(await readLine(socket)) as Question;
+    const self = answers.describe();
     if (asked !== journal.identity) throw new Error('another journal');
+    if (event !== undefined && forwardTo !== self.forwardTo) throw new Error('another handler');
     if (wantsJournal && answers.onWanted) return answers.onWanted(over);
     const accepted = event === undefined ? undefined : answers.accept?.(Buffer.from(event, 'base64'));
-    const written = (async () => writeLine(socket, await (accepted ?? answers.describe())))();
+    const written = (async () => writeLine(socket, await (accepted ?? self)))();
     underWay.add(written);
     await written.finally(() => underWay.delete(written));
   };

@@ -311,10 +311,10 @@ class OnceForwarder {
 
   /** Resolves to undefined if the listener is no longer there. */
   async #throughListener(listener: HolderReply, { body }: OutgoingEvent): Promise<Forwarded | undefined> {
-    const event = Buffer.from(body).toString('base64');
+    const question = { event: Buffer.from(body).toString('base64'), forwardTo: this.#options.forwardTo.href };
     let outcome: Outcome | undefined;
     const notTaken = await this.#retry.forward(async (): Promise<HandlerAnswer> => {
-      const reply = await this.#ask({ event }, (listener.forwardTimeout ?? 0) + JOURNALING_MS);
+      const reply = await this.#ask(question, (listener.forwardTimeout ?? 0) + JOURNALING_MS);
       outcome = reply?.outcome;
       return outcome === 'refused' ? (reply?.answer ?? NOT_JOURNALED) : { status: 200 };
     });
@@ -367,7 +367,10 @@ class OnceForwarder {
     return await this.#find();
   }
 
-  async #ask(question: { event?: string }, milliseconds: number): Promise<HolderReply | undefined> {
+  async #ask(
+    question: { event?: string; forwardTo?: string },
+    milliseconds: number,
+  ): Promise<HolderReply | undefined> {
     const { machine } = this.#context;
     const journal = realJournalPath(this.#options.journal, machine);
     return await askHolder(journal, machine, question, { milliseconds, signal: this.#abandoned.signal });

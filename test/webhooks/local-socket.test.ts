@@ -17,7 +17,8 @@ import { useJournalFolder } from '../support/journal.ts';
 
 const place = useJournalFolder();
 const signal = new AbortController().signal;
-const DESCRIPTION: HolderReply = { holder: 'listener', forwardTo: null, forwardTimeout: 1 };
+const HANDLER = 'http://127.0.0.1:3000/';
+const DESCRIPTION: HolderReply = { holder: 'listener', forwardTo: HANDLER, forwardTimeout: 1 };
 let machine: Machine;
 
 beforeEach(async () => {
@@ -29,7 +30,7 @@ beforeEach(async () => {
 
 const answered = (journal: Journal, parts: Partial<Parameters<typeof answerAsHolder>[2]> = {}) =>
   answerAsHolder(journal, machine, { describe: () => DESCRIPTION, ...parts });
-const ask = (question: { event?: string } = {}, as = machine, file = place.file) =>
+const ask = (question: { event?: string; forwardTo?: string } = {}, as = machine, file = place.file) =>
   askHolder(file, as, question, { milliseconds: 5_000, signal });
 
 test('a holder describes itself, takes events, and is gone when it has closed', async () => {
@@ -43,7 +44,10 @@ test('a holder describes itself, takes events, and is gone when it has closed', 
   const socket = await answered(journal, { accept });
   expect(await ask()).toEqual(DESCRIPTION);
   const event = Buffer.from('{"eventId": "a\u{1f600}"}\n');
-  expect(await ask({ event: event.toString('base64') })).toEqual({ ...DESCRIPTION, outcome: 'accepted' });
+  const question = { event: event.toString('base64'), forwardTo: HANDLER };
+  expect(await ask(question)).toEqual({ ...DESCRIPTION, outcome: 'accepted' });
+  // An event for another handler is not taken.
+  expect(await ask({ ...question, forwardTo: 'http://127.0.0.1:3001/' })).toBeUndefined();
   expect(events).toEqual([event.toString()]);
   await socket.close();
   expect(await ask()).toBeUndefined();
@@ -62,9 +66,9 @@ test('the socket lies in a folder that only its user can enter, and carries the 
     });
   });
   await new Promise<void>((resolve) => server.listen(path.join(folder, name), resolve));
-  await ask({ event: 'e30=' });
+  await ask({ event: 'e30=', forwardTo: HANDLER });
   const { dev, ino } = await stat(place.file);
-  expect(heard).toBe(`{"journal":"${dev}/${ino}","event":"e30="}\n`);
+  expect(heard).toBe(`{"journal":"${dev}/${ino}","event":"e30=","forwardTo":"${HANDLER}"}\n`);
   server.close();
 });
 
@@ -156,7 +160,12 @@ test('what is no question is not answered, and harms nobody', async () => {
 test('a holder that never answers is given up in time', async () => {
   const journal = await place.open();
   const socket = await answered(journal, { accept: () => new Promise(() => undefined) });
-  const begun = askHolder(place.file, machine, { event: 'e30=' }, { milliseconds: 200, signal });
+  const begun = askHolder(
+    place.file,
+    machine,
+    { event: 'e30=', forwardTo: HANDLER },
+    { milliseconds: 200, signal },
+  );
   expect(await begun).toBeUndefined();
   expect(socket.underWay).toBe(1);
 });
