@@ -2,10 +2,15 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import type { Context, Output, Pager } from '../context.ts';
 
+interface Held {
+  readonly chunk: string | Uint8Array;
+  readonly isData: boolean;
+}
+
 /** The streams of a command whose output may not fit on the terminal. */
 interface PagedStreams {
   readonly stdout: Output;
-  /** Holds back what is written while the pager is open. */
+  /** Holds back what is written after the first data, which stands above it or in the pager. */
   readonly stderr: Output;
   /** Prints the text that was held back, or waits until the user has left the pager. Call it even if the work fails. */
   end(): Promise<void>;
@@ -42,8 +47,8 @@ function pagedStreams({
   if (!stdout.isTerminal || environment['TERM'] === 'dumb' || !openPager) return undefined;
   const command = pagerCommand(environment, machine.platform);
   if (!command) return undefined;
-  let held: (string | Uint8Array)[] = [];
-  let heldMessages: (string | Uint8Array)[] = [];
+  // In the order in which they were written: data, and messages that came after some of it.
+  let held: Held[] = [];
   let lines = 0;
   let pager: Pager | undefined;
   let release: (() => void) | undefined;
@@ -53,12 +58,12 @@ function pagedStreams({
     // Ctrl-C is for the pager. If we ended first, pager and shell would share the terminal.
     release = holdOff?.();
     pager = await openPager(command);
-    for (const chunk of held) await pager.write(chunk);
-    held = [];
+    for (const { chunk } of held.filter(({ isData }) => isData)) await pager.write(chunk);
+    held = held.filter(({ isData }) => !isData);
   };
   const write = async (chunk: string | Uint8Array) => {
     if (pager) return await pager.write(chunk);
-    held.push(chunk);
+    held.push({ chunk, isData: true });
     lines += linesOf(chunk, stdout.columns);
     // The shell's prompt needs one line, too.
     if (lines >= stdout.rows) await open();
@@ -66,7 +71,7 @@ function pagedStreams({
   return {
     stdout: outputLike(stdout, write, opened.signal),
     stderr: outputLike(stderr, async (chunk) => {
-      if (opened.signal.aborted) heldMessages.push(chunk);
+      if (held.length > 0 || pager) held.push({ chunk, isData: false });
       else await stderr.write(chunk);
     }),
     async end() {
@@ -74,10 +79,8 @@ function pagedStreams({
         await pager?.end();
       } finally {
         release?.();
-        for (const chunk of held) await stdout.write(chunk);
-        for (const chunk of heldMessages) await stderr.write(chunk);
+        for (const { chunk, isData } of held) await (isData ? stdout : stderr).write(chunk);
         held = [];
-        heldMessages = [];
       }
     },
   };

@@ -92,6 +92,24 @@ describe('a search on a terminal', () => {
     ]);
   });
 
+  test('messages stand below the table, also where no pager is needed', async () => {
+    await using searching = await startSearching({ events: 10 });
+    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+    const { openPager, seen } = fakePager();
+    const running = startHooktrail(['events', 'search', '--failed', '-n', '1'], {
+      env: { ...searching.env, NO_COLOR: '1', PAGER: 'less' },
+      terminal: 100,
+      context: { openPager },
+    });
+    await running.finished;
+    const lines = running.screen.split('\n').map((line) => line.split(' ')[0]);
+    expect([lines[0], lines.slice(2), seen.commands]).toEqual([
+      'createdOn',
+      ['searched', 'next:', 'next:', ''],
+      [],
+    ]);
+  });
+
   test('stops reading and succeeds when the user leaves the pager', async () => {
     await using searching = await startSearching({ events: 2000 });
     const { seen, openPager } = fakePager(1);
