@@ -8,7 +8,7 @@ interface ListFlags {
   readonly json?: true;
 }
 
-export const list: CommandModule = {
+export const profileList: CommandModule = {
   declare(command: Command, action: Action) {
     command
       .option('--json', 'print the profiles as a JSON array')
@@ -76,7 +76,7 @@ function blocks(titles: readonly string[], rows: readonly (readonly string[])[])
     .join('');
 }
 
-export const use: CommandModule = {
+export const profileUse: CommandModule = {
   declare(command: Command, action: Action) {
     command
       .argument(
@@ -105,7 +105,7 @@ async function useProfile({ args, context, reporter }: Call): Promise<void> {
   reporter.notice(`switched to profile '${name}'`);
 }
 
-export const remove: CommandModule = {
+export const profileDelete: CommandModule = {
   declare(command: Command, action: Action) {
     command
       .argument('<name>', 'the profile to delete, with everything stored for it')

@@ -191,7 +191,7 @@ async function checkProvider(authUrl: URL, context: Context, reporter: Reporter)
 const EXAMPLES: Partial<Record<SettingName, string>> = {
   authUrl: 'https://id.example.com',
   baseUrl: 'https://events.example.com/v1',
-  vendor: 'acme, of application/vnd.acme.v1+json',
+  vendor: 'acme',
 };
 
 async function askSetting(name: (typeof NEEDED)[number], context: Context): Promise<string> {

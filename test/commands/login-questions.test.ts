@@ -83,10 +83,7 @@ test('questions have examples, and take a media type for its vendor and an addre
     ],
     [/Event service \(--base-url\), such as https:\/\/events\.example\.com\/v1: /, baseUrl],
     [/Client id \(--client-id\): /, clientId],
-    [
-      /Vendor of the media type \(--vendor\), such as acme, of application\/vnd\.acme\.v1\+json: /,
-      `application/vnd.${vendor}.v1+json`,
-    ],
+    [/Vendor of the media type \(--vendor\), such as acme: /, `application/vnd.${vendor}.v1+json`],
     [/Client secret: /, clientSecret],
   );
   await visit((await login.printed('stderr', shownUrl))[1] as string);
