@@ -445,16 +445,15 @@ export function foundEvent(text: Buffer): FoundEvent {
   return { body, eventId, key: eventId && isUtf8(body) ? eventKey(eventId) : undefined };
 }
 
-/** Returns the events in order of creation; those without a time come last, in the service's order. */
+/** Returns the events in order of creation, those of one moment as in the service's order; those without a time come last. */
 export function inOrderOfCreation(events: readonly FoundEvent[]): FoundEvent[] {
   const createdOn = createdOnReader();
-  const dated = events.map((event) => ({ event, at: createdOn(event.body, 0) }));
-  return dated.sort((one, other) => compareTimes(one.at, other.at)).map(({ event }) => event);
-}
-
-function compareTimes(one: Instant | undefined, other: Instant | undefined): number {
-  if (one && other) return compareInstants(one, other);
-  return one ? -1 : other ? 1 : 0;
+  const timed = events.map((event) => ({ event, at: createdOn(event.body, 0) }));
+  const dated = timed.filter((one): one is { event: FoundEvent; at: Instant } => one.at !== undefined);
+  const [first, last] = [dated[0], dated.at(-1)];
+  if (first && last && compareInstants(first.at, last.at) > 0) dated.reverse();
+  dated.sort((one, other) => compareInstants(one.at, other.at));
+  return [...dated, ...timed.filter(({ at }) => !at)].map(({ event }) => event);
 }
 
 /** Returns a test for events that the service itself calls delivered (service description, part 6). */

@@ -45,10 +45,12 @@ export const causes: readonly string[] = [
 ];
 
 const DAYS = 30;
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 const SHARE_IN_OUTAGES = 0.04;
 const STRAY_FAILURES = 0.003;
 const SAME_MOMENT = 0.01;
+/** All events of the time of an outage, about a third of which are the busiest endpoint's. */
+const SHOWN_EVENTS = 60;
 /** Later events share the details of these, so that a million events fit into memory. */
 const DISTINCT_DETAILS = 10_000;
 
@@ -60,7 +62,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
   const random = new Random(seed);
   const subscriptions = endpoints.map(([endpoint, share]) => ({ id: randomGuid(random), endpoint, share }));
   const rhythm = new TrafficRhythm(now, DAYS);
-  const outages = drawOutages(random, rhythm, subscriptions);
+  const outages = drawOutages(new Random(seed + 4), rhythm, subscriptions, count);
   const pickType = weighted(eventTypes, random);
   const pickSubscription = weighted(subscriptions, random);
   const details: string[] = [];
@@ -70,7 +72,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
   for (const time of rhythm.times(count, () => random.float())) {
     // The newest event is a failure within the last minute, so that even the smallest history has a failure to find.
     const newest = ordinal === count - 1;
-    let ms = newest ? Math.max(now - 1 - random.below(MINUTE), last.ms + 1) : Math.floor(time);
+    let ms = newest ? Math.max(now - 1 - random.below(MINUTE_MS), last.ms + 1) : Math.floor(time);
     let ticks = random.below(10_000);
     let eventId = randomGuid(random);
     if (ordinal > 0 && !newest && random.float() < SAME_MOMENT && last.word < 0xffff0000) {
@@ -106,26 +108,24 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
 }
 
 /**
- * Generates outages until about 4 % of all events fall into one. The first one lies within the last 24 hours, so that
- * there is always something recent to look into.
+ * Generates outages until about 4 % of all events fall into one. The first one is of the busiest endpoint and still goes on,
+ * so that there is always something recent to look into.
  */
 function drawOutages(
   random: Random,
   rhythm: TrafficRhythm,
   subscriptions: readonly Subscription[],
+  count: number,
 ): Outage[] {
   const shares = subscriptions.reduce((sum, { share }) => sum + share, 0);
   const outages: Outage[] = [];
   let failedShare = 0;
   for (let draws = 0; failedShare < SHARE_IN_OUTAGES && draws < 500; draws++) {
-    const subscription = random.below(subscriptions.length);
-    const duration = (20 + 300 * random.float() ** 2) * MINUTE;
+    const subscription = draws === 0 ? 0 : random.below(subscriptions.length);
+    const duration = draws === 0 ? lasting(rhythm, count) : (20 + 300 * random.float() ** 2) * MINUTE_MS;
     const latest = rhythm.end - duration;
-    const from =
-      draws === 0
-        ? rhythm.end - (90 + random.below(600)) * MINUTE
-        : rhythm.start + random.float() * (latest - rhythm.start);
-    const to = Math.min(from + duration, rhythm.end);
+    const from = draws === 0 ? latest : rhythm.start + random.float() * (latest - rhythm.start);
+    const to = from + duration;
     const share = (rhythm.share(from, to) * (subscriptions[subscription] as Subscription).share) / shares;
     // One long outage of a busy endpoint would use up the whole share.
     if (failedShare + share > SHARE_IN_OUTAGES * 1.2) continue;
@@ -133,6 +133,13 @@ function drawOutages(
     outages.push({ subscription, from, to, cause: random.pick(causes) });
   }
   return outages.sort((one, other) => one.from - other.from);
+}
+
+/** Returns how long the outage that still goes on has lasted: until it has enough events to show, 2 to 23 hours. */
+function lasting(rhythm: TrafficRhythm, count: number): number {
+  let hours = 2;
+  while (hours < 23 && rhythm.share(rhythm.end - hours * HOUR_MS, rhythm.end) * count < SHOWN_EVENTS) hours++;
+  return hours * HOUR_MS;
 }
 
 function failureCause(
@@ -157,7 +164,7 @@ function weighted(values: readonly { readonly share: number }[], random: Random)
   return () => table[random.below(table.length)] as number;
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 // Traffic by hour of the day (UTC): people sign documents at work, machines send reminders at night.
 const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 62, 44, 34, 27, 20, 15, 11];
@@ -172,8 +179,8 @@ class TrafficRhythm {
 
   constructor(end: number, days: number) {
     this.end = end;
-    this.start = end - days * 24 * HOUR;
-    for (let hour = this.start; hour < end; hour += HOUR) {
+    this.start = end - days * 24 * HOUR_MS;
+    for (let hour = this.start; hour < end; hour += HOUR_MS) {
       const date = new Date(hour);
       const weight = (byHour[date.getUTCHours()] as number) * (byDay[date.getUTCDay()] as number);
       this.#upTo.push((this.#upTo.at(-1) as number) + weight);
@@ -193,12 +200,12 @@ class TrafficRhythm {
       const weight = ((index + jitter()) / count) * total;
       while (hour + 2 < this.#upTo.length && (this.#upTo[hour + 1] as number) <= weight) hour++;
       const before = this.#upTo[hour] as number;
-      yield this.start + (hour + (weight - before) / ((this.#upTo[hour + 1] as number) - before)) * HOUR;
+      yield this.start + (hour + (weight - before) / ((this.#upTo[hour + 1] as number) - before)) * HOUR_MS;
     }
   }
 
   #weightUpTo(time: number): number {
-    const hours = Math.min(Math.max((time - this.start) / HOUR, 0), this.#upTo.length - 1);
+    const hours = Math.min(Math.max((time - this.start) / HOUR_MS, 0), this.#upTo.length - 1);
     const hour = Math.min(Math.floor(hours), this.#upTo.length - 2);
     const before = this.#upTo[hour] as number;
     return before + (hours - hour) * ((this.#upTo[hour + 1] as number) - before);

@@ -102,13 +102,14 @@ describe('events search with several values of a filter', () => {
     async (order) => {
       await using at = await startSearching({ events: 1200 });
       at.sandbox.control.behaviour.order = order;
-      const all = idsOf((await at.search(...lines())).stdout);
-      const both = idsOf(
-        (await at.search(...lines('--status', 'FAILED,SUCCESS', '--page-size', '50'))).stdout,
-      );
-      expect(both).toEqual(all);
+      const all = (await at.search(...lines())).stdout;
+      const both = (await at.search(...lines('--status', 'FAILED,SUCCESS', '--page-size', '50'))).stdout;
+      expect(idsOf(both).toSorted()).toEqual(idsOf(all).toSorted());
+      // Nobody knows how the service orders events of one moment.
+      const times = (text: string) => text.match(/"createdOn":"[^"]*"/g);
+      expect(times(both)).toEqual(times(all));
       const four = await at.search(...lines('--status', 'SUCCESS', '--failed', '-n', '4'));
-      expect(idsOf(four.stdout)).toEqual(all.slice(0, 4));
+      expect(idsOf(four.stdout)).toEqual(idsOf(all).slice(0, 4));
       expect(four.stderr).toBe('');
     },
   );

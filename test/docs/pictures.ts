@@ -6,22 +6,27 @@ import { screenLines } from './screen.ts';
 import type { Stage } from './stage.ts';
 import { terminalPicture } from './svg.ts';
 
-export const folder = path.resolve(import.meta.dirname, 'pictures');
+export const folder = path.resolve(import.meta.dirname, '../../docs/pictures');
 
-/** The terminal pictures by file name, and the command that each shows. */
-export const terminals: Readonly<Record<string, string>> = {
-  'search.svg': 'hooktrail events search --failed --since 2026-11-20 --until 2026-11-21 --limit 8',
-  'stats.svg': 'hooktrail events stats --since 2026-11-20 --until 2026-11-21 --buckets 12',
+/** The terminal pictures by file name, and the commands that each shows, one below the other. */
+export const terminals: Readonly<Record<string, readonly string[]>> = {
+  'morning.svg': [
+    'hooktrail events search --failed --since 2026-11-20T12:00 --limit 5',
+    'hooktrail events explain --since 2026-11-20T12:00',
+  ],
+  'stats.svg': ['hooktrail events stats --since 2026-11-20 --until 2026-11-21 --buckets 12'],
 };
 
 /** Wide enough for the table's columns, and not wider than a page on GitHub. */
-const COLUMNS = 104;
+const COLUMNS = 108;
 
-/** Draws the terminal: the command at its prompt, and its output. */
-export async function drawTerminal(stage: Stage, command: string): Promise<string> {
-  const prompt = `\u001b[2m$\u001b[22m ${command}\r\n`;
-  const lines = await screenLines(prompt + (await stage.draw(command, COLUMNS)), COLUMNS);
-  return terminalPicture(lines, COLUMNS, command);
+/** Draws the terminal: each command at its prompt, and its output. */
+export async function drawTerminal(stage: Stage, commands: readonly string[]): Promise<string> {
+  const shown: string[] = [];
+  for (const command of commands)
+    shown.push(`\u001b[2m$\u001b[22m ${command}\r\n${await stage.draw(command, COLUMNS)}`);
+  const lines = await screenLines(shown.join('\r\n'), COLUMNS);
+  return terminalPicture(lines, COLUMNS, commands.join(', then '));
 }
 
 const REPORT = 'hooktrail events report failures.html --since 2026-11-20 --until 2026-11-21';

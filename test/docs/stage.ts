@@ -13,12 +13,12 @@ import { screenOf } from '../support/terminal.ts';
 /** The end of the seeded history, so that the output does not depend on the day. */
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 
-/** The texts that the README shows in place of values that differ from run to run. */
+/** The texts that the pages show in place of values that differ from run to run. */
 const SHOWN_ORIGIN = 'http://127.0.0.1:8977';
 const SHOWN_FOLDER = '/home/ada/.config/hooktrail';
 
 /**
- * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the README shows them.
+ * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the pages show them.
  */
 export interface Stage extends AsyncDisposable {
   /** Returns what a command prints: both streams, in the order of a terminal. */

@@ -1,10 +1,8 @@
 import type { Stage } from './stage.ts';
 
-/**
- * Returns the README's text with every `console` block run again: each line `$ …`, and below it the command's output.
- */
-export async function withFreshOutput(readme: string, stage: Stage): Promise<string> {
-  const blocks = readme.split(/(^```console\n[\s\S]*?^```$)/m);
+/** Returns a page's text with every `console` block run again: each line `$ …`, and below it the command's output. */
+export async function withFreshOutput(page: string, stage: Stage): Promise<string> {
+  const blocks = page.split(/(^```console\n[\s\S]*?^```$)/m);
   for (const [index, block] of blocks.entries()) {
     if (!block.startsWith('```console\n')) continue;
     const commands = block.split('\n').filter((line) => line.startsWith('$ '));
@@ -23,6 +21,6 @@ export async function withFreshOutput(readme: string, stage: Stage): Promise<str
 export function withoutVolatile(text: string): string {
   return text
     .replace(/\b(state|code_challenge)=[\w-]+/g, '$1=…')
-    .replace(/^(token +)(until|for) .*$/gm, '$1…')
+    .replace(/^(token +)(until|for|\d+ minutes) .*$/gm, '$1…')
     .replace(/~[0-9a-f]{16}\.vault/g, '~….vault');
 }

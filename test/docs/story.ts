@@ -6,23 +6,22 @@ import { type HandlerServer, startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 
-const SECTION = /^## Webhooks\n[\s\S]*?(?=^## )/m;
-const SET_UP = /^```sh\n([\s\S]*?)^```$/m;
+/** The commands that the story begins with. */
+const SET_UP = /^```sh runs\n([\s\S]*?)^```$/m;
 /** This block does not run with the other examples, because its commands run in parallel. */
 const STORY = /^```console story\n([\s\S]*?)^```$/m;
 
 export interface Lived {
-  /** The README, with the output that the commands had this time. */
-  readonly readme: string;
+  /** The page, with the output that the commands had this time. */
+  readonly page: string;
   /** How often the handler accepted each event. */
   readonly taken: ReadonlyMap<string, number>;
 }
 
-/** Runs the webhooks example of the README: every command as written there, in one shell. */
-export async function liveStory(readme: string, program: string): Promise<Lived> {
-  const [section = ''] = readme.match(SECTION) ?? [];
-  const [, setUp = ''] = section.match(SET_UP) ?? [];
-  const [, story = ''] = section.match(STORY) ?? [];
+/** Runs the example of webhooks.md: every command as written there, in one shell. */
+export async function liveStory(page: string, program: string): Promise<Lived> {
+  const [, setUp = ''] = page.match(SET_UP) ?? [];
+  const [, story = ''] = page.match(STORY) ?? [];
   await using handler = await startHandler();
   await using shell = await openShell(handler, program);
   for (const line of setUp.trim().split('\n')) await shell.print(line);
@@ -34,13 +33,15 @@ export async function liveStory(readme: string, program: string): Promise<Lived>
     text += '\n';
   }
   const fresh = `\`\`\`console story\n${text.trimEnd()}\n\`\`\``;
-  return { readme: readme.replace(STORY, () => fresh), taken: new Map(handler.taken) };
+  return { page: page.replace(STORY, () => fresh), taken: new Map(handler.taken) };
 }
 
-/** Removes the numbers of events, which differ from run to run, except 0. */
-export function withoutCounts(readme: string): string {
-  return readme.replace(STORY, (block) =>
-    block.replace(/^(?!\$ ).*$/gm, (line) => line.replace(/\b[1-9]\d*(\.\d+)?\b/g, 'N')),
+/** Removes what differs from run to run: the numbers of events, except 0, and the remark on events that were delivered after all. */
+export function withoutCounts(page: string): string {
+  return page.replace(STORY, (block) =>
+    block
+      .replace(/^\d+ of these were delivered .*\n/gm, '')
+      .replace(/^(?!\$ ).*$/gm, (line) => line.replace(/\b[1-9]\d*(\.\d+)?\b/g, 'N')),
   );
 }
 

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, inject, test } from 'vitest';
+import { binFolder } from '../support/bin-folder.ts';
+import { browserCommand } from '../support/browser.ts';
+import { clock } from '../support/clock.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { startSigningIn } from '../support/signing-in.ts';
+import { blocksOf, readPages } from './pages.ts';
+
+const pages = await readPages();
+const pageAt = (name: string) => pages.find(({ file }) => file === `docs/${name}`)!;
+const blockWith = (name: string, kind: string, start: string) =>
+  blocksOf(pageAt(name), kind).find((text) => text.startsWith(start)) ?? `exit 99 # ${name}: no ${start}`;
+
+/** What a reader's shell has: the programs, and a home. The rest keeps the test's own clock and folders apart. */
+async function bareEnvironment({ folder, env }: Home): Promise<Record<string, string>> {
+  clock.run();
+  const { NODE_OPTIONS = '', HOOKTRAIL_TEST_HOME = '', HOOKTRAIL_TEST_SHARED = '' } = env;
+  const apart = { NODE_OPTIONS, HOOKTRAIL_TEST_HOME, HOOKTRAIL_TEST_SHARED, ...clock.environment };
+  return { PATH: `${await binFolder(folder, inject('program'))}:/usr/bin:/bin`, HOME: folder, ...apart };
+}
+
+const isPosix = process.platform !== 'win32';
+
+test.skipIf(!isPosix).each(blocksOf(pageAt('sandbox.md'), 'sh runs'))(
+  'these lines of sandbox.md run on a machine that has nothing but them: %s',
+  { timeout: 60_000 },
+  async (lines) => {
+    await using home = await createHome();
+    const env = await bareEnvironment(home);
+    const { stdout } = await promisify(execFile)('sh', ['-ec', lines], { env, cwd: home.folder });
+    expect(stdout).toMatch(/^createdOn .*\n(.* FAILED .*\n)+$/);
+  },
+);
+
+/** Runs the script for cron as cron does, and a `mail` that records its input. */
+async function runAsCron(home: Home): Promise<{ printed: string; mail: string }> {
+  const bin = await binFolder(home.folder, inject('program'));
+  const mail = path.join(home.folder, 'mail.txt');
+  await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
+  await writeFile(mail, '');
+  const file = path.join(bin, 'failed-deliveries');
+  // The reader has to fill in where the programs are.
+  const script = blockWith('scripting.md', 'sh', '#!/bin/sh').replace('/usr/local/bin:', `${bin}:`);
+  await writeFile(file, script, { mode: 0o755 });
+  const env = { ...(await bareEnvironment(home)), PATH: '/usr/bin:/bin', SHELL: '/bin/sh' };
+  const printed = await new Promise<string>((resolve) => {
+    execFile(file, { env, cwd: home.folder }, (_, stdout, stderr) => resolve(stdout + stderr));
+  });
+  return { printed, mail: await readFile(mail, 'utf8') };
+}
+
+test.skipIf(!isPosix)(
+  'the script for cron mails each failure once, is silent without any, and shows that the check failed',
+  { timeout: 60_000 },
+  async () => {
+    await using at = await startSigningIn({ events: 0 });
+    const { sandbox, home } = at;
+    const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
+    const service = [
+      '--auth-url',
+      authUrl,
+      '--base-url',
+      baseUrl,
+      '--client-id',
+      clientId,
+      '--vendor',
+      vendor,
+    ];
+    const lines = `${blockWith('scripting.md', 'sh', 'hooktrail keygen ').trim()} ${service.join(' ')} --redirect-uri ${at.redirectUri}`;
+    const env = {
+      ...(await bareEnvironment(home)),
+      HOOKTRAIL_CLIENT_SECRET: clientSecret,
+      HOOKTRAIL_BROWSER: browserCommand,
+    };
+    await promisify(execFile)('sh', ['-ec', lines], { env, cwd: home.folder });
+    expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
+
+    const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
+    const createdOn = new Date(clock.now()).toISOString();
+    const json = JSON.stringify({ eventId, createdOn, publishStatus: 'FAILED', eventType: 'a' });
+    sandbox.control.addEvent({ eventId, createdOn, publishStatus: 'FAILED', json });
+    const failed = await runAsCron(home);
+    expect(failed.printed).toBe('');
+    expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\n/);
+    expect(failed.mail).toContain(eventId);
+    expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
+
+    sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+    const blind = await runAsCron(home);
+    expect(blind.mail).toBe('');
+    expect(blind.printed).toMatch(/^error: .*403 Forbidden\n/);
+  },
+);
