@@ -207,7 +207,7 @@ interface Mark {
   readonly before: number;
 }
 
-const FIRST_STEP = 3600;
+const FIRST_STEP_SECONDS = 3600;
 const MAX_CUTS = 256;
 
 /**
@@ -238,7 +238,7 @@ async function outlineMarks(
   const top = end.seconds + (end.fraction === '' ? 0 : 1);
   const marks: Mark[] = [{ seconds: top, before: total }];
   const bottom = query.after?.seconds ?? 0;
-  for (let step = FIRST_STEP; ; step *= 2) {
+  for (let step = FIRST_STEP_SECONDS; ; step *= 2) {
     const seconds = end.seconds - step;
     if (seconds <= bottom) break;
     const before = await options.count({ ...query, before: instantOf(seconds) }, options.signal);
