@@ -493,7 +493,7 @@ const SHOWN_REASONS = 5;
 /** Prints events that are added one by one, in pages and in the order they were added. */
 export class EventList {
   count = 0;
-  readonly #writer: ItemWriter;
+  readonly #openWriter: () => Promise<ItemWriter>;
   readonly #reporter: Reporter;
   /** A table without rows is not printed: a message says that there is nothing. */
   readonly #printsEmpty: boolean;
@@ -503,12 +503,19 @@ export class EventList {
   #written: Promise<void> = Promise.resolve();
 
   static async open(format: FormatOptions, { context, reporter }: Call): Promise<EventList> {
-    const writer = await createItemWriter(format, context, reporter);
-    return new EventList(writer, reporter, format.format !== 'table');
+    const isTable = format.format === 'table';
+    let writer: Promise<ItemWriter> | undefined;
+    const openWriter = () => {
+      writer ??= createItemWriter(format, context, reporter);
+      return writer;
+    };
+    // What is wrong with a format has to be said before anything is forwarded; a table is loaded for its first row.
+    if (!isTable || format.jq !== undefined) await openWriter();
+    return new EventList(openWriter, reporter, !isTable);
   }
 
-  private constructor(writer: ItemWriter, reporter: Reporter, printsEmpty: boolean) {
-    this.#writer = writer;
+  private constructor(openWriter: () => Promise<ItemWriter>, reporter: Reporter, printsEmpty: boolean) {
+    this.#openWriter = openWriter;
     this.#reporter = reporter;
     this.#printsEmpty = printsEmpty;
   }
@@ -533,7 +540,7 @@ export class EventList {
   async end(): Promise<void> {
     this.#print();
     await this.#written;
-    if (this.count > 0 || this.#printsEmpty) await this.#writer.end();
+    if (this.count > 0 || this.#printsEmpty) await (await this.#openWriter()).end();
   }
 
   /** Returns the error for the events that were not taken, with their number for each reason. */
@@ -552,7 +559,8 @@ export class EventList {
     const page = this.#waiting;
     this.#waiting = [];
     if (page.length === 0) return;
-    this.#written = this.#written.then(() => this.#writer.write(Items.of(page.map(({ body }) => body))));
+    const items = Items.of(page.map(({ body }) => body));
+    this.#written = this.#written.then(async () => await (await this.#openWriter()).write(items));
     // `end` awaits this and throws the error.
     this.#written.catch(() => undefined);
   }

@@ -105,7 +105,7 @@ async function readStored(
   return chosen;
 }
 
-/** Gets the events whose ids are on standard input. Throws `UsageError` if there is none, or one does not exist. */
+/** Gets the events whose ids are on standard input. Throws `UsageError` if there is no id, or one does not exist. */
 async function readIdsOfInput(
   filters: EventFilters,
   service: Service,
@@ -114,11 +114,7 @@ async function readIdsOfInput(
   const { clock, signal, stdin } = context;
   const ids = new Map<string, string>();
   for await (const id of idsOfLines(stdin.lines(), signal)) ids.set(id.toLowerCase(), id);
-  if (ids.size === 0) {
-    throw new UsageError('no event is chosen: standard input holds no ids', {
-      next: 'give filters such as --id or --since, or ids on standard input',
-    });
-  }
+  signal.throwIfAborted();
   const fetchPage = pageFetcher(service, clock);
   const queries = filters.queries(clock.now());
   filters.requirePastStart(clock.now(), "this machine's");

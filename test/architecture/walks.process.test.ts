@@ -41,7 +41,7 @@ describe('a reader opens few files to follow', () => {
     ['search', 50],
     ['refresh', 35],
     ['login', 43],
-    ['recover', 62],
+    ['recover', 60],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);
   });

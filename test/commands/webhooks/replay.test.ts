@@ -164,7 +164,7 @@ describe('more than 100 events', () => {
 });
 
 test.each([
-  ['nothing chosen', [], 'no event is chosen: standard input holds no ids'],
+  ['nothing chosen', [], 'an event id is missing'],
   ['no handler', ['--dry-run-not'], "unknown option '--dry-run-not'"],
   ['an id as an argument', ['abc'], "unexpected argument 'abc'"],
 ])('%s is an error of usage', async (_name, flags, message) => {
