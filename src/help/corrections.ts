@@ -345,7 +345,9 @@ class Line {
     const flagName = isMisspelt ? nearest(name, names) : synonym;
     const found = this.#options.find(({ long }) => long === flagName);
     if (!found?.long) return undefined;
-    return found.required ? withValue(found.long) : { words: [found.long], takesValue: false };
+    // Without a value it would take the next flag for one.
+    if (found.required) return value === undefined ? undefined : withValue(found.long);
+    return { words: [found.long], takesValue: false };
   }
 
   /** Words of a command that takes fewer become the flag that they are the value of. */

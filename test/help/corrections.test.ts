@@ -115,6 +115,11 @@ describe('where no line can be meant, the next step leads on', () => {
       '`hooktrail events search --help` shows its flags',
     ],
     ['login --start', "unknown option '--start'", '`hooktrail login --help` shows its flags'],
+    [
+      'events search --to --failed',
+      "unknown option '--to'",
+      '`hooktrail events search --help` shows its flags',
+    ],
     ['foo bar', "unknown command 'foo'", '`hooktrail --help` lists the commands'],
     [
       'list',
