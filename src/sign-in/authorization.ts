@@ -210,7 +210,7 @@ async function receiveLine(redirectUri: URL, expected: ExpectedRedirect, lines: 
     const checked = await readPasted(line, redirectUri, expected);
     if (typeof checked !== 'string') return checked;
     problem = checked;
-    reporter.warning(`the pasted URL is not accepted: ${problem}`);
+    reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
   }
   throw new NotSignedInError(`the pasted URL is not accepted: ${problem ?? 'it is empty'}`, {
     next: 'sign in again, and paste the whole URL of the new sign-in',

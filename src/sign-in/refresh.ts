@@ -225,6 +225,7 @@ async function keep(
   await storeSurely(parts.vault, secrets, parts.context.clock).catch((error: Error) => {
     parts.reporter.warning(
       `the new access token could not be stored, so the next command asks for another: ${error.message}`,
+      { kind: 'sign-in' },
     );
   });
   return access;
@@ -243,7 +244,9 @@ async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
     // The error may have come after the write: when the folder could not be synced.
     const found = await vault.read().catch(() => undefined);
     if (found?.refreshToken === secrets.refreshToken) {
-      reporter.warning(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
+      reporter.warning(`the new tokens are stored, but a loss of power could still lose them: ${message}`, {
+        kind: 'sign-in',
+      });
       return;
     }
     throw new NotSignedInError(
@@ -254,6 +257,7 @@ async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
   if (elsewhere !== undefined)
     reporter.warning(
       `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${elsewhere}, where the next command finds them`,
+      { kind: 'sign-in' },
     );
 }
 

@@ -528,7 +528,7 @@ function announce(
     const opening =
       command === REDIRECTS_ONLY ? visitWithoutBrowser(url, context.signal) : opener.open(url, command);
     opening.catch((error: Error) => {
-      reporter.warning(`the browser could not be started: ${error.message}`);
+      reporter.warning(`the browser could not be started: ${error.message}`, { kind: 'sign-in' });
       reporter.notice('Open the URL above by hand: the sign-in is still waiting.');
     });
   }

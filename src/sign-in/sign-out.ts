@@ -44,7 +44,7 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     if (revocation === 'provider unknown') unknown ??= `the profile '${name}'`;
     else if (removed > 0) {
       reporter.notice(`signed out of the profile '${name}' on this machine${OUTCOMES[revocation]}`);
-      if (failure) reporter.warning(failure);
+      if (failure) reporter.warning(failure, { kind: 'sign-in' });
     }
   }
   if (flags.all) {
@@ -76,7 +76,7 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
     if (saved.profile === name) delete saved.profile;
   });
   reporter.notice(`deleted profile '${name}' and what was stored for it on this machine`);
-  if (failure) reporter.warning(failure);
+  if (failure) reporter.warning(failure, { kind: 'sign-in' });
 }
 
 type Revocation =

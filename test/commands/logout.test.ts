@@ -267,3 +267,23 @@ test('secrets that cannot be read are an error, and nothing is deleted', async (
   await rename(`${file}.away`, file);
   expect((await at.run(['token'])).code).toBe(0);
 });
+
+test('tokens of a sign-in that was replaced are deleted too, and logout says that they are not revoked', async () => {
+  await signInAs('default');
+  const elsewhere = ['--base-url', 'https://events.example', '--replace'];
+  expect(await at.run(['login', ...elsewhere])).toMatchObject({ code: 0 });
+  expect(await at.run(['logout'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr:
+      "signed out of the profile 'default' on this machine; its refresh token is revoked\n" +
+      "warning: tokens of earlier sign-ins of 'default' at other addresses were deleted, but not revoked\n",
+  });
+});
+
+test('a failed revocation is a warning of the kind sign-in', async () => {
+  await signInAs('default');
+  const env = { ...at.env, HOOKTRAIL_PASSPHRASE: undefined, HOOKTRAIL_ERROR_FORMAT: 'json' };
+  const { stderr } = await at.run(['logout', '--quiet'], { env });
+  expect(JSON.parse(stderr)).toMatchObject({ level: 'warning', kind: 'sign-in' });
+});
