@@ -67,10 +67,11 @@ const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Every call ends within 5 s. If the service stops answering during a call, the process still ends late: Node waits for
- * the native thread at exit, and libsecret gives up only after 25 s per call.
+ * How long the keychain may take for one answer. On a busy machine forty commands that start at once wait for each other
+ * there. If the service stops answering during a call, the process still ends late: Node waits for the native thread at
+ * exit, and libsecret gives up only after 25 s per call.
  */
-const CALL_LIMIT_MS = 4_500;
+const CALL_LIMIT_MS = 10_000;
 /** macOS shows a dialog that asks the user whether this program may read the item. */
 const DIALOG_LIMIT_MS = 60_000;
 
@@ -78,22 +79,17 @@ const DIALOG_LIMIT_MS = 60_000;
  * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are `KeychainError`s. On
  * Linux the Secret Service is checked first, so that the native library is not called when it would hang.
  */
-export async function openKeychain(context: Surroundings): Promise<Keychain> {
-  const { clock } = context;
+export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIMIT_MS): Promise<Keychain> {
   const { platform } = context.machine;
-  const started = clock.now();
   const [, keychain] = await Promise.all([
-    platform === 'linux' ? checkLinux(context) : undefined,
+    platform === 'linux' ? checkLinux(context, callLimitMs) : undefined,
     loadLibrary(context),
   ]);
-  let spent = clock.now() - started;
   let unanswered = false;
   const once = async <T>(call: () => Promise<T>): Promise<T> => {
     // Each unanswered call holds one of the four threads that file operations need, too.
     if (unanswered) throw new KeychainError('mute');
-    const limit =
-      platform === 'darwin' ? DIALOG_LIMIT_MS : Math.min(Math.max(CALL_LIMIT_MS - spent, 500), CALL_LIMIT_MS);
-    spent = 0;
+    const limit = platform === 'darwin' ? DIALOG_LIMIT_MS : callLimitMs;
     const settled = () => {
       unanswered = false;
     };
@@ -126,9 +122,9 @@ export async function openKeychain(context: Surroundings): Promise<Keychain> {
   };
 }
 
-async function checkLinux(context: Surroundings): Promise<void> {
+async function checkLinux(context: Surroundings, limit: number): Promise<void> {
   try {
-    await checkSecretService(context, { service: 'hooktrail' }, CALL_LIMIT_MS - 500);
+    await checkSecretService(context, { service: 'hooktrail' }, limit);
   } catch (error) {
     if (!(error instanceof SecretServiceError)) throw error;
     const { condition, detail, holdsNothing } = error;
