@@ -78,6 +78,8 @@ export function isForCode(folder: string, machine: User & Pick<Machine, 'userHom
     // An attacker's folder has to stay without ours in it.
     if (replaceableBy(folder, machine) !== undefined) return false;
     if (!existsSync(folder)) {
+      // Others may put it there first, even where they cannot replace it later.
+      if ((statSync(nearestExisting(folder)).mode & WRITABLE_BY_OTHERS) !== 0) return false;
       makeFolder(folder);
       if (replaceableBy(folder, machine) !== undefined) return false;
     }
@@ -89,6 +91,10 @@ export function isForCode(folder: string, machine: User & Pick<Machine, 'userHom
   } catch {
     return false;
   }
+}
+
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
 /** Yields each name on the way to a path that exists, and follows links as the system does. */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
@@ -48,6 +49,25 @@ describe.skipIf(!hasMatrix)('the packed program', () => {
       expect(jq).toEqual({ code: 0, stdout: '30\n', stderr: '' });
       const demo = await call(node, ['demo'], plain);
       expect([demo.code, demo.stdout]).toEqual([0, expect.stringContaining('FAILED')]);
+    },
+    180_000,
+  );
+
+  test.each([22, 24])(
+    'keeps compiled code on Node %i where nobody else can write, and nowhere else',
+    async (major) => {
+      const node = await nodeOf(major);
+      await using home = await createHome();
+      const { HOOKTRAIL_CONFIG_DIR: folder, NODE_OPTIONS: _, ...env } = home.env;
+      const cacheAfter = async (mode: number) => {
+        await mkdir(folder as string, { recursive: true });
+        await chmod(folder as string, mode);
+        expect(await call(node, ['-h'], { ...env, HOOKTRAIL_CONFIG_DIR: folder })).toMatchObject({ code: 0 });
+        return await readdir(folder as string);
+      };
+      expect(await cacheAfter(0o777)).toEqual([]);
+      expect(await cacheAfter(0o770)).toEqual([]);
+      expect(await cacheAfter(0o755)).toEqual(['cache']);
     },
     180_000,
   );
