@@ -96,8 +96,13 @@ export function statsLines(stats: Stats, look: StatsLook, place = ''): string[] 
     '',
     // At the end, so that it stays visible on a terminal however long the rest is.
     palette.bold(countsText(stats)),
-    palette.dim(`${spanText(stats)}${place}`),
+    ...fittingLines(spanText(stats), place, look.room).map((line) => palette.dim(line)),
   ];
+}
+
+/** The window and the place on one line, or below each other where they do not fit. */
+function fittingLines(span: string, place: string, room = Number.POSITIVE_INFINITY): string[] {
+  return span.length + place.length <= room ? [`${span}${place}`] : [span, place.replace(/^, /, '')];
 }
 
 function spanText({ window: { after, before, zone } }: Stats): string {

@@ -1,0 +1,68 @@
+import xterm from '@xterm/headless';
+import { describe, expect, test } from 'vitest';
+import { startHooktrail } from '../support/program.ts';
+import { type Searching, startSearching } from '../support/searching.ts';
+
+interface Screen {
+  readonly lines: readonly string[];
+  /** Lines that did not fit and go on below. */
+  readonly wrapped: readonly string[];
+}
+
+/** What a terminal of that many columns shows when the command has ended, everything that it printed in view. */
+async function screenOf(
+  searching: Searching,
+  args: readonly string[],
+  columns: number,
+  of: 'screen' | 'stdout' = 'screen',
+): Promise<Screen> {
+  const env = { ...searching.env, PAGER: 'cat' };
+  const running = startHooktrail(args, { env, terminal: columns });
+  await running.finished;
+  const terminal = new xterm.Terminal({ cols: columns, rows: 200, allowProposedApi: true, convertEol: true });
+  await new Promise<void>((resolve) => terminal.write(running[of], resolve));
+  const { active } = terminal.buffer;
+  const all = Array.from({ length: active.length }, (_, row) => active.getLine(row));
+  const lines = all.map((line) => line?.translateToString(true) ?? '');
+  const wrapped = all.flatMap((line) => (line?.isWrapped ? [line.translateToString(true)] : []));
+  return { lines: lines.slice(0, lines.findLastIndex((line) => line !== '') + 1), wrapped };
+}
+
+const ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/;
+
+describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
+  test('shows each event on one line, with its whole id, and below them what was searched', async () => {
+    await using searching = await startSearching({ events: 500 });
+    for (const args of [['--failed'], ['--status', 'failed,success'], []]) {
+      const { lines, wrapped } = await screenOf(
+        searching,
+        ['events', 'search', '-n', '20', ...args],
+        columns,
+      );
+      expect(wrapped.filter((line) => ID.test(line))).toEqual([]);
+      expect(lines[0]).toMatch(/^createdOn .*eventId/);
+      expect(lines.slice(1, 21).filter((line) => !ID.test(line))).toEqual([]);
+      expect(lines[21]).toMatch(/^searched /);
+    }
+  });
+
+  test('shows the titles of narrow tables among those of wide ones', async () => {
+    await using searching = await startSearching({ events: 50 });
+    const titles = async (width: number) =>
+      (await screenOf(searching, ['events', 'search', '-n', '5'], width)).lines[0]?.split(/ +/) ?? [];
+    const wide = await titles(300);
+    expect((await titles(columns)).filter((title) => !wide.includes(title))).toEqual([]);
+  });
+
+  test.each([
+    ['stats', ['events', 'stats', '--since', '7d']],
+    ['stats --by', ['events', 'stats', '--since', '7d', '--by', 'eventType,publishStatus']],
+    ['health', ['events', 'health', '--since', '7d']],
+    ['event-types', ['event-types']],
+  ])('fits the lines of %s', async (_, args) => {
+    await using searching = await startSearching({ events: 200 });
+    const { lines, wrapped } = await screenOf(searching, args, columns, 'stdout');
+    expect(wrapped).toEqual([]);
+    expect(lines.length).toBeGreaterThan(2);
+  });
+});
