@@ -87,6 +87,12 @@ export class Browsing {
     return level instanceof EventRows ? level : level.events;
   }
 
+  /** What is shown, or lies below the open event. */
+  get rows(): EventRows | GroupRows {
+    const { level } = this;
+    return 'item' in level ? level.events : level;
+  }
+
   /** The event that is open, or the selected one. */
   get current(): Items | undefined {
     const { level } = this;
@@ -126,8 +132,7 @@ export class Browsing {
   settle(): void {
     const { list, listRows } = this;
     this.#update(list);
-    const { level } = this;
-    if ('item' in level) return;
+    const level = this.rows;
     const count = level instanceof EventRows ? level.places.length : level.groups.length;
     scrollTo(level, Math.max(0, Math.min(level.selected, count - 1)), listRows);
     // All events count in the groups.
@@ -145,9 +150,8 @@ export class Browsing {
   }
 
   #update(list: EventList): void {
-    const { level } = this;
     try {
-      if (!('item' in level)) level.update(list);
+      this.rows.update(list);
     } catch (error) {
       if (!(error instanceof HooktrailError)) throw error;
       this.#levels.pop();
@@ -200,10 +204,8 @@ export class Browsing {
     if (item) {
       events.selected += step;
       this.#levels.splice(-1, 1, { item, events, line: 0 });
-      // The next pages are read for the list below.
-      scrollTo(events, events.selected, this.listRows);
     } else if (step < 0) this.message = 'this is the first event';
-    else this.message = this.list.ended ? 'this is the last event' : 'go back to the list to read more';
+    else this.message = this.list.ended ? 'this is the last event' : 'the next event is being read';
     return undefined;
   }
 

@@ -263,6 +263,14 @@ describe('browsing', () => {
     expect(current()).toContain('id-1"');
   });
 
+  test('n leads through all events: the next pages are read meanwhile', async () => {
+    const { settled, press, current } = browsing(many);
+    await settled();
+    await press(named('return'));
+    for (let number = 1; number < many.length; number++) await press(...typed('n'));
+    expect(current()).toContain(`id-${many.length - 1}"`);
+  });
+
   test('? lists the keys until the next key', async () => {
     const { settled, press, lines } = browsing(many, { rows: 20, columns: 80 });
     await settled();
