@@ -4,6 +4,7 @@ import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { FilterFlags } from '../events/event-flags.ts';
+import { resolveTypes } from '../events/event-types.ts';
 import { findEvents } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
 import { storedEvents } from '../events/stored-events.ts';
@@ -45,9 +46,10 @@ export async function browseEvents(
   const silent = { ...reporter, trace: () => {}, notice: () => {} };
   const { clock, signal } = context;
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
-  await withService({ ...call, reporter: silent }, (service, { profile }) => {
+  await withService({ ...call, reporter: silent }, async (service, settings) => {
+    const resolved = await resolveTypes(filters, service, settings, context);
     const find: Find = (chosen) => findEvents(service, chosen, reading);
-    return showList(call, filters, find, `${profile}: ${service.baseUrl.host}`, help);
+    return await showList(call, resolved, find, `${settings.profile}: ${service.baseUrl.host}`, help);
   });
 }
 

@@ -47,7 +47,7 @@ export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSig
 
 export function noIds(): UsageError {
   return new UsageError('an event id is missing', {
-    next: 'give one or more ids, or - to read them from standard input: one a line, or events as `hooktrail events search` prints them',
+    next: 'give one or more ids, or - to read them from standard input: one a line, or the output of events search',
   });
 }
 
@@ -114,6 +114,6 @@ function notAnId(where: string, text: string): UsageError {
         ? `\`hooktrail events search --grep ${beginning}\` finds an event by part of its id`
         : where === '<eventId>'
           ? undefined
-          : 'give one event id a line, or events as `hooktrail events search` prints them',
+          : 'give one event id a line, or the output of events search',
   });
 }

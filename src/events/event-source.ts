@@ -101,7 +101,7 @@ export async function withEventSource<Result>(
     return await work({
       name: service.baseUrl.host,
       filters: resolved,
-      window: statsWindow(filters, serviceTime ?? clock.now()),
+      window: statsWindow(resolved, serviceTime ?? clock.now()),
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, chosen, within),
       count: countQueries(service, concurrency, context, reporter),

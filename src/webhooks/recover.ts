@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { PAGE_SIZE } from '../events/event-query.ts';
+import { resolveTypes } from '../events/event-types.ts';
 import { findEvents } from '../events/find-events.ts';
 import { type OnRetry, waitText } from '../http/retry.ts';
 import type { Service } from '../http/service.ts';
@@ -63,10 +64,11 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
   await withService(call, async (service, settings) => {
     const journal = journalFile(flags, settings.profile, context);
     const ids = await readIds(journal, context.machine);
+    const filters = await resolveTypes(flags.filters, service, settings, context);
     if (flags.forwardTo === undefined)
-      return await listMissing(await findMissing(ids, flags.filters, service, call), flags, call);
+      return await listMissing(await findMissing(ids, filters, service, call), flags, call);
     const apiToken = await apiTokenOrWarning(settings, context, reporter);
-    const found = await findMissing(ids, flags.filters, service, call);
+    const found = await findMissing(ids, filters, service, call);
     await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo }, apiToken, call);
   });
 }

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { idsOfLines } from '../events/event-ids.ts';
+import { resolveTypes } from '../events/event-types.ts';
 import { getEvent } from '../events/get-events.ts';
 import { pageFetcher } from '../events/page.ts';
 import { storedEvents } from '../events/stored-events.ts';
@@ -62,8 +63,9 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     return await forward(await readStored(source.from, filters, call), settings);
   }
   await withService(call, async (service, settings) => {
+    const resolved = await resolveTypes(filters, service, settings, context);
     const chosen =
-      source === 'ids' ? readIdsOfInput(filters, service, context) : search(filters, service, call);
+      source === 'ids' ? readIdsOfInput(resolved, service, context) : search(resolved, service, call);
     await forward(await chosen, settings);
   });
 }

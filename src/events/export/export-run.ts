@@ -11,7 +11,7 @@ import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { type Query, searchUrl } from '../event-query.ts';
-import { warnOfTypes } from '../event-types.ts';
+import { resolveTypes, warnOfTypes } from '../event-types.ts';
 import { type IdentifiedItems, pageFetcher, totalOf } from '../page.ts';
 import { adaptiveConcurrency, readAhead } from '../read-ahead.ts';
 import { IncompleteError, readPages } from '../read-pages.ts';
@@ -100,18 +100,19 @@ async function exportInto(
     if (!manifest.finishedAt)
       reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
   } else await checkUnused(directory);
-  const finished = await withService(call, async (service) => {
+  const finished = await withService(call, async (service, settings) => {
+    const resolved = await resolveTypes(filters, service, settings, context);
     const progress = startProgress(context, reporter, 'exporting');
     let exported: Manifest;
     try {
       progress.update({ note: 'counting' });
-      const run = new ExportRun(service, directory, options, call, progress);
-      exported = await run.run(manifest ?? (await beginExport(filters, identity, run.planning)), !manifest);
+      const run = new ExportRun(service, directory, { ...options, filters: resolved }, call, progress);
+      exported = await run.run(manifest ?? (await beginExport(resolved, identity, run.planning)), !manifest);
       for (const doubt of run.doubts()) reporter.warning(doubt);
     } finally {
       progress.stop();
     }
-    if (exported.events === 0) await warnOfTypes(filters, service, context, reporter);
+    if (exported.events === 0) await warnOfTypes(resolved, service, context, reporter);
     return exported;
   });
   reporter.notice(`exported: ${summaryOf(given, finished)}`);

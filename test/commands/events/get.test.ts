@@ -81,7 +81,7 @@ describe('events get', () => {
       const { code, stdout, stderr } = await get(searching, [...args], stdin);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toBe(
-        'error: an event id is missing\nnext: give one or more ids, or - to read them from standard input: one a line, or events as `hooktrail events search` prints them\n',
+        'error: an event id is missing\nnext: give one or more ids, or - to read them from standard input: one a line, or the output of events search\n',
       );
     }
   });

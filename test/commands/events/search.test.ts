@@ -136,6 +136,33 @@ describe('--type', () => {
     expect(await readFile(file, 'utf8')).toContain('document.signed');
   });
 
+  test('is understood by every command over events', async () => {
+    await using at = await startSearching({ events: 60 });
+    const home = at.env['HOME'] as string;
+    const asked = async (...args: string[]) => {
+      const before = at.queries().length;
+      await hooktrail([...args, '--type', 'DOCUMENT.S*'], { env: { ...at.env, HOOKTRAIL_API_TOKEN: 'x' } });
+      const types = at
+        .queries()
+        .slice(before)
+        .flatMap((query) => query.match(/eq\(eventType,[^)]*\)/g) ?? []);
+      return [...new Set(types)];
+    };
+    const window = ['--since', '7d'];
+    for (const args of [
+      ['events', 'count', ...window],
+      ['events', 'stats', ...window],
+      ['events', 'explain', ...window],
+      ['events', 'health', ...window],
+      ['events', 'report', path.join(home, 'r.html'), ...window],
+      ['events', 'export', path.join(home, 'out'), ...window],
+      ['events', 'watch', '--until', 'now', ...window],
+      ['webhooks', 'recover', '--dry-run', '--new-journal', ...window],
+      ['webhooks', 'replay', '--dry-run', ...window],
+    ])
+      expect([args, await asked(...args)]).toEqual([args, ['eq(eventType,document.signed)']]);
+  });
+
   test('a pattern that nothing on offer matches is a usage error', async () => {
     await using at = await startSearching({ events: 10 });
     expect(await at.search('--type', 'documents.*')).toEqual({
