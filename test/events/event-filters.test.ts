@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventFilters, type FilterFlags } from '../../src/events/event-flags.ts';
+import { eventFilters, type FilterFlags } from '../../src/events/event-filters.ts';
 import { queryString } from '../../src/events/event-query.ts';
 import { byServiceClock } from '../../src/events/find-events.ts';
 import { readPage } from '../../src/events/page.ts';

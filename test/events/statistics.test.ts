@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventFilters } from '../../src/events/event-flags.ts';
+import { eventFilters } from '../../src/events/event-filters.ts';
 import type { Query } from '../../src/events/event-query.ts';
 import { bucketEnds, gatherStats, statsWindow } from '../../src/events/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';

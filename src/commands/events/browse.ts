@@ -7,7 +7,7 @@ import {
   eventFilters,
   type FilterFlags,
   type FromFlags,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';

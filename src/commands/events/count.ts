@@ -12,7 +12,7 @@ import {
   type FromFlags,
   type PreviewFlags,
   previewForm,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import {
   addOutputFileFlag,
   addSummaryFlags,

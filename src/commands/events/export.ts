@@ -8,7 +8,7 @@ import {
   type FilterFlags,
   type PageFlags,
   pageOptions,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 

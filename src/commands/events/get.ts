@@ -9,7 +9,7 @@ import {
   eventFilters,
   type FilterFlags,
   type FromFlags,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { idsOfArguments, noIds } from '../../events/event-ids.ts';
 import {
   addFormatFlags,

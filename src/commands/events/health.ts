@@ -9,7 +9,7 @@ import {
   eventFilters,
   type FilterFlags,
   type FromFlags,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPath } from '../../json/item-fields.ts';
 import {
   addOutputFileFlag,

@@ -13,7 +13,7 @@ import {
   type PreviewFlags,
   pageOptions,
   previewForm,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { isGuid } from '../../json/guid.ts';
 import type { Direction } from '../../json/item-fields.ts';
 import {

@@ -10,7 +10,7 @@ import {
   type FromFlags,
   type StatsFlags,
   statsOptions,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import {
   addOutputFileFlag,

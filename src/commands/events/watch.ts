@@ -7,7 +7,7 @@ import {
   concurrencyFlag,
   eventFilters,
   type FilterFlags,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import {
   addFormatFlags,
   eventFormat,

@@ -8,7 +8,7 @@ import {
   eventFilters,
   type FilterFlags,
   type FromFlags,
-} from '../../events/event-flags.ts';
+} from '../../events/event-filters.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
