@@ -1,4 +1,5 @@
 import { HooktrailError } from '../errors.ts';
+import { wrapWords } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { terminalSafeLine } from '../terminal/terminal-safe.ts';
 
@@ -55,14 +56,3 @@ export function diagnosisText(
 }
 
 const STATE_WIDTH = 'doubtful'.length;
-
-function wrapWords(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}

@@ -209,9 +209,10 @@ class ValueCodes {
   }
 
   #equals(code: number, bytes: Buffer, start: number, end: number): boolean {
+    const own = this.#bytes;
     let at = this.#startOf(code);
     if ((this.#ends[code] as number) - at !== end - start) return false;
-    for (let index = start; index < end; index++) if (bytes[index] !== this.#bytes[at++]) return false;
+    for (let index = start; index < end; index++) if (bytes[index] !== own[at++]) return false;
     return true;
   }
 
@@ -376,22 +377,24 @@ export class EventTable {
     let expected = 0;
     do {
       const nameStart = index + 2;
-      const nameEnd = stringEnd(bytes, index + 1);
       // Members mostly come in the same order.
       let child = parent.children[expected];
-      if (!child || !isNamed(child, bytes, nameStart, nameEnd - 1)) {
-        child = this.#childNamed(parent, bytes, nameStart, nameEnd - 1);
+      let nameEnd: number;
+      if (child && isNamed(child, bytes, nameStart)) nameEnd = nameStart + child.name.length;
+      else {
+        nameEnd = stringEnd(bytes, index + 1) - 1;
+        child = this.#childNamed(parent, bytes, nameStart, nameEnd);
         expected = child ? parent.children.indexOf(child) : expected - 1;
       }
       expected++;
-      index = child ? this.#value(bytes, nameEnd + 1, child) : valueEnd(bytes, nameEnd + 1);
+      index = child ? this.#value(bytes, nameEnd + 2, child) : valueEnd(bytes, nameEnd + 2);
     } while (bytes[index] === 0x2c);
     return index + 1;
   }
 
   #childNamed(parent: Node, bytes: Buffer, start: number, end: number): Node | undefined {
     const { children } = parent;
-    for (const child of children) if (isNamed(child, bytes, start, end)) return child;
+    for (const child of children) if (isNamed(child, bytes, start)) return child;
     const text = bytes.toString('utf8', start, end);
     const name = text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
     const isOther = (node: Node) => node.column.steps.at(-1) === name;
@@ -506,9 +509,11 @@ export class EventTable {
   }
 }
 
-function isNamed({ name }: Node, bytes: Buffer, start: number, end: number): boolean {
-  if (name.length !== end - start) return false;
-  for (let index = start, at = 0; index < end; index++, at++) if (bytes[index] !== name[at]) return false;
+/** True if the name that starts there, after its quote, is the node's. */
+function isNamed({ name }: Node, bytes: Buffer, start: number): boolean {
+  const { length } = name;
+  if (bytes[start + length] !== QUOTE) return false;
+  for (let index = 0; index < length; index++) if (bytes[start + index] !== name[index]) return false;
   return true;
 }
 
@@ -553,9 +558,9 @@ export class TimeColumn {
       this.#dayStart = day.seconds;
       break;
     }
-    const two = (at: number) =>
-      ((bytes[start + at] as number) - 48) * 10 + ((bytes[start + at + 1] as number) - 48);
-    const [hours, minutes, seconds] = [two(11), two(14), two(17)];
+    const hours = twoDigits(bytes, start + 11);
+    const minutes = twoDigits(bytes, start + 14);
+    const seconds = twoDigits(bytes, start + 17);
     if (!(hours >= 0 && hours < 24 && minutes >= 0 && minutes < 60 && seconds >= 0 && seconds < 60))
       return false;
     let fraction = 0;
@@ -610,6 +615,10 @@ export class TimeColumn {
       fraction: fraction.replace(/0+$/, ''),
     };
   }
+}
+
+function twoDigits(bytes: Buffer, at: number): number {
+  return ((bytes[at] as number) - 48) * 10 + ((bytes[at + 1] as number) - 48);
 }
 
 /** Rows in order of creation, those whose time is not known last. */

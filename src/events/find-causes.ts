@@ -16,8 +16,8 @@ const SHAPES = 5;
 /** Conjunctions that are tried with another condition. */
 const BEAM = 14;
 /** The search looks at a part of more events than this, at failed ones first; what it finds is counted exactly. */
-const SAMPLE_FAILED = 25_000;
-const SAMPLE_DELIVERED = 25_000;
+const SAMPLE_FAILED = 12_000;
+const SAMPLE_DELIVERED = 12_000;
 /**
  * Neighbouring limits of a number, or moments at which a span begins, part nearly the same events: they are as many
  * candidates as so many limits and moments at equal distances.

@@ -4,7 +4,7 @@ import { type Baseline, type Explained, explanationJson, searchCommand } from '.
 import type { Cause, CauseCondition, Effect } from '../events/explain-table.ts';
 import { isNumber } from '../json/item-conditions.ts';
 import { completeCommands } from '../settings/command-words.ts';
-import { cellWidth, cutToWidth, loadWidths } from '../terminal/cell-width.ts';
+import { cellWidth, cutToWidth, loadWidths, wrapWords } from '../terminal/cell-width.ts';
 import { grouped, percent } from '../terminal/numbers-text.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
@@ -135,21 +135,28 @@ function explanationLines(
   const { palette } = look;
   const clock = new ReadableTimes(filters.zone, explained.before);
   const isOpen = from === undefined && !filters.before;
-  const lines = [palette.bold(headline(explained, clock, isOpen, baseline)), ''];
-  if (failed === 0) return lines.slice(0, 1);
+  const prose = (text: string) => proseLines(text, look);
+  const lines = [...prose(headline(explained, clock, isOpen, baseline)).map(palette.bold), ''];
+  if (failed === 0) return lines.slice(0, -1);
   if (failed === events) return [...lines, NO_CONTRAST];
-  lines.push(...(causes.length === 0 ? [NOTHING] : causeLines(explained, clock, look)), '');
+  lines.push(...(causes.length === 0 ? prose(NOTHING) : causeLines(explained, clock, look)), '');
   if (causes.length > 0 && unexplained > 0) lines.push(unexplainedText(unexplained));
-  lines.push(...effectFacts(explained));
-  if (notCompared.length > 0)
-    lines.push(
-      palette.dim(`not compared, different in nearly every event: ${someOf(notCompared.map(oneLine), ', ')}`),
-    );
+  lines.push(...effectFacts(explained).flatMap(prose));
+  if (notCompared.length > 0) {
+    const names = someOf(notCompared.map(oneLine), ', ');
+    lines.push(...prose(`not compared, different in nearly every event: ${names}`).map(palette.dim));
+  }
   for (const [index, cause] of causes.entries())
     lines.push(
       `${palette.accent('next:')} ${oneLine(commandOf(cause))}${causes.length > 1 ? palette.dim(`  # cause ${index + 1}`) : ''}`,
     );
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+}
+
+/** A text in lines that fit, each after the indent. */
+function proseLines(text: string, { room }: TableLook, indent = ''): string[] {
+  if (room === undefined) return [indent + text];
+  return wrapWords(text, room - indent.length).map((line) => indent + line);
 }
 
 /** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline beside it. */
@@ -225,7 +232,9 @@ function causeLines(explained: Explained, clock: ReadableTimes, look: TableLook)
         drawn[index + 1] as string,
         ...others.map((text) => cut(`  and ${text}`)),
         ...(cause.same.length > 0
-          ? [palette.dim(`  the same events: ${someOf(conditionLines(cause.same, clock), ', ')}`)]
+          ? proseLines(`the same events: ${someOf(conditionLines(cause.same, clock), ', ')}`, look, '  ').map(
+              palette.dim,
+            )
           : []),
         `  ${timesText(cause, clock, palette.bad)}`,
         ...(isAlsoThen ? ['  also then'] : []),

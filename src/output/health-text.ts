@@ -18,7 +18,7 @@ export interface HealthOptions extends Pick<SummaryFormat<'table' | 'json' | 'ma
   readonly from: string | undefined;
 }
 
-const ORDER = 'in order of creation, which is not the order of delivery';
+const ORDER = 'newest first in order of creation, which is not the order of delivery';
 
 /** Prints the state of each subscription, or of each value of another field. */
 export async function printHealth(
@@ -41,14 +41,7 @@ export async function printHealth(
   await loadWidths();
   const look = await loadTableLook(stdout, reporter);
   const { palette } = look;
-  await stdout.write(
-    ended([
-      ...tableLines(table, look),
-      '',
-      palette.bold(counts),
-      palette.dim(`last ten: newest first, ${ORDER}`),
-    ]),
-  );
+  await stdout.write(ended([...tableLines(table, look), '', palette.bold(counts), palette.dim(ORDER)]));
   if (
     report.rows.some(({ state }) => state === 'failing') &&
     stdout.isTerminal &&

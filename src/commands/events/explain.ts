@@ -13,6 +13,7 @@ import {
 import type { Baseline } from '../../events/explain.ts';
 import {
   addOutputFileFlag,
+  addPagerFlag,
   addSummaryFlags,
   type SummaryFlags,
   summaryFormat,
@@ -50,7 +51,7 @@ export function declare(command: Command, action: Action): void {
     )
     .addOption(concurrencyFlag());
   addSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' });
-  addOutputFileFlag(command);
+  addOutputFileFlag(addPagerFlag(command));
   addConnectionFlags(command)
     .addHelpText(
       'after',

@@ -13,6 +13,7 @@ import {
 import { type FieldPath, parseFieldPath } from '../../json/item-fields.ts';
 import {
   addOutputFileFlag,
+  addPagerFlag,
   addSummaryFlags,
   type SummaryFlags,
   summaryFormat,
@@ -50,7 +51,7 @@ export function declare(command: Command, action: Action): void {
     .option('--exit-code', 'exit with 10 while any is failing')
     .addOption(concurrencyFlag());
   addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' });
-  addOutputFileFlag(command);
+  addOutputFileFlag(addPagerFlag(command));
   addConnectionFlags(command)
     .addHelpText(
       'after',

@@ -72,7 +72,7 @@ describe('events explain', () => {
 
   test('fits 80 columns with the conditions above their figures, and keeps ids and commands whole', async () => {
     const { stdout } = await explain([], { terminal: 80, env: { NO_COLOR: '1' } });
-    expect(stdout.split('\n').slice(2, 9)).toEqual([
+    expect(stdout.split('\n').slice(3, 10)).toEqual([
       'what failed events have',
       '   of failures  of delivered  fail with it        without it',
       `subscriptionId = ${SUBSCRIPTION}`,

@@ -60,7 +60,7 @@ describe('events health', () => {
       '-                                     ok          0 of 1  -                     2026-11-02 00:07:00Z  ·',
       '',
       '1 of 4 failing, 1 recovered, from 2026-11-01 23:59:59Z to 2026-11-02 00:14:01Z',
-      'last ten: newest first, in order of creation, which is not the order of delivery',
+      'newest first in order of creation, which is not the order of delivery',
       '',
     ]);
   });
