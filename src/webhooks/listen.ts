@@ -98,7 +98,7 @@ const SILENT_STOP_MS = 1_000;
 
 /** Receives deliveries until the context's signal aborts, then rejects with its reason. */
 async function listen(options: ListenOptions, context: Context, reporter: Reporter): Promise<void> {
-  const { stdout, stderr, clock, signal } = context;
+  const { stdout, clock, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
@@ -114,8 +114,6 @@ async function listen(options: ListenOptions, context: Context, reporter: Report
     try {
       await Promise.race([untilStopped(signal), journal.failed, listener.keepRecovering()]);
     } finally {
-      // The terminal has echoed ^C where the next line would begin.
-      if (stderr.isTerminal && signal.aborted) await stderr.write('\n').catch(() => undefined);
       await listener.stop();
     }
   } finally {
