@@ -192,8 +192,8 @@ async function certificates({ environment }: Context): Promise<Finding> {
 /** Shorter limits than those of other commands: a diagnosis should not make the user wait. */
 const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 /** Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to arrive. */
-const SMALL_SKEW = 5_000;
-const LARGE_SKEW = 300_000;
+const SMALL_SKEW_MS = 5_000;
+const LARGE_SKEW_MS = 300_000;
 
 /** The checks that send requests to the identity provider and the event service, also with the stored sign-in. */
 async function networkChecks(
@@ -278,10 +278,12 @@ function meaningOf(status: number): string {
 function skew(peer: string, milliseconds: number): Finding {
   const check = `clock (${peer})`;
   const seconds = Math.round(Math.abs(milliseconds) / 1000);
-  if (Math.abs(milliseconds) <= SMALL_SKEW) return ok(check, `agrees with that of the ${peer}`);
+  if (Math.abs(milliseconds) <= SMALL_SKEW_MS) return ok(check, `agrees with that of the ${peer}`);
   const message = `is ${seconds} s ${milliseconds > 0 ? 'behind' : 'ahead of'} that of the ${peer}`;
   const next = "set this machine's clock, by NTP for instance";
-  return Math.abs(milliseconds) > LARGE_SKEW ? broken(check, message, next) : doubtful(check, message, next);
+  return Math.abs(milliseconds) > LARGE_SKEW_MS
+    ? broken(check, message, next)
+    : doubtful(check, message, next);
 }
 
 async function signInLock(settings: Settings, context: Context): Promise<Finding> {

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 /** Files whose abandoned temporary files this process has already removed. */
 const swept = new Set<string>();
 /** Milliseconds after which a temporary file belongs to a process that was killed. */
-const ABANDONED = 3_600_000;
+const ABANDONED_MS = 3_600_000;
 
 /**
  * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the text and the
@@ -122,7 +122,7 @@ async function sweepTemporary(file: string, now: number): Promise<void> {
   for (const name of await files.readdir(folder)) {
     if (!name.startsWith(start) || !/^[0-9a-f]{16}\.tmp$/.test(name.slice(start.length))) continue;
     const place = path.join(folder, name);
-    if (now - (await files.stat(place)).mtimeMs > ABANDONED) await files.rm(place, { force: true });
+    if (now - (await files.stat(place)).mtimeMs > ABANDONED_MS) await files.rm(place, { force: true });
   }
 }
 

@@ -15,9 +15,9 @@ export interface RetryContext {
 const TRIES = 5;
 /** Statuses of answers that a later try may not get. */
 export const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
-const FIRST_DELAY = 500;
-const LONGEST_DELAY = 20_000;
-const LONGEST_RETRY_AFTER = 60_000;
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 20_000;
+const LONGEST_RETRY_AFTER_MS = 60_000;
 
 /**
  * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on failures of
@@ -31,7 +31,7 @@ export async function sendWithRetry(
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
     let reason: string;
-    let delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    let delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + random() / 2);
     let status: number | undefined;
     try {
       const response = await transport.send(request);
@@ -41,7 +41,7 @@ export async function sendWithRetry(
       // A date is by the service's clock, which may differ from ours.
       const asked = retryAfter(header, Date.parse(date ?? '') || clock.now());
       // `Retry-After` is longer than we are willing to wait: the answer itself is more useful.
-      if (asked !== undefined && asked > LONGEST_RETRY_AFTER) return response;
+      if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return response;
       delay = Math.max(asked ?? 0, delay);
       reason = `status ${response.status}`;
     } catch (error) {

@@ -62,7 +62,7 @@ export class LockFiles {
     for (const name of await readdir(this.#folder)) {
       const file = path.join(this.#folder, name);
       const number = numberOf(name);
-      const isOld = number === undefined ? now - (await stat(file)).mtimeMs > HOUR : number < held - 8;
+      const isOld = number === undefined ? now - (await stat(file)).mtimeMs > HOUR_MS : number < held - 8;
       if (isOld) await rm(file, { force: true });
     }
   }
@@ -79,7 +79,7 @@ export class LockFiles {
       if (folder === this.#folder) continue;
       const files = (await readdir(folder)).map((file) => path.join(folder, file));
       const changes = await Promise.all([folder, ...files].map(async (place) => (await stat(place)).mtimeMs));
-      if (now - Math.max(...changes) < 30 * 24 * HOUR) continue;
+      if (now - Math.max(...changes) < 30 * 24 * HOUR_MS) continue;
       for (const file of files) await rm(file, { force: true });
       await rmdir(folder);
     }
@@ -165,7 +165,7 @@ export class Claim {
   }
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 async function written(file: string, content: string): Promise<FileHandle> {
   const handle = await open(file, 'wx+', 0o600);

@@ -18,8 +18,8 @@ import { promisify } from 'node:util';
 const PASSPHRASE_MAGIC = Buffer.from('hooktrail-secrets-1\n');
 const KEY_MAGIC = Buffer.from('hooktrail-secrets-2\n');
 const MAGIC_BYTES = PASSPHRASE_MAGIC.length;
-const SALT = 16;
-const CHECKSUM = 32;
+const SALT_BYTES = 16;
+const CHECKSUM_BYTES = 32;
 
 /**
  * OWASP's password storage cheat sheet lists these as equal in strength to N=2^17, r=8, p=1. They take 32 MiB instead of
@@ -65,8 +65,8 @@ export async function newFileKey(passphrase: string): Promise<FileKey> {
   const { logN, r, p } = PARAMETERS;
   const header =
     sealKindOf(passphrase) === 'key'
-      ? Buffer.concat([KEY_MAGIC, randomBytes(SALT)])
-      : Buffer.concat([PASSPHRASE_MAGIC, Buffer.from([logN, r, p]), randomBytes(SALT)]);
+      ? Buffer.concat([KEY_MAGIC, randomBytes(SALT_BYTES)])
+      : Buffer.concat([PASSPHRASE_MAGIC, Buffer.from([logN, r, p]), randomBytes(SALT_BYTES)]);
   return { header, key: await deriveKey(passphrase, header) };
 }
 
@@ -83,7 +83,7 @@ export function encryptFile({ header, key }: FileKey, plaintext: string, binding
 
 /** Returns undefined if the key is wrong, or if somebody altered the file and repaired the checksum. */
 export function decryptFile({ header, key }: FileKey, file: Buffer, binding: string): string | undefined {
-  const sealed = file.subarray(header.length, -CHECKSUM);
+  const sealed = file.subarray(header.length, -CHECKSUM_BYTES);
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
@@ -92,9 +92,9 @@ export function damageOf(file: Buffer): Damage | undefined {
   const magic = file.subarray(0, MAGIC_BYTES);
   const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));
   if (!isOurs) return 'other-format';
-  if (file.length < headerLength(file) + CHECKSUM) return 'truncated';
-  const content = file.subarray(0, -CHECKSUM);
-  if (!checksum(content).equals(file.subarray(-CHECKSUM))) return 'damaged';
+  if (file.length < headerLength(file) + CHECKSUM_BYTES) return 'truncated';
+  const content = file.subarray(0, -CHECKSUM_BYTES);
+  if (!checksum(content).equals(file.subarray(-CHECKSUM_BYTES))) return 'damaged';
   if (sealKindIn(file) === 'key') return undefined;
   const [logN = 0, r, p = 0] = file.subarray(MAGIC_BYTES);
   // A crafted header must not make the program use all memory or compute for an hour.
@@ -102,7 +102,7 @@ export function damageOf(file: Buffer): Damage | undefined {
 }
 
 function headerLength(file: Buffer): number {
-  return sealKindIn(file) === 'key' ? MAGIC_BYTES + SALT : MAGIC_BYTES + 3 + SALT;
+  return sealKindIn(file) === 'key' ? MAGIC_BYTES + SALT_BYTES : MAGIC_BYTES + 3 + SALT_BYTES;
 }
 
 async function deriveKey(passphrase: string, header: Buffer): Promise<Buffer> {
@@ -122,12 +122,12 @@ function checksum(content: Buffer): Buffer {
   return createHash('sha256').update(content).digest();
 }
 
-const IV = 12;
-const TAG = 16;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
 
 /** AES-256-GCM with a random 96-bit nonce (NIST SP 800-38D, section 8.2.2): nonce, tag, ciphertext. */
 export function seal(key: Buffer, plaintext: Uint8Array, authenticated: Uint8Array): Buffer {
-  const iv = randomBytes(IV);
+  const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(authenticated);
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
@@ -135,12 +135,14 @@ export function seal(key: Buffer, plaintext: Uint8Array, authenticated: Uint8Arr
 
 /** Returns undefined if the key is wrong or anything was changed. */
 export function unseal(key: Buffer, sealed: Buffer, authenticated: Uint8Array): Buffer | undefined {
-  if (sealed.length < IV + TAG) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV), { authTagLength: TAG })
+  if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
     .setAAD(authenticated)
-    .setAuthTag(sealed.subarray(IV, IV + TAG));
+    .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(IV + TAG)), decipher.final()]);
+    return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
   } catch {
     return undefined;
   }

@@ -25,7 +25,7 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKey
  * file is replaced atomically, whereas several items would be written one after the other. The same limit applies on
  * every system, so that every system tests it.
  */
-const ITEM_LIMIT = 2_048;
+const ITEM_LIMIT_BYTES = 2_048;
 
 /**
  * The secrets that cannot be replaced. The later of two copies has the larger `written` (milliseconds, always
@@ -107,7 +107,7 @@ export class KeychainVault implements Vault {
     const kept: Kept = { refreshToken, clientSecret, written: this.#nextWritten() };
     const key = before?.key ?? randomBytes(32);
     const text = itemText({ ...kept, key, inFile: false });
-    const inFile = Buffer.byteLength(text) > ITEM_LIMIT;
+    const inFile = Buffer.byteLength(text) > ITEM_LIMIT_BYTES;
     // The irreplaceable secrets come first.
     if (inFile) {
       await writeSecretFile(this.#file('secrets'), this.#sealed(kept, key), this.#context.machine);

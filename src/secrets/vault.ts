@@ -65,7 +65,7 @@ export interface Vault {
 }
 
 /** Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment. */
-const PAUSES = [100, 400, 1_000, 2_000];
+const PAUSES_MS = [100, 400, 1_000, 2_000];
 
 /**
  * Stores irreplaceable secrets: tries the store several times over some seconds, then another folder. Resolves to the
@@ -78,7 +78,7 @@ export async function storeSurely(
   clock: Pick<Clock, 'sleep'>,
 ): Promise<string | undefined> {
   let first: unknown;
-  for (const pause of [0, ...PAUSES]) {
+  for (const pause of [0, ...PAUSES_MS]) {
     if (pause > 0) await clock.sleep(pause);
     try {
       await vault.write(secrets);
