@@ -29,14 +29,14 @@ describe('hooktrail sandbox -- COMMAND', () => {
     await using home = await createHome();
     const command = await script(
       home,
-      `const { stdout, stderr, status } = hooktrail('events', 'count', '--failed', '--exit-code');
+      `const { stdout, stderr, status } = hooktrail('events', 'count', '--exit-code');
 process.stdout.write(stdout + stderr);
 process.exitCode = status + 30;`,
     );
     const { code, stdout, stderr } = await spawnHooktrail(['sandbox', '--events', '10', ...command], {
       env: home.env,
     });
-    expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '1\n', stderr: '' });
+    expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '10\n', stderr: '' });
   });
 
   test("gives it its own settings and folder, and none of the user's settings", async () => {
