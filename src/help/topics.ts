@@ -106,8 +106,8 @@ For monitoring, --exit-code shows whether anything matched:
 }
 
 export function filtersText(): string {
-  return `These filters apply to events search, get, count, stats, watch, export, report
-and browse, and to webhooks recover and replay.
+  return `These filters apply to events search, get, count, stats, explain, health, watch,
+export, report and browse, and to webhooks recover and replay.
 
 ${aligned([
   ['--since T (or --after)', 'created later than T'],
@@ -217,6 +217,11 @@ The service counts without sending the events. Do that first, then narrow:
   hooktrail events stats --since 24h --json
   hooktrail event-types --json
 
+Ask for causes before you look for them yourself; the counts are exact:
+
+  hooktrail events explain --since 24h --json      # what failed events have
+  hooktrail events health --since 7d --json        # which subscriptions fail
+
 Then read few events, and only the fields that you need:
 
   hooktrail events search --failed --since 24h -n 20 --json --fields eventId
@@ -254,7 +259,11 @@ OUTPUT
 - A result is complete, or the exit code is not 0. Nothing is cut in a pipe;
   with --limit the newest events come first.
 
-EXIT CODES
+ERRORS AND EXIT CODES
+
+With \`--error-format json\` (HOOKTRAIL_ERROR_FORMAT=json) each error and warning
+is one line of JSON on standard error: kind, message, details, status, whether
+it is retryable, and the next step.
 
   0    done
   1    the service answered with an error, or the result is not complete: read
