@@ -92,6 +92,6 @@ async function openFile(place: string, found: Stats | undefined): Promise<Target
 async function openDevice(place: string, found: Stats): Promise<Target> {
   const handle = await open(place, 'w');
   const close = () => handle.close();
-  // No signal ends a synchronous write that waits for the reader of a pipe.
+  // A pipe is written through a stream: a signal cannot end a synchronous write that waits for its reader.
   return { handle, kind: found.isFIFO() ? 'pipe' : 'file', finish: close, abandon: close };
 }
