@@ -30,8 +30,11 @@ const context = (passphrase?: string) =>
 const open = (passphrase?: string, changes: Partial<Binding> = {}): Vault =>
   openVault('file', { ...binding, ...changes }, context(passphrase));
 
-async function written(): Promise<string> {
-  const vault = await open('pass');
+/** As `keygen` makes it: unlike a passphrase, it takes no time to open a file. */
+const KEY = `htk1-${'k'.repeat(42)}0`;
+
+async function written(passphrase = 'pass'): Promise<string> {
+  const vault = await open(passphrase);
   await vault.write(secrets);
   return vault.place;
 }
@@ -43,12 +46,12 @@ test('what is written can be read, also in another process', async () => {
 });
 
 test('a write replaces everything, and after a read it reads nothing', async () => {
-  const vault = await open('pass');
+  const vault = await open(KEY);
   await vault.write(secrets);
   await vault.read();
   await writeFile(vault.place, 'what was stored is gone');
   await vault.write({ ...secrets, refreshToken: 'the next one', access: undefined });
-  expect(await (await open('pass')).read()).toEqual({
+  expect(await (await open(KEY)).read()).toEqual({
     ...secrets,
     refreshToken: 'the next one',
     access: undefined,
@@ -56,29 +59,29 @@ test('a write replaces everything, and after a read it reads nothing', async () 
 });
 
 test('secrets rescued to another folder are found by the next read, until a write follows', async () => {
-  const vault = await open('pass');
+  const vault = await open(KEY);
   await vault.write(secrets);
   const place = await vault.rescue({ ...secrets, refreshToken: 'rescued' });
   expect(path.dirname(place)).not.toBe(path.dirname(vault.place));
   expect((await stat(place)).mode & 0o777).toBe(0o600);
-  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
+  expect(await (await open(KEY)).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
   await rm(vault.place);
-  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
-  await (await open('pass')).write({ ...secrets, refreshToken: 'after' });
-  expect(await (await open('pass')).read()).toEqual({ ...secrets, refreshToken: 'after' });
+  expect(await (await open(KEY)).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
+  await (await open(KEY)).write({ ...secrets, refreshToken: 'after' });
+  expect(await (await open(KEY)).read()).toEqual({ ...secrets, refreshToken: 'after' });
   await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
 test('rescued secrets are deleted with their profile', async () => {
-  const place = await (await open('pass')).rescue(secrets);
+  const place = await (await open(KEY)).rescue(secrets);
   expect(await forgetProfile('default', context())).toBe(1);
   await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
 test('another configuration folder has its own rescued secrets', async () => {
-  await (await open('pass')).rescue(secrets);
+  await (await open(KEY)).rescue(secrets);
   const elsewhere = createContext({
-    environment: { HOOKTRAIL_CONFIG_DIR: path.join(folder, 'other'), HOOKTRAIL_PASSPHRASE: 'pass' },
+    environment: { HOOKTRAIL_CONFIG_DIR: path.join(folder, 'other'), HOOKTRAIL_PASSPHRASE: KEY },
   });
   expect(await (await openVault('file', binding, elsewhere)).read()).toBeUndefined();
 });
@@ -203,14 +206,14 @@ test('a file cut short anywhere is noticed', async () => {
 });
 
 test('a file of another profile, provider or service does not open under this name', async () => {
-  const content = await readFile(await written());
+  const content = await readFile(await written(KEY));
   for (const changes of [
     { profile: 'other' },
     { authUrl: 'https://evil.example' },
     { clientId: 'other' },
     { serviceOrigin: 'https://evil.example' },
   ]) {
-    const vault = await open('pass', changes);
+    const vault = await open(KEY, changes);
     expect(await vault.read()).toBeUndefined();
     await writeFile(vault.place, content);
     await expect(vault.read()).rejects.toMatchObject({ exitCode: 2 });
@@ -218,7 +221,7 @@ test('a file of another profile, provider or service does not open under this na
 });
 
 test('a probe leaves nothing behind', async () => {
-  await (await open('pass')).probe();
+  await (await open(KEY)).probe();
   expect(await readdir(path.join(folder, 'secrets'))).toEqual([]);
 });
 
@@ -232,13 +235,13 @@ test('a folder that cannot be created is already an error of the probe', async (
 });
 
 test('all secrets of a profile are deleted, and those of no other', async () => {
-  await (await open('pass', { profile: 'a' })).write(secrets);
-  await (await open('pass', { profile: 'a', serviceOrigin: 'https://second.example' })).write(secrets);
-  await (await open('pass', { profile: 'a.b' })).write(secrets);
+  await (await open(KEY, { profile: 'a' })).write(secrets);
+  await (await open(KEY, { profile: 'a', serviceOrigin: 'https://second.example' })).write(secrets);
+  await (await open(KEY, { profile: 'a.b' })).write(secrets);
   const here = { ...binding, profile: 'a' };
   expect(await hasOtherSignIn('file', here, context())).toBe(true);
   expect(await forgetProfile('a', context())).toBe(2);
   expect(await hasOtherSignIn('file', here, context())).toBe(false);
-  expect(await (await open('pass', { profile: 'a.b' })).read()).toEqual(secrets);
+  expect(await (await open(KEY, { profile: 'a.b' })).read()).toEqual(secrets);
   expect(await forgetProfile('a', context())).toBe(0);
 });
