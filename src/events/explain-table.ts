@@ -94,11 +94,7 @@ function findCauses(
     const best = search.best(isAllowed);
     if (!best) break;
     const tests = withoutNeedlessSpan(table, search, best, isLeft);
-    const tally = tallyOf(
-      table,
-      tests.map((test) => rowTest(table, search, test)),
-      isLeft,
-    );
+    const tally = tallyOf(table, rowsOf(table, search, tests, isLeft), isLeft);
     const lnP =
       lnChance(
         tally.failed,
@@ -109,7 +105,10 @@ function findCauses(
     if (lnP >= Math.log(SIGNIFICANCE) || differenceOf(tally) < LEAST_DIFFERENCE) break;
     const same = search
       .equivalents(tests, isAllowed)
-      .filter((found) => isSame(table, search, found.tests, found.test, isLeft))
+      .filter(({ tests: own, test }) => {
+        const rows = own === tests ? tally.isInside : rowsOf(table, search, own, isLeft);
+        return isSame(rows, rowTest(table, search, test), isLeft);
+      })
       .map(({ test }) => test);
     causes.push({
       conditions: conditionsOf(table, search, tests),
@@ -124,9 +123,7 @@ function findCauses(
       ...timesOf(table, tally, isOver(tests)),
       ...boundsAround(table, search, tests),
     });
-    const holds = tests.map((test) => rowTest(table, search, test));
-    for (let row = 0; row < table.rows; row++)
-      if (isLeft[row] && holds.every((test) => test(row))) isLeft[row] = 0;
+    for (let row = 0; row < table.rows; row++) if (tally.isInside[row]) isLeft[row] = 0;
     search.setAside(tests);
   }
   return causes;
@@ -164,19 +161,30 @@ interface RowTally {
   firstFailed: number;
   lastFailed: number;
   lastSuccess: number;
-  holds: RowTest;
+  isInside: Uint8Array;
 }
 
-function tallyOf(table: EventTable, tests: readonly RowTest[], isLeft: Uint8Array): RowTally {
+/** 1 for the rows that are left and for which all conditions hold. */
+function rowsOf(
+  table: EventTable,
+  search: CauseSearch,
+  tests: readonly Test[],
+  isLeft: Uint8Array,
+): Uint8Array {
+  const inside = isLeft.slice();
+  for (const holds of tests.map((test) => rowTest(table, search, test)))
+    for (let row = 0; row < inside.length; row++) if (inside[row] === 1 && !holds(row)) inside[row] = 0;
+  return inside;
+}
+
+function tallyOf(table: EventTable, isInside: Uint8Array, isLeft: Uint8Array): RowTally {
   const { times } = table;
-  const [only, another] = tests;
-  const holds = only && !another ? only : (row: number) => tests.every((test) => test(row));
   const tally = { failed: 0, events: 0, failedWithout: 0, eventsWithout: 0 };
   let [firstFailed, lastFailed, lastSuccess] = [-1, -1, -1];
   for (let row = 0; row < table.rows; row++) {
     if (!isLeft[row]) continue;
     const hasFailed = table.hasFailed(row);
-    if (!holds(row)) {
+    if (!isInside[row]) {
       tally.eventsWithout++;
       if (hasFailed) tally.failedWithout++;
       continue;
@@ -191,13 +199,7 @@ function tallyOf(table: EventTable, tests: readonly RowTest[], isLeft: Uint8Arra
     if (firstFailed === -1 || times.compare(row, firstFailed) < 0) firstFailed = row;
     if (lastFailed === -1 || times.compare(row, lastFailed) > 0) lastFailed = row;
   }
-  return {
-    ...tally,
-    firstFailed,
-    lastFailed,
-    lastSuccess,
-    holds: (row) => isLeft[row] === 1 && holds(row),
-  };
+  return { ...tally, firstFailed, lastFailed, lastSuccess, isInside };
 }
 
 /** True if these events fail so much more often than the others that it is no chance, and matters. */
@@ -238,14 +240,17 @@ function timesOf(table: EventTable, tally: RowTally, isPast: boolean) {
 }
 
 /** The row of the first failure that no success follows; -1 if the newest event was delivered. */
-function failingSince(table: EventTable, { lastFailed, lastSuccess, firstFailed, holds }: RowTally): number {
+function failingSince(
+  table: EventTable,
+  { lastFailed, lastSuccess, firstFailed, isInside }: RowTally,
+): number {
   const { times } = table;
   if (lastFailed === -1) return -1;
   if (lastSuccess === -1) return firstFailed;
   if (times.compare(lastFailed, lastSuccess) <= 0) return -1;
   let first = lastFailed;
   for (let row = 0; row < table.rows; row++) {
-    if (!table.hasFailed(row) || !times.isKnown(row) || !holds(row)) continue;
+    if (!isInside[row] || !table.hasFailed(row) || !times.isKnown(row)) continue;
     if (times.compare(row, lastSuccess) > 0 && times.compare(row, first) < 0) first = row;
   }
   return first;
@@ -260,34 +265,21 @@ function withoutNeedlessSpan(
 ): readonly Test[] {
   const others = tests.filter(({ feature }) => feature);
   if (others.length === tests.length || others.length === 0) return tests;
-  const tally = (some: readonly Test[]) =>
-    tallyOf(
-      table,
-      some.map((test) => rowTest(table, search, test)),
-      isLeft,
-    );
+  const tally = (some: readonly Test[]) => tallyOf(table, rowsOf(table, search, some, isLeft), isLeft);
   const [own, general] = [tally(tests), tally(others)];
   const since = failingSince(table, general);
   if (since === -1 || differenceOf(general) < LEAST_DIFFERENCE) return tests;
   let failed = 0;
   for (let row = 0; row < table.rows; row++) {
-    if (!general.holds(row) || !table.hasFailed(row) || !table.times.isKnown(row)) continue;
+    if (!general.isInside[row] || !table.hasFailed(row) || !table.times.isKnown(row)) continue;
     if (table.times.compare(row, since) >= 0) failed++;
   }
   return failed >= 0.9 * own.failed ? others : tests;
 }
 
-function isSame(
-  table: EventTable,
-  search: CauseSearch,
-  tests: readonly Test[],
-  other: Test,
-  isLeft: Uint8Array,
-): boolean {
-  const own = tests.map((test) => rowTest(table, search, test));
-  const alike = rowTest(table, search, other);
-  for (let row = 0; row < table.rows; row++)
-    if (isLeft[row] && own.every((test) => test(row)) !== alike(row)) return false;
+function isSame(isInside: Uint8Array, holds: RowTest, isLeft: Uint8Array): boolean {
+  for (let row = 0; row < isLeft.length; row++)
+    if (isLeft[row] === 1 && (isInside[row] === 1) !== holds(row)) return false;
   return true;
 }
 

@@ -41,6 +41,7 @@ th[aria-sort=ascending] button::after { content: "\\2191"; color: inherit; }
 th[aria-sort=descending] button::after { content: "\\2193"; color: inherit; }
 td { overflow-wrap: anywhere; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
+.causes .number { white-space: nowrap; }
 .events tbody { border-bottom: 1px solid var(--rule); }
 .events tbody[hidden] { display: none; }
 .events .json td { padding: 0 0 6px; }

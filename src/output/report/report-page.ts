@@ -269,6 +269,11 @@ export async function checkTarget(file: string, isOpened: boolean, machine: Mach
     throw new UsageError(
       `--open: '${file}' does not end in .html, so the system would not show it as a page`,
     );
+  // People expect of these names what the page is not; a browser prints it as PDF.
+  if (/\.(pdf|docx?|xlsx?|csv|json|md)$/i.test(file))
+    throw new UsageError(`a report is an HTML page, and '${file}' names another kind of file`, {
+      next: `name it ${file.replace(/\.\w+$/, '.html')}${/pdf$/i.test(file) ? ', and print that from the browser to PDF' : ''}`,
+    });
   refusePlanted(file, 'the report', machine);
   if (await isDevice(file)) return;
   const folder = path.dirname(path.resolve(file));
