@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import type { Items } from '../json/items.ts';
 import { scalarEnd, stringEnd, valueEnd } from '../json/json-scanner.ts';
 import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
@@ -18,6 +19,9 @@ const [MOST_ELEMENTS, MOST_MEMBERS, MOST_FIELDS] = [16, 100, 400];
 const EXACT_DIGITS = 15;
 
 const [QUOTE, BACKSLASH, OBJECT, ARRAY, NULL] = [0x22, 0x5c, 0x7b, 0x5b, 0x6e];
+
+/** More events than this would take more than 400 MB. */
+const MOST_ROWS = 6_000_000;
 
 /** Why a field is not compared by value: nearly every event has another one, or there are too many. */
 export type Uncompared = 'unique' | 'many';
@@ -294,8 +298,15 @@ export class EventTable {
     this.#root.children.push(this.#status, this.#createdOn);
   }
 
-  /** `haveFailed` is for items that do not tell their outcome themselves. */
+  /** `haveFailed` is for items that do not tell their outcome themselves. Throws `ServiceError` for too many events. */
   add(items: Items, haveFailed?: boolean): void {
+    if (this.rows > MOST_ROWS)
+      throw new ServiceError(
+        `there are more than ${MOST_ROWS / 1e6} million events: too many to compare at once`,
+        {
+          next: 'narrow the time with --since and --until, or choose events with --type or --subscription',
+        },
+      );
     for (let item = 0; item < items.count; item++) this.#addItem(items.bytes, items.start(item), haveFailed);
   }
 

@@ -232,4 +232,31 @@ describe('events explain', () => {
     expect(stdout).toContain('\n  also then\n');
     expect(searching.queries().filter((query) => query.includes('limit(1,500)'))).toHaveLength(1);
   });
+
+  test('takes the outcomes from the filter of the service where the events do not tell them', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (let minute = 0; minute < 90; minute++) {
+      const createdOn = timeOf(minute);
+      const kind = minute % 3 === 0 ? 'a' : 'b';
+      searching.sandbox.control.addEvent({
+        createdOn,
+        publishStatus: kind === 'a' && minute % 2 === 0 ? 'FAILED' : 'SUCCESS',
+        json: JSON.stringify({ createdOn, kind }),
+      });
+    }
+    const { stdout } = await hooktrail(
+      [
+        'events',
+        'explain',
+        '--since',
+        '2026-11-01',
+        '--until',
+        '2026-11-03',
+        '--jq',
+        '.causes[] | .conditions[0].value, .failed, .events',
+      ],
+      { env: searching.env },
+    );
+    expect(stdout).toBe('a\n15\n30\n');
+  });
 });
