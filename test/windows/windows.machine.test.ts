@@ -421,7 +421,7 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
     test('runs hooktrail, also as the command of a sandbox, with the words that it was given', async () => {
       await using at = await install();
       const words = ['sandbox', '--events', '10', '--', 'hooktrail', 'events', 'count', '--failed'];
-      expect(await runOnWindows(words, { env: at.env })).toEqual({ code: 0, stdout: '1\n', stderr: '' });
+      expect(await runOnWindows(words, { env: at.env })).toEqual({ code: 0, stdout: '2\n', stderr: '' });
       const refused = ['sandbox', '--events', '0', '--', 'hooktrail', 'events', 'count', '--status', 'NONE'];
       expect(await runOnWindows(refused, { env: at.env })).toMatchObject({ code: 2 });
 

@@ -96,7 +96,7 @@ Examples:
   $ hooktrail events watch --failed --overlap 1h --ndjson |
       while read -r event; do notify "$event"; done
   $ hooktrail events watch --failed --ndjson --state place.json >> log.ndjson
-  $ hooktrail events watch --failed --overlap 1h --state place.json --until now --quiet
+  $ hooktrail events watch --failed --overlap 1h --state seen --until now --quiet
   $ hooktrail events watch --type document.signed --count 1 --timeout 5m`,
     )
     .action(action(run));
