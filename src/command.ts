@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
 import type { ExitCode } from './errors.ts';
-import { shellWord } from './settings/command-words.ts';
+import { shellWord } from './settings/flag-values.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
 /** Options every command takes. */

@@ -60,7 +60,7 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
   const [{ errorText, runFlags }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
     import('./terminal/reporter.ts'),
     import('./terminal/palette.ts'),
-    import('./terminal/terminal-safe.ts'),
+    import('./terminal/terminal-text.ts'),
   ]);
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   let text = errorText(error, palette, runFlags(flags, environment), format);

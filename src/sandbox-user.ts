@@ -4,7 +4,7 @@ import type { Context, Environment, Input } from './context.ts';
 import { UnreachableError } from './errors.ts';
 import { temporaryFolder } from './files/folders.ts';
 import type { SandboxSettings } from './sandbox/sandbox-options.ts';
-import { quotedWord } from './settings/command-words.ts';
+import { quotedWord } from './settings/flag-values.ts';
 import { REDIRECTS_ONLY, visitWithoutBrowser } from './sign-in/sign-in.ts';
 
 /** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */

@@ -2,8 +2,7 @@ import { Module } from 'node:module';
 import { join } from 'node:path';
 import type { Context } from './context.ts';
 import { ExitCode } from './errors.ts';
-import { cacheFolder } from './files/places.ts';
-import { isForCode } from './files/trusted-path.ts';
+import { cacheFolder, isForCode } from './files/folders.ts';
 import { isForCompletion, isForVersion, main } from './main.ts';
 import { createSystem } from './system.ts';
 

@@ -13,7 +13,7 @@ import { memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { loadDraw } from '../output/table.ts';
-import { flagWords } from '../settings/command-words.ts';
+import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { loadWidths } from '../terminal/cell-width.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { readRegularFile } from '../files/read-file.ts';
+import { readRegularFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
-import { didYouMean } from '../settings/command-words.ts';
+import { didYouMean } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 

@@ -5,9 +5,8 @@ import type { Action, Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
-import { encodingOf } from '../files/read-file.ts';
-import { replaceFile } from '../files/replace-file.ts';
-import { didYouMean, quotedWord } from '../settings/command-words.ts';
+import { encodingOf, replaceFile } from '../files/whole-files.ts';
+import { didYouMean, quotedWord } from '../settings/flag-values.ts';
 
 /** The shells that there are completions for. */
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;

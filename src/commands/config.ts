@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Call, CommandModule } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { changeConfig, configPath, readConfig } from '../settings/config-file.ts';
-import { settingNames, settingOfKey } from '../settings/setting-names.ts';
-import { parseSetting } from '../settings/setting-values.ts';
-import { chooseProfile } from '../settings/settings.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { parseSetting, settingNames, settingOfKey } from '../settings/setting-names.ts';
+import { changeConfig, chooseProfile, configPath, readConfig } from '../settings/settings.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 interface ListFlags {
   readonly json?: true;

@@ -3,7 +3,7 @@ import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics } from '../help/topics.ts';
 import { addPagerFlag } from '../output/format-flags.ts';
-import { didYouMean } from '../settings/command-words.ts';
+import { didYouMean } from '../settings/flag-values.ts';
 
 interface Flags {
   readonly json?: true;

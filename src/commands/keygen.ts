@@ -26,8 +26,8 @@ async function run({ args, context, reporter }: Call): Promise<void> {
   const { generateKey } = await import('../secrets/encrypted-file.ts');
   const [file] = args;
   if (file === undefined) return await context.stdout.write(`${generateKey()}\n`);
-  const { createFile, UnsyncedError } = await import('../files/replace-file.ts');
-  const { refusePlanted } = await import('../files/trusted-path.ts');
+  const { createFile, UnsyncedError } = await import('../files/whole-files.ts');
+  const { refusePlanted } = await import('../files/folders.ts');
   refusePlanted(file, 'the key', context.machine);
   try {
     await createFile(file, `${generateKey()}\n`);

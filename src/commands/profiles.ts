@@ -1,8 +1,13 @@
 import type { Command } from 'commander';
 import type { Action, Call, CommandModule } from '../command.ts';
-import { changeConfig, readConfig } from '../settings/config-file.ts';
-import { chooseProfile, savedProfileName, unknownProfile } from '../settings/settings.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import {
+  changeConfig,
+  chooseProfile,
+  readConfig,
+  savedProfileName,
+  unknownProfile,
+} from '../settings/settings.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 interface ListFlags {
   readonly json?: true;

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { guidsIn, notAGuid } from '../json/guid.ts';
 import { type Condition, itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
-import { didYouMean, shellWord } from '../settings/command-words.ts';
-import { wholeNumber } from '../settings/flag-values.ts';
+import { guidsIn, notAGuid } from '../json/items.ts';
+import { didYouMean, shellWord, wholeNumber } from '../settings/flag-values.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { parseTime, resolveTime, type Time, timeAdvice } from '../time/time-text.ts';

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { guidsIn, notAGuid } from '../json/guid.ts';
+import { guidsIn, notAGuid } from '../json/items.ts';
 
 /** Event ids given as arguments, several with commas too; all are checked before any is used. Throws `UsageError`. */
 export function idsOfArguments(args: readonly string[]): readonly string[] {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { urlText } from '../settings/setting-values.ts';
+import { urlText } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** One search of the event service; every part is optional (service description, part 4). */

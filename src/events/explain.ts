@@ -1,9 +1,9 @@
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { isGuid } from '../json/guid.ts';
 import { type Condition, itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { memberPath } from '../json/item-fields.ts';
-import { shellWord } from '../settings/command-words.ts';
+import { isGuid } from '../json/items.ts';
+import { shellWord } from '../settings/flag-values.ts';
 import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';

@@ -1,10 +1,9 @@
 import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
-import { type OnRetry, waitText } from '../http/retry.ts';
-import { mediaType, type Service } from '../http/service.ts';
+import { mediaType, type OnRetry, type Service, waitText } from '../http/service.ts';
 import { type Direction, directionBetween } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
-import { quotedWord } from '../settings/command-words.ts';
+import { quotedWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';

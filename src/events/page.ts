@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import type { OnRetry } from '../http/retry.ts';
-import type { Service } from '../http/service.ts';
+import type { OnRetry, Service } from '../http/service.ts';
 import { describeBody, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';

@@ -1,4 +1,4 @@
-import type { OnRetry } from '../http/retry.ts';
+import type { OnRetry } from '../http/service.ts';
 
 /** Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are wanted. */
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job>);

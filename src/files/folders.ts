@@ -1,7 +1,187 @@
-import { constants, existsSync, promises as files, mkdirSync, statSync } from 'node:fs';
+import {
+  constants,
+  existsSync,
+  promises as files,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
-import type { Machine } from '../context.ts';
+import path, { isAbsolute, join, resolve } from 'node:path';
+import type { Context, Machine } from '../context.ts';
+import { UsageError } from '../errors.ts';
+
+type User = Pick<Machine, 'platform' | 'userId'>;
+
+/** The maximum number of links to follow, as on Linux. */
+const MOST_LINKS = 40;
+/** Inside a user namespace (a rootless container), Linux shows what belongs to nobody in it, such as `/`, as this user's. */
+const UNMAPPED_USER = 65_534;
+const WRITABLE_BY_OTHERS = 0o022;
+const WRITABLE_BY_EVERYBODY = 0o002;
+const STICKY = 0o1000;
+
+interface Step {
+  readonly place: string;
+  readonly found: Stats;
+  /** The folder that holds `place`. */
+  readonly parent: Stats;
+}
+
+/**
+ * Refuses a path through something that another user has put into a folder that others can write to, such as `/tmp`, or
+ * through that user's link: a link could make the program replace a file of that user's choice, and a folder or file
+ * would show them what is written. Root and the user are trusted owners. `named` is the option or argument that gave the
+ * path, for the message. Throws `UsageError`. A path that is missing or cannot be inspected is left to the code that
+ * opens it.
+ */
+export function refusePlanted(file: string, named: string, machine: User): void {
+  if (machine.platform === 'win32') return;
+  const next = 'choose a path in a folder that only you can write to';
+  for (const { place, found, parent } of stepsOf(file)) {
+    if (isTrusted(found, machine)) continue;
+    const kind = found.isSymbolicLink() ? 'link' : found.isDirectory() ? 'folder' : 'file';
+    if ((parent.mode & WRITABLE_BY_EVERYBODY) !== 0) {
+      const how = `another user (${found.uid}) put into a folder that everybody can write to`;
+      throw new UsageError(`${named}: ${place} is a ${kind} that ${how}`, { next });
+    }
+    const isPlanted =
+      (parent.mode & WRITABLE_BY_OTHERS) !== 0 || !(isTrusted(parent, machine) || isUnmapped(parent));
+    if (kind === 'link' && isPlanted)
+      throw new UsageError(`${named}: ${place} is a link of another user (${found.uid})`, { next });
+  }
+}
+
+/**
+ * Returns how another user could put something else in the place of a file or folder, in words that can follow "since",
+ * and undefined if nobody can: each folder on the way to it, and the path itself, belongs to the user or to root, and
+ * nobody else can write to a folder. In one with the sticky bit, such as `/tmp`, others cannot replace what they do not
+ * own.
+ */
+export function replaceableBy(file: string, machine: User): string | undefined {
+  if (machine.platform === 'win32') return undefined;
+  let last: Step | undefined;
+  for (const step of stepsOf(file)) {
+    last = step;
+    const { place, found, parent } = step;
+    if ((parent.mode & WRITABLE_BY_OTHERS) !== 0 && (parent.mode & STICKY) === 0)
+      return `others can write to the folder ${path.dirname(place)}`;
+    if (!isTrusted(found, machine) && !isUnmapped(found))
+      return `${place} belongs to another user (${found.uid})`;
+  }
+  return last && !isTrusted(last.found, machine)
+    ? `${last.place} belongs to another user (${last.found.uid})`
+    : undefined;
+}
+
+/**
+ * Returns whether the user may run code from a folder, which is created if it is missing: nobody else can put files
+ * there now, and those in its folders are the user's. V8 checks that cached code fits to its source, not who wrote it.
+ */
+export function isForCode(folder: string, machine: User & Pick<Machine, 'userHome'>): boolean {
+  // Windows protects the user's own folder. Elsewhere, others may have been allowed to write.
+  if (machine.platform === 'win32') return path.resolve(folder).startsWith(machine.userHome + path.sep);
+  try {
+    // An attacker's folder has to stay without ours in it.
+    if (replaceableBy(folder, machine) !== undefined) return false;
+    if (!existsSync(folder)) {
+      // Others may put it there first, even where they cannot replace it later.
+      if ((statSync(nearestExisting(folder)).mode & WRITABLE_BY_OTHERS) !== 0) return false;
+      makeFolder(folder);
+      if (replaceableBy(folder, machine) !== undefined) return false;
+    }
+    const isOwn = ({ uid, mode }: Stats) => uid === machine.userId && (mode & WRITABLE_BY_OTHERS) === 0;
+    return (
+      isOwn(statSync(folder)) &&
+      readdirSync(folder).every((name) => isOwn(lstatSync(path.join(folder, name))))
+    );
+  } catch {
+    return false;
+  }
+}
+
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
+}
+
+/** Yields each name on the way to a path that exists, and follows links as the system does. */
+function* stepsOf(file: string): Generator<Step> {
+  let at = path.parse(path.resolve(file)).root;
+  let rest = path.resolve(file).split(path.sep).filter(Boolean);
+  let parent = inspect(at);
+  for (let links = 0; rest.length > 0 && parent && links < MOST_LINKS; ) {
+    const [name = '', ...others] = rest;
+    const place = path.join(at, name);
+    const found = inspect(place);
+    if (!found) return;
+    yield { place, found, parent };
+    if (found.isSymbolicLink()) {
+      links++;
+      const target = path.resolve(at, readlinkSync(place));
+      at = path.parse(target).root;
+      rest = [...target.split(path.sep).filter(Boolean), ...others];
+      parent = inspect(at);
+    } else {
+      at = place;
+      rest = others;
+      parent = found;
+    }
+  }
+}
+
+function isTrusted({ uid }: Stats, { userId }: User): boolean {
+  return uid === 0 || uid === userId;
+}
+
+function isUnmapped({ uid }: Stats): boolean {
+  return uid === UNMAPPED_USER;
+}
+
+function inspect(place: string): Stats | undefined {
+  try {
+    return lstatSync(place);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The absolute path of the settings folder: `HOOKTRAIL_CONFIG_DIR`, or the platform's usual place (XDG base
+ * directories, Application Support, AppData).
+ */
+export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
+  const own = environment['HOOKTRAIL_CONFIG_DIR'];
+  if (own) return resolve(own);
+  const home = environment['HOME'] || machine.userHome;
+  if (machine.platform === 'win32') {
+    return join(environment['APPDATA'] || join(machine.userHome, 'AppData', 'Roaming'), 'hooktrail');
+  }
+  if (machine.platform === 'darwin') return join(home, 'Library', 'Application Support', 'hooktrail');
+  const xdg = environment['XDG_CONFIG_HOME'];
+  // The XDG specification says to ignore relative paths.
+  return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.config'), 'hooktrail');
+}
+
+/**
+ * The absolute path of the folder for caches: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the platform's usual
+ * place (XDG base directories, Library/Caches, Local AppData).
+ */
+export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
+  const own = environment['HOOKTRAIL_CONFIG_DIR'];
+  if (own) return join(resolve(own), 'cache');
+  if (machine.platform === 'win32') {
+    const local = environment['LOCALAPPDATA'] || join(machine.userHome, 'AppData', 'Local');
+    return join(local, 'hooktrail', 'cache');
+  }
+  const home = environment['HOME'] || machine.userHome;
+  if (machine.platform === 'darwin') return join(home, 'Library', 'Caches', 'hooktrail');
+  const xdg = environment['XDG_CACHE_HOME'];
+  // The XDG specification says to ignore relative paths.
+  return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.cache'), 'hooktrail');
+}
 
 /**
  * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing folder as

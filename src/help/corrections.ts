@@ -1,8 +1,8 @@
 import type { Command, CommanderError, Option } from 'commander';
 import type { CommandTree } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { isGuid } from '../json/guid.ts';
-import { nearest, shellWord } from '../settings/command-words.ts';
+import { isGuid } from '../json/items.ts';
+import { nearest, shellWord } from '../settings/flag-values.ts';
 import { explanationOf, pathOf } from './help-text.ts';
 
 /** A flag that stands for what was typed: the first that the command has; with a value where the typed one has none. */

@@ -1,6 +1,6 @@
 import type { Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { isLoopback } from '../settings/setting-values.ts';
+import { isLoopback } from '../settings/setting-names.ts';
 
 const SCHEMES = ['http:', 'https:'];
 

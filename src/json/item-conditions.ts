@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { quotedWord } from '../settings/command-words.ts';
+import { quotedWord } from '../settings/flag-values.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';

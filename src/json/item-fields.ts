@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { nearest } from '../settings/command-words.ts';
+import { nearest } from '../settings/flag-values.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { Items } from './items.ts';
 import { stringEnd, stringText, valueEnd } from './json-scanner.ts';

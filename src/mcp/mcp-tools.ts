@@ -6,7 +6,7 @@ import type { Call, Invoke } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import { stringEnd } from '../json/json-scanner.ts';
-import { flagWords } from '../settings/command-words.ts';
+import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 const DEFAULT_EVENTS = 20;

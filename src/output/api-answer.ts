@@ -11,7 +11,7 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { terminalSafe } from '../terminal/terminal-text.ts';
 import { createJqWriter } from './jq.ts';
 import { createPrettyWriter } from './json.ts';
 

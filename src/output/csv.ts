@@ -4,7 +4,7 @@ import { type FieldPath, fieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
 import { stringEnd, stringText, valueEnd, valueText } from '../json/json-scanner.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { terminalSafe } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 
 /**

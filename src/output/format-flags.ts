@@ -3,8 +3,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
-import { didYouMean, shellWord } from '../settings/command-words.ts';
-import { fileName } from '../settings/flag-values.ts';
+import { didYouMean, fileName, shellWord } from '../settings/flag-values.ts';
 import { loadSetting, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 

@@ -3,7 +3,7 @@ import { membersOf } from '../json/item-columns.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
-import { suggestion } from '../settings/command-words.ts';
+import { suggestion } from '../settings/flag-values.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { createCsvWriter } from './csv.ts';

@@ -3,7 +3,7 @@ import { ServiceError, UsageError } from '../errors.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { terminalSafe } from '../terminal/terminal-text.ts';
 import { createPicker } from './json.ts';
 
 export interface JqOptions {

@@ -4,7 +4,7 @@ import { createCursor, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
 import { valueEnd, valueText } from '../json/json-scanner.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
-import { terminalSafe, terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /**
  * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them. `json` is one

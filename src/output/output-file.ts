@@ -3,8 +3,8 @@ import { access, constants, open, readlink, realpath, stat } from 'node:fs/promi
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
-import { type Replacement, startReplacement } from '../files/replace-file.ts';
-import { refusePlanted } from '../files/trusted-path.ts';
+import { refusePlanted } from '../files/folders.ts';
+import { type Replacement, startReplacement } from '../files/whole-files.ts';
 import { type OutputKind, outputOf } from '../streams.ts';
 
 /**

@@ -10,15 +10,15 @@ import {
   readNotice,
 } from '../events/find-events.ts';
 import type { FoundPage } from '../events/merge-pages.ts';
-import { waitText } from '../http/retry.ts';
-import { isGuid } from '../json/guid.ts';
+import { waitText } from '../http/service.ts';
 import { createCursor, type Direction, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
-import { flagWords } from '../settings/command-words.ts';
+import { isGuid } from '../json/items.ts';
+import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
-import { eventsText, grouped } from '../terminal/numbers-text.ts';
 import { startProgress } from '../terminal/progress.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createItemWriter } from './formats.ts';
 

@@ -5,12 +5,11 @@ import { type Bucket, failureRate, type Stats, type Tally } from '../events/stat
 import type { EventGroup, EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { scalarsText } from '../json/json-scanner.ts';
-import { shellWord } from '../settings/command-words.ts';
+import { shellWord } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
-import { grouped, percent } from '../terminal/numbers-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { terminalSafe } from '../terminal/terminal-safe.ts';
+import { grouped, percent, terminalSafe } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv.ts';

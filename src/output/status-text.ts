@@ -1,9 +1,8 @@
 import type { Context } from '../context.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CheckResult, SignInState } from '../sign-in/sign-in-state.ts';
-import { durationWords } from '../terminal/numbers-text.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC, zoneOf } from '../time/time-zone.ts';
 import { printJson } from './formats.ts';
 

@@ -6,7 +6,7 @@ import { scalarsText } from '../json/json-scanner.ts';
 import { cellWidth, cutToWidth, loadWidthsFor } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-safe.ts';
+import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { FormatOptions } from './format-flags.ts';
 import {

@@ -1,28 +1,26 @@
 import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
 import {
+  bindingText,
   type Damage,
   damageOf,
   decryptFile,
+  deleteRescued,
+  deleteSecretFile,
   encryptFile,
   type FileKey,
   fileKey,
   newFileKey,
-  sealKindIn,
-  sealKindOf,
-} from './encrypted-file.ts';
-import { givenSecret, isSecretGiven } from './given-secret.ts';
-import {
-  bindingText,
-  deleteRescued,
-  deleteSecretFile,
   probeSecretFolder,
   readRescued,
   readSecretFile,
   rescueSecretFile,
+  sealKindIn,
+  sealKindOf,
   secretFile,
   writeSecretFile,
-} from './secret-files.ts';
+} from './encrypted-file.ts';
+import { givenSecret, isSecretGiven } from './given-secret.ts';
 import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;

@@ -1,9 +1,9 @@
 import { closeSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { encodingOf, openWithoutWaiting } from '../files/read-file.ts';
-import { replaceableBy } from '../files/trusted-path.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { replaceableBy } from '../files/folders.ts';
+import { encodingOf, openWithoutWaiting } from '../files/whole-files.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
 

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import { seal, unseal } from './encrypted-file.ts';
-import { KeychainError, openKeychain } from './keychain.ts';
 import {
   bindingHash,
   bindingText,
@@ -13,9 +11,12 @@ import {
   readSecretFile,
   removeSecretFile,
   rescueSecretFile,
+  seal,
   secretFile,
+  unseal,
   writeSecretFile,
-} from './secret-files.ts';
+} from './encrypted-file.ts';
+import { KeychainError, openKeychain } from './keychain.ts';
 import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
+import { bindingHash, deleteSecretFile, listSecretFiles, probeSecretFolder } from './encrypted-file.ts';
 import { FileVault } from './file-vault.ts';
 import { KeychainError, openKeychain } from './keychain.ts';
 import { KeychainVault } from './keychain-vault.ts';
-import { bindingHash, deleteSecretFile, listSecretFiles, probeSecretFolder } from './secret-files.ts';
 import type { Binding, Vault } from './vault.ts';
 
 /**

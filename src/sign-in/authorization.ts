@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { NotSignedInError } from '../errors.ts';
-import { type RedirectUri, type SettingValues, urlText } from '../settings/setting-values.ts';
+import { type RedirectUri, type SettingValues, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { canPrompt, type Lines, NoAnswerError, type PromptContext, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** An authorization request, with the values that prove that an answer belongs to it. */
 export interface AuthorizationRequest {

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { BoundSettings } from './session.ts';
 import {
   authorizeDevice,

@@ -10,7 +10,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { isLoopback, type RedirectUri } from '../settings/setting-values.ts';
+import { isLoopback, type RedirectUri } from '../settings/setting-names.ts';
 import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect } from './authorization.ts';
 
 /** Sockets on loopback that receive the browser's redirect (RFC 8252 sections 7.3 and 8.3). */

@@ -8,14 +8,12 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
-import { makeFolder } from '../files/folders.ts';
-import { cacheFolder } from '../files/places.ts';
-import { readRegularFile } from '../files/read-file.ts';
-import { replaceFile } from '../files/replace-file.ts';
+import { cacheFolder, makeFolder } from '../files/folders.ts';
+import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
+import { bindingHash } from '../secrets/encrypted-file.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
-import { bindingHash } from '../secrets/secret-files.ts';
 import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import {

@@ -6,8 +6,8 @@ import { createService, type Service, type TokenSource } from '../http/service.t
 import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
 import { type AccessToken, type Binding, StoreError, type Vault } from '../secrets/vault.ts';
-import type { SavedConfig } from '../settings/config-file.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
+import type { SavedConfig } from '../settings/settings.ts';
 import { loadSettings, resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 

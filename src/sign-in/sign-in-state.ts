@@ -2,14 +2,13 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import { apiUrl, serviceError } from '../http/service.ts';
+import { bindingHash, listSecretFiles } from '../secrets/encrypted-file.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
-import { bindingHash, listSecretFiles } from '../secrets/secret-files.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets, Vault } from '../secrets/vault.ts';
-import { readConfig, type SavedConfig } from '../settings/config-file.ts';
-import { settingNames } from '../settings/setting-names.ts';
-import { urlText } from '../settings/setting-values.ts';
+import { settingNames, urlText } from '../settings/setting-names.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
+import { readConfig, type SavedConfig } from '../settings/settings.ts';
 import { readRefusal } from './refresh.ts';
 import {
   type BoundSettings,

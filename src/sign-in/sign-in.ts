@@ -7,20 +7,26 @@ import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain.ts';
 import { checkStore, hasSignIn, openVault } from '../secrets/stored-sign-ins.ts';
 import { storeSurely, type Vault } from '../secrets/vault.ts';
-import { changeConfig, readConfig, type SavedProfile } from '../settings/config-file.ts';
-import { type SettingName, settingNames } from '../settings/setting-names.ts';
-import { isLoopback, parseSetting, urlText } from '../settings/setting-values.ts';
 import {
+  isLoopback,
+  parseSetting,
+  type SettingName,
+  settingNames,
+  urlText,
+} from '../settings/setting-names.ts';
+import {
+  changeConfig,
   chooseProfile,
   loadSettings,
   missingSettings,
+  readConfig,
+  type SavedProfile,
   type SettingFlags,
   type Settings,
 } from '../settings/settings.ts';
-import { durationWords } from '../terminal/numbers-text.ts';
 import { canPrompt, confirm, type Lines, promptSecret, promptText, withLines } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
 import {
   type AuthorizationAnswer,
   type AuthorizationRequest,

@@ -4,8 +4,14 @@ import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { forgetEverything, forgetProfile, openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
-import { changeConfig, readConfig, type SavedConfig } from '../settings/config-file.ts';
-import { chooseProfile, savedProfileName, unknownProfile } from '../settings/settings.ts';
+import {
+  changeConfig,
+  chooseProfile,
+  readConfig,
+  type SavedConfig,
+  savedProfileName,
+  unknownProfile,
+} from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';

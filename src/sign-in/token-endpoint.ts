@@ -12,7 +12,7 @@ import { describeBody } from '../http/service.ts';
 import { type HttpResponse, TOKEN_LIMITS, type Transport, TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
-import { isLoopback, type SettingValues, urlText } from '../settings/setting-values.ts';
+import { isLoopback, type SettingValues, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { expectedOf } from './authorization.ts';

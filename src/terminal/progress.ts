@@ -1,8 +1,7 @@
 import type { Context } from '../context.ts';
-import { grouped } from './numbers-text.ts';
 import { plain, redraws } from './palette.ts';
 import type { Reporter } from './reporter.ts';
-import { terminalSafeLine } from './terminal-safe.ts';
+import { grouped, terminalSafeLine } from './terminal-text.ts';
 
 export interface Progress {
   /** Replaces the given parts. The next frame shows them. */

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
 import { openQuestions } from './reporter.ts';
-import { terminalSafeLine } from './terminal-safe.ts';
+import { terminalSafeLine } from './terminal-text.ts';
 
 /** The parts of the context that a question needs. */
 export type PromptContext = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;

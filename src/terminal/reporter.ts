@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import { type ErrorParts, ExitCode, HooktrailError, InterruptedError } from '../errors.ts';
-import { completeCommands } from '../settings/command-words.ts';
+import { completeCommands } from '../settings/flag-values.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
-import { terminalSafe, terminalSafeBlock } from './terminal-safe.ts';
+import { terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 
 /** What a run was told that the commands it advises have to be told too. */
 export interface RunFlags {

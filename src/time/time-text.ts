@@ -1,6 +1,5 @@
 import { type Instant, instantAt, parseInstant } from './instant.ts';
-import { TimeZone, UTC } from './time-zone.ts';
-import { zoneNamed } from './zone-names.ts';
+import { TimeZone, UTC, zoneNamed } from './time-zone.ts';
 
 /** A point in time as typed. Some forms depend on the present time. */
 export type Time =

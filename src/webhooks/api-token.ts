@@ -1,12 +1,19 @@
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
-import { configFolder } from '../files/places.ts';
-import { damageOf, decryptFile, encryptFile, fileKey, newFileKey } from '../secrets/encrypted-file.ts';
+import { configFolder } from '../files/folders.ts';
+import {
+  damageOf,
+  decryptFile,
+  encryptFile,
+  fileKey,
+  newFileKey,
+  readSecretFile,
+  writeSecretFile,
+} from '../secrets/encrypted-file.ts';
 import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
-import { readSecretFile, writeSecretFile } from '../secrets/secret-files.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /** The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per profile. */

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { isGuid } from '../json/guid.ts';
-import { Items } from '../json/items.ts';
+import { Items, isGuid } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
 export type EventKey = string;

@@ -1,10 +1,10 @@
 import type { Clock, Context } from '../context.ts';
 import { proxyFor } from '../http/proxy.ts';
 import { redactSecrets } from '../http/redaction.ts';
-import { retryAfter } from '../http/retry.ts';
+import { retryAfter } from '../http/service.ts';
 import { PAGE_LIMITS, TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
-import { terminalSafeLine } from '../terminal/terminal-safe.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export interface OutgoingEvent {
   readonly body: Uint8Array;

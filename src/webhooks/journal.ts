@@ -4,10 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Context, Machine } from '../context.ts';
 import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
-import { makeFolder } from '../files/folders.ts';
-import { configFolder } from '../files/places.ts';
-import { replaceFile, syncFolder, UnsyncedError } from '../files/replace-file.ts';
-import { refusePlanted } from '../files/trusted-path.ts';
+import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
+import { replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import { LockedError, type TakenLock, takeLock, UnusableLockError } from '../lock/lock.ts';
 import type { EventKey } from './delivery.ts';
 

@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import type { Context, Machine } from '../context.ts';
-import { makeFolder } from '../files/folders.ts';
-import { replaceableBy } from '../files/trusted-path.ts';
+import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
 import { identityOf, type Journal, type Outcome } from './journal.ts';
 

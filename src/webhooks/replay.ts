@@ -9,9 +9,9 @@ import { pageFetcher } from '../events/page.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import type { Service } from '../http/service.ts';
 
-import { isGuid } from '../json/guid.ts';
+import { isGuid } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
-import { shellWord } from '../settings/command-words.ts';
+import { shellWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 

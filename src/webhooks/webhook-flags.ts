@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { duration, durationText, wholeNumber } from '../settings/flag-values.ts';
-import { secureUrl, withoutCredentials } from '../settings/setting-values.ts';
+import { secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 
 /**
  * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own

@@ -32,7 +32,7 @@ const ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/;
 
 describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
   test('shows each event on one line, with its whole id, and below them what was searched', async () => {
-    await using searching = await startSearching({ events: 500 });
+    await using searching = await startSearching({ events: 900 });
     for (const args of [['--failed'], ['--status', 'failed,success'], []]) {
       const { lines, wrapped } = await screenOf(
         searching,

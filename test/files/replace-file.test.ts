@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { replaceFile, syncFolder } from '../../src/files/replace-file.ts';
+import { replaceFile, syncFolder } from '../../src/files/whole-files.ts';
 
 let folder: string;
 beforeEach(async () => {

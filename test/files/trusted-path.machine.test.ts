@@ -2,7 +2,7 @@ import { chmod, lchown, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } 
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isForCode, refusePlanted, replaceableBy } from '../../src/files/trusted-path.ts';
+import { isForCode, refusePlanted, replaceableBy } from '../../src/files/folders.ts';
 import { openVault } from '../../src/secrets/stored-sign-ins.ts';
 import { createContext } from '../support/context.ts';
 import { available } from '../support/requirement.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/context.ts';
-import { retryAfter, sendWithRetry } from '../../src/http/retry.ts';
+import { retryAfter, sendWithRetry } from '../../src/http/service.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
 

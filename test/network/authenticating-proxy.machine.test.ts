@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/doctor/findings.ts';
+import type { Finding } from '../../src/doctor/diagnosis.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { hasSquid, type Squid, startSquid } from '../support/squid.ts';
 import { authorityFile } from '../support/tls.ts';

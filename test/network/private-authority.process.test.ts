@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/doctor/findings.ts';
+import type { Finding } from '../../src/doctor/diagnosis.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { authorityFile, type Certificate } from '../support/tls.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Finding } from '../../src/doctor/findings.ts';
+import type { Finding } from '../../src/doctor/diagnosis.ts';
 import { browserCommand } from '../support/browser.ts';
 import type { ForegroundTool } from '../support/foreground-tool.ts';
 import { type Bus, startBus } from '../support/keyring.ts';

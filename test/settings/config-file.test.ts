@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { changeConfig, readConfig } from '../../src/settings/config-file.ts';
+import { changeConfig, readConfig } from '../../src/settings/settings.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import type { SavedConfig } from '../../src/settings/config-file.ts';
+import type { SavedConfig } from '../../src/settings/settings.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 
 const config: SavedConfig = {

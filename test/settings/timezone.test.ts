@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseSetting } from '../../src/settings/setting-values.ts';
+import { parseSetting } from '../../src/settings/setting-names.ts';
 import { zoneOf } from '../../src/time/time-zone.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome } from '../support/home.ts';

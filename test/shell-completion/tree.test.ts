@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { argumentKinds, optionKinds } from '../../src/help/command-description.ts';
 import { buildProgram, type Program } from '../../src/program.ts';
-import { expectedAt } from '../../src/shell-completion/completion-line.ts';
+import { expectedAt } from '../../src/shell-completion/completion-answer.ts';
 import { describeAll } from '../support/command-lines.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';

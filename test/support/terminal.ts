@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { inject } from 'vitest';
-import { quotedWord } from '../../src/settings/command-words.ts';
+import { quotedWord } from '../../src/settings/flag-values.ts';
 import { clock } from './clock.ts';
 import { available } from './requirement.ts';
 

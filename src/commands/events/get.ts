@@ -21,7 +21,7 @@ import {
 } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
-import { eventsText } from '../../terminal/numbers-text.ts';
+import { eventsText } from '../../terminal/terminal-text.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {

@@ -76,7 +76,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const { from, by, concurrency = CONCURRENCY, exitCode } = flags;
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('../../events/health.ts'),
-    import('../../output/health-text.ts'),
+    import('../../output/explanation-text.ts'),
   ]);
   const report = await checkHealth(call, { filters, from, by, concurrency });
   await printHealth(report, { filters, format, jq, from }, call);

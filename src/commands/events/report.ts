@@ -16,8 +16,8 @@ import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
-import { grouped } from '../../terminal/numbers-text.ts';
 import { runFlags } from '../../terminal/reporter.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {

@@ -14,8 +14,8 @@ import {
   pageOptions,
   previewForm,
 } from '../../events/event-filters.ts';
-import { isGuid } from '../../json/guid.ts';
 import type { Direction } from '../../json/item-fields.ts';
+import { isGuid } from '../../json/items.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,

@@ -14,8 +14,7 @@ import {
   type FormatFlags,
   type FormatOptions,
 } from '../../output/format-flags.ts';
-import { flagWords } from '../../settings/command-words.ts';
-import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, durationText, fileName, flagWords, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { loadTimeZone } from '../../settings/settings.ts';
@@ -96,7 +95,7 @@ Examples:
   $ hooktrail events watch --failed --overlap 1h --ndjson |
       while read -r event; do notify "$event"; done
   $ hooktrail events watch --failed --ndjson --state place.json >> log.ndjson
-  $ hooktrail events watch --failed --overlap 1h --state seen --until now --quiet
+  $ hooktrail events watch --failed --overlap 1h --state f --until now --quiet
   $ hooktrail events watch --type document.signed --count 1 --timeout 5m`,
     )
     .action(action(run));

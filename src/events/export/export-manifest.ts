@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Machine } from '../../context.ts';
 import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { checkWritable, makeFolder } from '../../files/folders.ts';
-import { replaceFile } from '../../files/replace-file.ts';
+import { replaceFile } from '../../files/whole-files.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import { parseTime } from '../../time/time-text.ts';
 import { SHOWN_NAMES, type TypedFilters } from '../event-filters.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip, createGzip, type Gzip } from 'node:zlib';
 import { ServiceError } from '../../errors.ts';
-import { renameOver, syncFolder } from '../../files/replace-file.ts';
+import { renameOver, syncFolder } from '../../files/whole-files.ts';
 import { Items } from '../../json/items.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { type IdentifiedItems, readPage } from '../page.ts';

@@ -1,8 +1,8 @@
 import type { Call } from '../../command.ts';
 import { ServiceError } from '../../errors.ts';
-import { refusePlanted } from '../../files/trusted-path.ts';
-import { waitText } from '../../http/retry.ts';
+import { refusePlanted } from '../../files/folders.ts';
 import type { Service } from '../../http/service.ts';
+import { waitText } from '../../http/service.ts';
 import type { KeepItems } from '../../json/item-conditions.ts';
 import { LockedError, whileHeld, withLock } from '../../lock/lock.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';

@@ -1,7 +1,6 @@
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UsageError } from '../../errors.ts';
-import { readRegularFile } from '../../files/read-file.ts';
-import { replaceFile } from '../../files/replace-file.ts';
+import { readRegularFile, replaceFile } from '../../files/whole-files.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import type { FollowerState, WatchedItem } from './watch-follower.ts';

@@ -1,5 +1,5 @@
 import type { Stats } from '../../events/statistics.ts';
-import { terminalSafe, unicodeEscape } from '../../terminal/terminal-safe.ts';
+import { terminalSafe, unicodeEscape } from '../../terminal/terminal-text.ts';
 import { timeLabels } from '../statistics-text.ts';
 
 export interface Rank {
