@@ -127,7 +127,7 @@ export function byFailure(a: TypeTally, b: TypeTally): number {
   );
 }
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /**
  * The events to count: created between two instants (both exclusive, as `gt` and `lt` are), and chosen by the other
@@ -151,7 +151,7 @@ export interface StatsWindow {
 export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const combinations = filters.withStatuses().queries(now);
   const { after: given, before = instantAt(now + 1000) } = combinations[0];
-  const after = given ?? (before && instantAt(before.seconds * 1000 - DAY));
+  const after = given ?? (before && instantAt(before.seconds * 1000 - DAY_MS));
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
   filters.requirePastStart(now);
   const queries = combinations.map(({ subscriptionId, eventId, eventType }) => ({
@@ -169,10 +169,10 @@ const ROUND = [
   ...[SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND],
   ...[MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
   ...[HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR],
-  ...[DAY, 7 * DAY, 28 * DAY],
+  ...[DAY_MS, 7 * DAY_MS, 28 * DAY_MS],
 ];
 /** The epoch was a Thursday: weeks begin on Mondays. */
-const MONDAY = 4 * DAY;
+const MONDAY_MS = 4 * DAY_MS;
 /** The default number of buckets. */
 const PARTS = 32;
 
@@ -200,7 +200,7 @@ function onTheClock(start: number, end: number, zone: TimeZone): number[] {
   const [first, last] = [start + zone.offsetAt(start), end + zone.offsetAt(end)];
   // Clocks that are put back within the window show times outside of these.
   const slack = Math.abs(zone.offsetAt(start) - zone.offsetAt(end));
-  const phase = step >= 7 * DAY ? MONDAY : 0;
+  const phase = step >= 7 * DAY_MS ? MONDAY_MS : 0;
   const times = new Set<number>();
   let wall = Math.floor((first - slack - phase) / step) * step + phase;
   for (; wall <= last + slack + step; wall += step) {

@@ -232,7 +232,7 @@ export interface Holder {
 }
 
 /** `unknown`: this process cannot see it, so it may or may not be alive. */
-export type Condition = 'running' | 'suspended' | 'dead' | 'unknown';
+export type HolderCondition = 'running' | 'suspended' | 'dead' | 'unknown';
 
 type Here = Pick<Machine, 'platform' | 'pid' | 'hostname' | 'hasProcess'>;
 
@@ -248,7 +248,7 @@ export async function describeSelf(here: Here): Promise<Holder> {
 }
 
 /** The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`. */
-export async function conditionOf(holder: Holder, here: Here): Promise<Condition> {
+export async function conditionOf(holder: Holder, here: Here): Promise<HolderCondition> {
   const { boot, processes } = await surroundings(here.platform);
   if (holder.boot !== undefined && boot !== undefined && holder.boot !== boot) {
     // The same host name with another boot id is this machine before a restart.

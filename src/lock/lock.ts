@@ -7,10 +7,10 @@ import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
 import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import {
   type Claim,
-  type Condition,
   conditionOf,
   describeSelf,
   type Holder,
+  type HolderCondition,
   LockFiles,
   type LockState,
 } from './lock-file.ts';
@@ -207,7 +207,7 @@ const LONGEST_LOOK_MS = 1_000;
 class Watched {
   readonly number: number;
   askedAt = Number.NEGATIVE_INFINITY;
-  condition: Condition = 'unknown';
+  condition: HolderCondition = 'unknown';
   holder: Holder | undefined;
   #text: string;
   #silence = 0;

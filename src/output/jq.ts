@@ -15,7 +15,7 @@ export interface JqOptions {
 }
 
 /** Bytes that the library's WebAssembly memory can grow to. jq can hold an array of about 50 MB in it. */
-const MEMORY = 256 * 2 ** 20;
+const MEMORY_BYTES = 256 * 2 ** 20;
 /** Further failures that are shown: a program that fails on one item of a page may fail on all. */
 const SHOWN = 3;
 /** jq's exit code for a program that does not compile. */
@@ -62,7 +62,7 @@ export async function createJqWriter(
       if (page.count === 0) return;
       const lines = linesOf(page);
       size += lines.length;
-      if (size > MEMORY) throw tooLarge();
+      if (size > MEMORY_BYTES) throw tooLarge();
       pages.push(lines);
     },
     end: async () => run(evaluate(() => arrayOf(pages))),

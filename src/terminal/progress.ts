@@ -11,9 +11,9 @@ export interface Progress {
 }
 
 /** Milliseconds before a spinner appears, so that it does not flash during a short read. */
-const PATIENCE = 300;
+const PATIENCE_MS = 300;
 /** The interval between progress lines on a terminal where lines are not redrawn. */
-const LINE_INTERVAL = 10_000;
+const LINE_INTERVAL_MS = 10_000;
 
 /**
  * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not while standard
@@ -24,7 +24,7 @@ export function startProgress(
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock'>,
   reporter: Pick<Reporter, 'quiet' | 'palette'>,
   label: string,
-  patience = PATIENCE,
+  patience = PATIENCE_MS,
 ): Progress {
   const { stdout, stderr, environment, clock } = context;
   if (!stderr.isTerminal || stdout.isPipe || reporter.quiet) return { update: () => {}, stop: () => {} };
@@ -36,7 +36,7 @@ export function startProgress(
     return {
       update: (changes) => {
         state = { ...state, ...changes };
-        if (clock.now() - toldAt < LINE_INTERVAL) return;
+        if (clock.now() - toldAt < LINE_INTERVAL_MS) return;
         toldAt = clock.now();
         stderr.write(`${line()}\n`).catch(() => undefined);
       },

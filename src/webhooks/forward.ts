@@ -110,8 +110,8 @@ export interface ForwardRetryOptions {
 }
 
 const RETRIED = new Set([408, 425, 429]);
-const FIRST_DELAY = 250;
-const LONGEST_DELAY = 10_000;
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 10_000;
 /** The number of times that an event may fail, while others are accepted, before it is given up. */
 const OWN_FAILURES = 8;
 
@@ -178,7 +178,7 @@ export class ForwardRetry {
     const { clock, retryFor, onWait } = this.#options;
     const now = clock.now();
     const jitter = 0.5 + Math.random() / 2;
-    const own = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** tries) * jitter;
+    const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
     const left = (this.#failingSince ?? now) + retryFor - now;
     const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
     if (!isAlone) this.#quietUntil = Math.max(this.#quietUntil, now + delay);

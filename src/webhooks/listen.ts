@@ -17,7 +17,7 @@ import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } 
 import { defaultJournal, type Journal, type Outcome, openJournal } from './journal.ts';
 import { answerAsHolder, askForJournal, type HolderReply, type HolderSocket } from './local-socket.ts';
 import { type Accepted, type Receiver, type Refused, startReceiver } from './receiver.ts';
-import { type FoundEvent, inOrderOfCreation, searchEvents } from './recover.ts';
+import { type FoundEvent, inOrderOfCreation, searchMissed } from './recover.ts';
 
 /** The command line. */
 export interface ListenFlags {
@@ -69,7 +69,7 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
     const find = (from: number, until: number) => {
       const within = { after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) };
       const filters = new EventFilters(within);
-      return searchEvents(filters, service, context, SILENT, reporter.trace);
+      return searchMissed(filters, service, context, SILENT, reporter.trace);
     };
     await listen({ ...options, find }, context, reporter);
   });

@@ -92,7 +92,7 @@ async function listMissing(
   { format }: RecoverFlags,
   call: Call,
 ): Promise<void> {
-  const list = await EventList.open(format, call);
+  const list = await ListedEvents.open(format, call);
   for (const event of missing) list.add(event);
   await list.end();
   if (failure) throw failure.error;
@@ -116,7 +116,7 @@ async function recoverMissing(
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
   const retry = new ForwardRetry({ clock, signal, retryFor: flags.retryFor, onWait });
   const forwarder = new OnceForwarder(flags, retry, call);
-  const left = await EventList.open(flags.format, call);
+  const left = await ListedEvents.open(flags.format, call);
   const isDelivered = deliveredTest();
   const counts = { forwarded: 0, delivered: 0, known: found.known };
   const recover = async (event: FoundEvent) => {
@@ -199,7 +199,7 @@ async function findMissing(
   let known = 0;
   let failure: Missing['failure'];
   try {
-    for await (const event of searchEvents(filters, service, context, progress, onDoubt)) {
+    for await (const event of searchMissed(filters, service, context, progress, onDoubt)) {
       if (event.key && ids.has(event.key)) known++;
       else missing.push(event);
       progress.update({ events: known + missing.length, note: '' });
@@ -419,7 +419,7 @@ const QUOTE = 0x22;
 const PAGES_AHEAD = 2;
 
 /** Yields every event that matches the filters, in the service's order. `onDoubt` gets warnings about the result. */
-export async function* searchEvents(
+export async function* searchMissed(
   filters: EventFilters,
   service: Service,
   context: Pick<Context, 'clock' | 'signal'>,
@@ -493,7 +493,7 @@ const EVENTS_AT_ONCE = 200;
 const SHOWN_REASONS = 5;
 
 /** Prints events that are added one by one, in pages and in the order they were added. */
-export class EventList {
+export class ListedEvents {
   count = 0;
   readonly #openWriter: () => Promise<ItemWriter>;
   readonly #reporter: Reporter;
@@ -504,7 +504,7 @@ export class EventList {
   #waiting: FoundEvent[] = [];
   #written: Promise<void> = Promise.resolve();
 
-  static async open(format: FormatOptions, { context, reporter }: Call): Promise<EventList> {
+  static async open(format: FormatOptions, { context, reporter }: Call): Promise<ListedEvents> {
     const isTable = format.format === 'table';
     let writer: Promise<ItemWriter> | undefined;
     const openWriter = () => {
@@ -513,7 +513,7 @@ export class EventList {
     };
     // What is wrong with a format has to be said before anything is forwarded; a table is loaded for its first row.
     if (!isTable || format.jq !== undefined) await openWriter();
-    return new EventList(openWriter, reporter, !isTable);
+    return new ListedEvents(openWriter, reporter, !isTable);
   }
 
   private constructor(openWriter: () => Promise<ItemWriter>, reporter: Reporter, printsEmpty: boolean) {

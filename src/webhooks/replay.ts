@@ -20,12 +20,12 @@ import { canPrompt, confirm } from '../terminal/prompt.ts';
 import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
 import { answerText, createHandler, isTaken } from './forward.ts';
 import {
-  EventList,
   type FoundEvent,
   foundEvent,
   inOrderOfCreation,
   inParallel,
-  searchEvents,
+  ListedEvents,
+  searchMissed,
 } from './recover.ts';
 
 /** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
@@ -83,7 +83,7 @@ async function search(
   const onDoubt = (doubt: string) => reporter.warning(doubt);
   const chosen: FoundEvent[] = [];
   try {
-    for await (const event of searchEvents(filters, service, context, progress, onDoubt)) {
+    for await (const event of searchMissed(filters, service, context, progress, onDoubt)) {
       chosen.push(event);
       progress.update({ events: chosen.length });
     }
@@ -137,7 +137,7 @@ async function readIdsOfInput(
 
 /** Prints the events that would be replayed. */
 async function listChosen(chosen: readonly FoundEvent[], format: FormatOptions, call: Call): Promise<void> {
-  const list = await EventList.open(format, call);
+  const list = await ListedEvents.open(format, call);
   for (const event of chosen) list.add(event);
   await list.end();
   call.reporter.notice(`${list.count} to replay`);
@@ -163,7 +163,7 @@ async function replay(
     await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
   }
   const handler = createHandler(forwardTo, flags.forwardTimeout, context);
-  const left = await EventList.open(flags.format, call);
+  const left = await ListedEvents.open(flags.format, call);
   const progress = startProgress(context, reporter, 'replaying');
   const turn = pace(flags.rate, context);
   let taken = 0;

@@ -38,10 +38,10 @@ beforeAll(async () => {
 
 describe('a reader opens few files to follow', () => {
   test.each([
-    ['search', 50],
-    ['refresh', 35],
-    ['login', 43],
-    ['recover', 60],
+    ['search', 42],
+    ['refresh', 28],
+    ['login', 34],
+    ['recover', 58],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);
   });
