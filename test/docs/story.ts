@@ -40,7 +40,7 @@ export async function liveStory(page: string, program: string): Promise<Lived> {
 export function withoutCounts(page: string): string {
   return page.replace(STORY, (block) =>
     block
-      .replace(/^\d+ of these were delivered .*\n/gm, '')
+      .replace(/^\d+ of these (was|were) delivered .*\n/gm, '')
       .replace(/^(?!\$ ).*$/gm, (line) => line.replace(/\b[1-9]\d*(\.\d+)?\b/g, 'N')),
   );
 }
