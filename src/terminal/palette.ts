@@ -33,15 +33,17 @@ export function colorLevel(stream: Output, environment: Environment, flag: boole
 export async function paletteOf(level: ColorLevel): Promise<Palette> {
   if (level === 0) return plain;
   const { Chalk } = await import('chalk');
-  const chalk = new Chalk({ level });
+  const { bold, dim, green, red, magenta, cyan } = new Chalk({ level });
+  // chalk joins all that it is called with, such as the index that `map` passes.
+  const one = (paint: (text: string) => string) => (text: string) => paint(text);
   return {
-    bold: chalk.bold,
-    dim: chalk.dim,
-    good: chalk.green,
-    bad: chalk.red,
+    bold: one(bold),
+    dim: one(dim),
+    good: one(green),
+    bad: one(red),
     // Yellow cannot be read on a white background.
-    caution: chalk.magenta,
-    accent: chalk.cyan,
+    caution: one(magenta),
+    accent: one(cyan),
   };
 }
 

@@ -18,7 +18,7 @@ export const terminals: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Wide enough for the table's columns, and not wider than a page on GitHub. */
-const COLUMNS = 108;
+const COLUMNS = 116;
 
 /** Draws the terminal: each command at its prompt, and its output. */
 export async function drawTerminal(stage: Stage, commands: readonly string[]): Promise<string> {
