@@ -51,18 +51,19 @@ interface Shell extends AsyncDisposable {
 }
 
 const DONE = 'that was the command';
+/** The listener's port on the page; a test takes one that is free. */
+const PORT = '8980';
 
 async function openShell(handler: HandlerServer, program: string): Promise<Shell> {
   const home = await createHome();
   const [port, redirectPort] = [await freePort(), await freePort()];
   const own = (command: string) =>
     command
-      .replaceAll('127.0.0.1:8977', `127.0.0.1:${port}`)
+      .replaceAll(PORT, `${port}`)
       .replaceAll('http://127.0.0.1:3000/hooks', `http://127.0.0.1:${handler.port}/hooks`)
-      .replace(/webhooks listen/, `webhooks listen --port ${port}`)
       .replace('hooktrail login', 'hooktrail login --redirect-uri "$OWN_REDIRECT_URI"');
   const shown = (text: string) =>
-    text.replaceAll(`127.0.0.1:${port}`, '127.0.0.1:8977').replaceAll(home.folder, '/home/ada');
+    text.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${PORT}`).replaceAll(home.folder, '/home/ada');
   const env = {
     ...home.env,
     PATH: `${await binFolder(home.folder, program)}:${home.env['PATH']}`,
