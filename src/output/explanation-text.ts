@@ -371,6 +371,7 @@ export async function printHealth(
   const { context, reporter } = call;
   const { stdout } = context;
   if (format === 'json') return await printJson(healthJson(report), jq, context, reporter);
+  await loadWidths();
   const isOpen = from === undefined && !filters.before;
   const counts = countsText(report, new ReadableTimes(filters.zone, report.before), isOpen);
   const table = healthTable(report, filters, takesUnicode(context));
@@ -380,7 +381,6 @@ export async function printHealth(
     return await stdout.write(report.rows.length === 0 ? note : `${markdownTable(table)}\n${note}`);
   }
   if (report.rows.length === 0) return await stdout.write(`${counts}\n`);
-  await loadWidths();
   const look = await loadTableLook(stdout, reporter);
   const { palette } = look;
   await stdout.write(ended([...tableLines(table, look), '', palette.bold(counts), palette.dim(ORDER)]));
