@@ -18,9 +18,9 @@ export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   readonly unicode: boolean;
   /** The zone in which times are shown. */
   readonly zone: TimeZone;
-  /** Where the events come from. */
+  /** The place that the events come from. */
   readonly place: string;
-  /** What the keys do, a line each. */
+  /** The keys' effects, a line each. */
   readonly help: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface OpenedEvent {
   line: number;
 }
 
-/** What is being typed: into the filter, or a condition or a field that takes effect with Enter. */
+/** The text being typed: into the filter, or a condition or a field that takes effect with Enter. */
 export interface Typing {
   readonly into: 'filter' | 'condition' | 'field';
   text: string;

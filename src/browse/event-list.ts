@@ -66,7 +66,7 @@ export function textOf(item: Items): string {
   return item.text(0).toString();
 }
 
-/** What the screen shows a part of: rows, one of them selected. */
+/** The rows that the screen shows a part of, one of them selected. */
 export interface Rows {
   selected: number;
   /** The first row on the screen. */

@@ -29,7 +29,7 @@ type Bounds = Pick<Query, 'after' | 'before'>;
 
 export interface PageOfOutcomes {
   readonly items: Items;
-  /** Whether all of them failed; undefined if each says so itself. */
+  /** True if all of them failed, false if none did; undefined if each says so itself. */
   readonly haveFailed: boolean | undefined;
 }
 

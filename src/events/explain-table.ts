@@ -15,7 +15,7 @@ export interface CauseCondition {
   readonly text: string;
 }
 
-/** What failed events have in common. The counts are of the events that the causes before it leave. */
+/** A cause: conditions that failed events have in common. The counts are of the events that the causes before it leave. */
 export interface Cause {
   /** All of them hold for the events of this cause. */
   readonly conditions: readonly CauseCondition[];
@@ -37,7 +37,7 @@ export interface Cause {
   readonly before: Instant | undefined;
 }
 
-/** What only failed events have: an effect of the failure rather than its cause. */
+/** A field or value that only failed events have: an effect of the failure rather than its cause. */
 export interface Effect extends CauseCondition {
   readonly failed: number;
   /** The most frequent values of a field that only failures have. */

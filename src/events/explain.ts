@@ -207,7 +207,7 @@ export function searchCommand(
   ].join(' ');
 }
 
-/** What `events explain --json` prints. */
+/** The object that `events explain --json` prints. */
 export function explanationJson({ after, before, events, failed, baseline, ...rest }: Explained) {
   const textOf = (instant: Instant | undefined) => instant?.text ?? null;
   return {

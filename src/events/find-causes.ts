@@ -47,7 +47,7 @@ export class Feature {
   readonly size: number;
   /** The codes that stand for numbers, in ascending order. */
   readonly order: Uint32Array;
-  /** Where a code stands in that order; -1 if it is no number. */
+  /** The position of a code in that order; -1 if it is no number. */
   readonly places: Int32Array;
   /** The code of equal values (`1` and `1.0`) by the column's code; empty if the column has only numbers. */
   readonly canonical: Uint16Array;

@@ -172,7 +172,7 @@ function byUrgency(a: Health, b: Health): number {
   );
 }
 
-/** What `events health --json` prints. */
+/** The rows that `events health --json` prints. */
 export function healthJson({ rows }: HealthReport) {
   return rows.map(({ value, state, failed, events, failingSince, lastSuccess, lastFailed, recent }) => ({
     value,

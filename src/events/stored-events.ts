@@ -289,7 +289,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   const parser = new ItemTextParser(name);
   let held: Buffer = Buffer.alloc(0);
   let length = 0;
-  // What was not enough for an object is looked at again when twice as much has come.
+  // An object that is not whole yet is looked at again when twice as much has come.
   let wanted = 0;
   for await (const piece of pieces) {
     if (length + piece.length > held.length) {

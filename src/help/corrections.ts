@@ -121,7 +121,7 @@ class Line {
   readonly #typed: readonly string[];
   /** The command that the words name so far. */
   command: Command;
-  /** What is wrong, in the order of the line; the first is what the error says. */
+  /** The faults, in the order of the line; the error names the first. */
   readonly #problems: string[] = [];
 
   constructor(tree: CommandTree, argv: readonly string[]) {

@@ -49,7 +49,7 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
 async function pingRegularly({ server }: McpServer, { clock }: Context, leaving: AbortSignal): Promise<void> {
   while (!leaving.aborted) {
     await clock.sleep(PING_INTERVAL_MS, leaving).catch(() => undefined);
-    // Whether and what the peer answers does not matter.
+    // The peer's answer does not matter, nor whether there is one.
     if (!leaving.aborted) server.ping().catch(() => undefined);
   }
 }

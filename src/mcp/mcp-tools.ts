@@ -15,7 +15,7 @@ const MOST_EVENTS = 200;
 const MOST_BYTES = 100 * 1024;
 /** Objects and lists inside each other in one item; parsers of JSON, ours and the peer's, give up somewhere above. */
 const MOST_LEVELS = 200;
-/** What a command prints is held in memory up to here. */
+/** A command's output is held in memory up to here. */
 const MOST_PRINTED_BYTES = 64 << 20;
 const MOST_ERROR_LETTERS = 4000;
 

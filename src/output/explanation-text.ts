@@ -72,7 +72,7 @@ export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
   }));
 }
 
-/** What is left to say beside the causes. */
+/** The facts left to say beside the causes. */
 export function explanationFacts(explained: Explained): string[] {
   const { causes, failed, events, unexplained } = explained;
   return [

@@ -31,7 +31,7 @@ export interface FormatOptions {
   /** The zone in which a table shows times; the other formats keep the service's text. */
   readonly zone?: TimeZone;
   readonly list: ListKind;
-  /** What a table in Markdown is about, for the line below it. Called after the last item, with the number printed. */
+  /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
   readonly note?: (count: number) => TableNote;
 }
 

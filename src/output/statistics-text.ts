@@ -42,7 +42,7 @@ export async function printStats(
   await loadWidths();
   const look = { ...(await loadTableLook(stdout, reporter)), unicode: takesUnicode(context), hasHeader };
   const { profile } = runFlags(flags, context.environment);
-  // Who looks at two services side by side has to see which one this is.
+  // A person with two services side by side has to see which one this is.
   const place = stdout.isTerminal
     ? ` at ${name}${profile && from === undefined ? ` (profile ${profile})` : ''}`
     : '';

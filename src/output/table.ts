@@ -232,7 +232,7 @@ export function cellReader(
   };
 }
 
-/** What decides the columns of a table of items. */
+/** The facts that decide the columns of a table of items. */
 export interface ItemTableOptions {
   readonly list: ListKind;
   readonly fields?: readonly FieldPath[];

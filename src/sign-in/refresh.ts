@@ -84,7 +84,7 @@ interface Refusal {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** What the provider said. */
+  /** The provider's own words. */
   readonly details: readonly string[];
 }
 

@@ -24,7 +24,7 @@ import {
 export interface SignInState {
   readonly profile: string;
   readonly signedIn: boolean;
-  /** Who signed in, if the access token says so. */
+  /** The user who signed in, if the access token says so. */
   readonly subject: string | null;
   /** The source of the token; null if there is none. */
   readonly source: 'environment' | 'stored' | null;
@@ -82,7 +82,7 @@ function isoTime(milliseconds: number | undefined): string | null {
 /** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
 const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
 
-/** Who a JSON Web Token says it is for; not verified, since nothing depends on it. */
+/** Returns the subject of a JSON Web Token; not verified, since nothing depends on it. */
 function subjectOf(token: string | undefined): string | null {
   try {
     const claims = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8'));

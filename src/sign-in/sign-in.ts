@@ -193,7 +193,7 @@ async function checkProvider(authUrl: URL, context: Context, reporter: Reporter)
   }
 }
 
-/** What a good answer looks like. */
+/** An example of a good answer. */
 const EXAMPLES: Partial<Record<SettingName, string>> = {
   authUrl: 'https://id.example.com',
   baseUrl: 'https://events.example.com/v1',
@@ -334,7 +334,7 @@ async function finishWithoutIssuer(
     reporter,
     ({ transport }) => readMetadata(settings, transport, 'namesIssuer'),
     OPTIONAL_LIMITS,
-    // Whether it promises one is then not known.
+    // It is then not known to promise one.
   ).catch(() => ({ namesIssuer: true }));
   if (namesIssuer) throw refused;
   const provider = urlText(settings.authUrl);

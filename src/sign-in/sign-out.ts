@@ -103,7 +103,7 @@ const OUTCOMES: { readonly [Outcome in Revocation]: string } = {
 };
 
 interface Outcome {
-  /** What became of the tokens at the provider. */
+  /** The outcome for the tokens at the provider. */
   readonly revocation: Revocation;
   /** Which tokens stay valid that should not, and why. */
   readonly failure?: string;

@@ -407,7 +407,7 @@ function errorOf({ body }: HttpResponse): string | undefined {
   }
 }
 
-/** What the identity provider offers besides what the service description has. */
+/** The identity provider's extras, beyond the service description. */
 export interface ProviderMetadata {
   /** The endpoint of RFC 8628. */
   readonly deviceAuthorization?: string;

@@ -4,7 +4,7 @@ import { completeCommands } from '../settings/flag-values.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
 import { terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 
-/** What a run was told that the commands it advises have to be told too. */
+/** The flags of a run that the commands it advises need too. */
 export interface RunFlags {
   readonly profile?: string;
   /** Of `login`. */
@@ -22,7 +22,7 @@ export interface ReporterFlags extends RunFlags {
 /** How errors and warnings are written: for people, or as one line of JSON each. */
 export type ErrorFormat = 'text' | 'json';
 
-/** What a warning says beyond its text. */
+/** The parts of a warning beyond its text. */
 export type WarningParts = Pick<ErrorParts, 'kind' | 'details' | 'next'>;
 
 /** A command's messages to a person, on standard error. */

@@ -102,7 +102,7 @@ function parsePlainUtc(text: string): Instant | undefined {
   const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
   const [month, day] = [twoDigits(text, 5), twoDigits(text, 8)];
   const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)];
-  // What is not a number compares as false. 29 February, and years that `Date.UTC` takes for 19xx, are read the long way.
+  // A part that is not a number compares as false. 29 February, and years that `Date.UTC` takes for 19xx, are read the long way.
   const isDate = year >= 1000 && month >= 1 && day >= 1 && day <= (DAYS_OF_MONTHS[month - 1] ?? 0);
   if (!isDate || !(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
   let last = end;

@@ -103,7 +103,7 @@ const OFFSETS: Readonly<Record<string, string>> = {
 
 /** A day, a time of day and a zone, each of which may be missing, in one of the orders in which people write them. */
 function dated(given: string, defaultZone: TimeZone): Time | undefined {
-  // What JavaScript prints has the zone's name at its end, and logs of web servers join day and time by a colon.
+  // JavaScript prints the zone's name at the end, and logs of web servers join day and time by a colon.
   const text = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
   const zoned =
     /^(.*(?:\d|[ap]m|noon|midnight)) ?(?:(?:gmt|utc)?([+-]\d\d(?::?\d\d)?)|([a-z][a-z0-9_+-]*(?:\/[a-z0-9_+/-]+)?))$/i.exec(
@@ -250,7 +250,7 @@ function offsetMsOf(zone: string): number {
   return sign === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-/** What to type instead of a text that is not a point in time. */
+/** Returns the form to type instead of a text that is not a point in time. */
 export function timeAdvice(text: string): string {
   const given = text.trim();
   const month = /^(\d{1,9})M( ago)?$/.exec(given)?.[1];

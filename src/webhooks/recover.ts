@@ -170,7 +170,7 @@ const WITHOUT_ID: NotTaken = {
 };
 const NOT_ACCEPTED: NotTaken = { reason: 'the handler did not accept it' };
 
-/** What the journal does not hold may have been delivered before the journal began, or to another handler. */
+/** An event that the journal lacks may have been delivered before the journal began, or to another handler. */
 function noticeDelivered(count: number, reporter: Reporter): void {
   if (count === 0) return;
   reporter.notice(
@@ -511,7 +511,7 @@ export class ListedEvents {
       writer ??= createItemWriter(format, context, reporter);
       return writer;
     };
-    // What is wrong with a format has to be said before anything is forwarded; a table is loaded for its first row.
+    // A wrong format has to be refused before anything is forwarded; a table is loaded for its first row.
     if (!isTable || format.jq !== undefined) await openWriter();
     return new ListedEvents(openWriter, reporter, !isTable);
   }

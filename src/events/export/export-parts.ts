@@ -122,7 +122,7 @@ export async function* readPart(directory: string, part: Part): AsyncGenerator<B
       yield piece.subarray(0, bytesRead);
     }
   } finally {
-    // What was read is what the file holds, whatever closing it says.
+    // A fault of closing changes nothing about the bytes that were read.
     await handle?.close().catch(() => undefined);
   }
   if (hash.digest('hex') !== part.sha256)

@@ -98,7 +98,7 @@ function lead(stats: Stats): Html {
   return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong>${rate === null ? '' : ` (${percent(rate)})`}.`;
 }
 
-/** What failed events have in common comes first. */
+/** The causes come first. */
 function causesSection(explained: Explained, zone: TimeZone): Html {
   const rows = causeRows(explained, zone);
   const cell = (lines: readonly string[]) => lines.map((line) => html`<div><bdi>${line}</bdi></div>`);
