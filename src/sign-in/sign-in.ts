@@ -334,7 +334,7 @@ async function finishWithoutIssuer(
     reporter,
     ({ transport }) => readMetadata(settings, transport, 'namesIssuer'),
     OPTIONAL_LIMITS,
-    // It is then not known to promise one.
+    // Metadata that cannot be read may promise one.
   ).catch(() => ({ namesIssuer: true }));
   if (namesIssuer) throw refused;
   const provider = urlText(settings.authUrl);
