@@ -29,12 +29,16 @@ const programs = {
   glewlwyd: ['/usr/bin/glewlwyd'],
 } as const;
 
+/** The matrix of Node versions downloads each of them, so it only runs in `.ci/run`, on Linux on x64. */
+export const hasMatrix =
+  process.env['CI'] !== undefined && process.platform === 'linux' && process.arch === 'x64';
+
 /** What else some tests need. */
 const conditions = {
   root: process.getuid?.() === 0,
   '/proc': existsSync('/proc/self'),
   'the right to trace a process (strace)': mayTrace(),
-  "Node 22.15, which knows the system's certificates": 'getCACertificates' in tls,
+  "Node 22.15, which knows the system's certificates": 'getCACertificates' in tls || hasMatrix,
 } as const;
 
 /** Containers often forbid it. */
@@ -55,10 +59,6 @@ export function available(need: Need): boolean {
   if (need in conditions) return conditions[need as keyof typeof conditions];
   return process.platform !== 'win32' && programs[need as keyof typeof programs].some(isExecutable);
 }
-
-/** The matrix of Node versions downloads each of them, so it only runs in `.ci/run`, on Linux on x64. */
-export const hasMatrix =
-  process.env['CI'] !== undefined && process.platform === 'linux' && process.arch === 'x64';
 
 export const windowsNode = path.resolve(
   import.meta.dirname,
