@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { configFolder, makeFolder, ownFolderInTmp, refusePlanted } from '../files/folders.ts';
 import { readRegularFile, replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
-import type { Binding } from './vault.ts';
+import type { Binding, StoredSecrets } from './vault.ts';
 
 /**
  * The two formats, which differ in their magic. Sealed with a passphrase: magic, scrypt's log2 N, r and p, salt. Sealed
@@ -156,11 +156,14 @@ export function unseal(key: Buffer, sealed: Buffer, authenticated: Uint8Array): 
 }
 
 type Place = Pick<Context, 'environment' | 'machine'>;
-type Machine = Place['machine'];
 
 /** Identifies a binding without revealing it: eight bytes of a hash. */
 export function bindingHash(binding: Binding): string {
-  return createHash('sha256').update(bindingText(binding)).digest('hex').slice(0, 16);
+  return shortHash(bindingText(binding));
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 /** Returns the canonical text of a binding, with which encrypted files are authenticated. */
@@ -193,7 +196,11 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
  * Replaces the whole file, in a folder that only the user can open. Throws `UsageError`, also if the file is there but
  * could not be made durable.
  */
-export async function writeSecretFile(file: string, content: Uint8Array, machine: Machine): Promise<void> {
+export async function writeSecretFile(
+  file: string,
+  content: Uint8Array,
+  machine: Place['machine'],
+): Promise<void> {
   const folder = path.dirname(file);
   refusePlanted(folder, 'the secrets', machine);
   try {
@@ -217,7 +224,14 @@ export async function writeSecretFile(file: string, content: Uint8Array, machine
 
 /** Deletes the file, if it is there, so that a loss of power does not bring it back. */
 export async function deleteSecretFile(file: string): Promise<void> {
-  await removeSecretFile(file);
+  try {
+    await files.rm(file, { force: true });
+  } catch (error) {
+    throw new UsageError(`the secrets in ${file} cannot be deleted: ${(error as Error).message}`, {
+      next: 'delete the file yourself',
+      cause: error,
+    });
+  }
   try {
     await syncFolder(path.dirname(file));
   } catch (error) {
@@ -230,18 +244,6 @@ export async function deleteSecretFile(file: string): Promise<void> {
   }
 }
 
-/** Deletes a file that does no harm if it comes back. */
-export async function removeSecretFile(file: string): Promise<void> {
-  try {
-    await files.rm(file, { force: true });
-  } catch (error) {
-    throw new UsageError(`the secrets in ${file} cannot be deleted: ${(error as Error).message}`, {
-      next: 'delete the file yourself',
-      cause: error,
-    });
-  }
-}
-
 /**
  * Checks that a file of the size of a secret file can be written, and removes it again. Throws as `writeSecretFile`
  * does.
@@ -249,69 +251,90 @@ export async function removeSecretFile(file: string): Promise<void> {
 export async function probeSecretFolder(context: Place): Promise<void> {
   const file = path.join(secretFolder(context), `probe-${context.machine.pid}`);
   await writeSecretFile(file, new Uint8Array(16_384), context.machine);
-  await removeSecretFile(file);
+  await deleteSecretFile(file);
 }
 
-/**
- * Writes a secret file's content under the same name to the rescue folder, and returns that file. Throws if that folder
- * does not accept it either.
- */
-export async function rescueSecretFile(file: string, content: Uint8Array, context: Place): Promise<string> {
-  const { machine } = context;
-  const place = rescued(file, context);
-  if (machine.platform !== 'win32') await ownFolderInTmp(machine, 'secrets', configName(context));
-  await writeSecretFile(place, content, machine);
-  return place;
+/** A file of one sign-in's secrets, and the copy that `rescue` left where the usual folder did not accept it. */
+export class SecretCopies {
+  readonly file: string;
+  readonly #context: Place;
+
+  constructor(binding: Binding, kind: string, context: Place) {
+    this.file = secretFile(context, binding, kind);
+    this.#context = context;
+  }
+
+  /**
+   * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure if no copy
+   * could be read and opened.
+   */
+  async read(
+    open: (sealed: Buffer, place: string) => Promise<StoredSecrets | undefined> | StoredSecrets | undefined,
+  ): Promise<StoredSecrets | undefined> {
+    const places = [this.file, ...(isOwnRescueFolder(this.#context) ? [this.#rescued()] : [])];
+    let latest: StoredSecrets | undefined;
+    let failure: unknown;
+    for (const place of places) {
+      try {
+        const sealed = await readSecretFile(place);
+        const secrets = sealed && (await open(sealed, place));
+        if (secrets && secrets.written > (latest?.written ?? -1)) latest = secrets;
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    if (latest === undefined && failure !== undefined) throw failure;
+    return latest;
+  }
+
+  async write(sealed: Buffer): Promise<void> {
+    await writeSecretFile(this.file, sealed, this.#context.machine);
+    // A copy that cannot be deleted does no harm: it is older than the file just written.
+    if (isOwnRescueFolder(this.#context)) await deleteSecretFile(this.#rescued()).catch(() => undefined);
+  }
+
+  /** Writes the copy, and returns its path. Throws if that folder does not accept it either. */
+  async rescue(sealed: Buffer): Promise<string> {
+    const { machine } = this.#context;
+    if (machine.platform !== 'win32') await ownFolderInTmp(machine, 'secrets', configName(this.#context));
+    await writeSecretFile(this.#rescued(), sealed, machine);
+    return this.#rescued();
+  }
+
+  #rescued(): string {
+    return path.join(rescueFolder(this.#context), path.basename(this.file));
+  }
 }
 
-/** Returns the copy of a file that `rescueSecretFile` left, with its path; undefined if there is none. */
-export async function readRescued(
-  file: string,
-  context: Place,
-): Promise<{ place: string; content: Buffer } | undefined> {
-  const place = rescued(file, context);
-  if (!isOwnRescueFolder(context)) return undefined;
-  const content = await readSecretFile(place);
-  return content && { place, content };
-}
-
-/** Deletes the copy of a file that `rescueSecretFile` left. */
-export async function deleteRescued(file: string, context: Place): Promise<void> {
-  if (isOwnRescueFolder(context)) await deleteSecretFile(rescued(file, context));
-}
-
-/** Returns the files of one profile or of all, from both folders, each with the hash of its binding. */
+/** Returns the files of one profile or of all, from both folders, each with the name of its sign-in. */
 export async function listSecretFiles(
   context: Place,
   profile: string | undefined,
 ): Promise<{ file: string; signIn: string; kind: string }[]> {
   const folders = [secretFolder(context), ...(isOwnRescueFolder(context) ? [rescueFolder(context)] : [])];
-  const lists = await Promise.all(
-    folders.map(async (folder) => {
-      const names = await files.readdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return [];
-        throw new UsageError(`the folder ${folder} cannot be read: ${error.message}`, {
-          next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
-          cause: error,
-        });
+  const names = async (folder: string) => {
+    try {
+      return (await files.readdir(folder)).map((name) => path.join(folder, name));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return [];
+      throw new UsageError(`the folder ${folder} cannot be read: ${message}`, {
+        next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
+        cause: error,
       });
-      return names.map((name) => ({ folder, name }));
-    }),
-  );
-  return lists.flat().flatMap(({ folder, name }) => {
+    }
+  };
+  return (await Promise.all(folders.map(names))).flat().flatMap((file) => {
     // Temporary files of interrupted writes have another suffix.
-    const [, owner, hash, kind] = /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(?:\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
+    const [, owner, hash, kind] =
+      /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(?:\.[0-9a-f]+\.tmp)?$/.exec(path.basename(file)) ?? [];
     if (!owner || !hash || !kind || (profile !== undefined && owner !== profile)) return [];
-    return [{ file: path.join(folder, name), signIn: `${owner}/${hash}`, kind }];
+    return [{ file, signIn: `${owner}/${hash}`, kind }];
   });
 }
 
 function secretFolder(context: Place): string {
   return path.join(configFolder(context), 'secrets');
-}
-
-function rescued(file: string, context: Place): string {
-  return path.join(rescueFolder(context), path.basename(file));
 }
 
 /**
@@ -326,7 +349,7 @@ function rescueFolder(context: Place): string {
 }
 
 function configName(context: Place): string {
-  return createHash('sha256').update(configFolder(context)).digest('hex').slice(0, 16);
+  return shortHash(configFolder(context));
 }
 
 /** False if another user has put something into the shared folder under our name. */

@@ -5,23 +5,17 @@ import {
   type Damage,
   damageOf,
   decryptFile,
-  deleteRescued,
-  deleteSecretFile,
   encryptFile,
   type FileKey,
   fileKey,
   newFileKey,
   probeSecretFolder,
-  readRescued,
-  readSecretFile,
-  rescueSecretFile,
+  SecretCopies,
   sealKindIn,
   sealKindOf,
-  secretFile,
-  writeSecretFile,
 } from './encrypted-file.ts';
 import { givenSecret, isSecretGiven } from './given-secret.ts';
-import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
+import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
 
@@ -31,19 +25,13 @@ type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' 
  */
 export class OtherSealError extends UsageError {}
 
-/**
- * The content of a file. The later of two has the larger `written`: milliseconds since the epoch, always increasing.
- */
-interface Content extends Secrets {
-  readonly written?: number;
-}
-
 /** All secrets of a binding in one file, encrypted with a passphrase or key that is stored nowhere. */
 export class FileVault implements Vault {
   readonly kind = 'file';
   readonly place: string;
   readonly #binding: string;
   readonly #context: Surroundings;
+  readonly #file: SecretCopies;
   /** Kept for this run, so that the user is asked once and the key derived once. */
   #passphrase: Promise<string> | undefined;
   #key: FileKey | undefined;
@@ -54,7 +42,8 @@ export class FileVault implements Vault {
   constructor(binding: Binding, context: Surroundings) {
     this.#binding = bindingText(binding);
     this.#context = context;
-    this.place = secretFile(context, binding, 'vault');
+    this.#file = new SecretCopies(binding, 'vault', context);
+    this.place = this.#file.file;
   }
 
   async probe(anew = false): Promise<void> {
@@ -68,60 +57,32 @@ export class FileVault implements Vault {
     if (stored === undefined) await this.#keyFor(undefined);
   }
 
-  async readAccess(): Promise<AccessToken | undefined> {
-    const file = await readSecretFile(this.place);
-    return file && (await this.#open(file, this.place)).access;
-  }
-
   async read(): Promise<Secrets | undefined> {
     if (this.#isReplaced) return undefined;
-    let failure: unknown;
-    let latest: Content | undefined;
-    const take = async (file: Buffer, place: string) => {
-      const content = await this.#open(file, place);
-      if (latest === undefined || (content.written ?? 0) > (latest.written ?? 0)) latest = content;
-    };
-    try {
-      const file = await readSecretFile(this.place);
-      if (file) await take(file, this.place);
-    } catch (error) {
-      failure = error;
-    }
-    const rescued = await readRescued(this.place, this.#context);
-    if (rescued) await take(rescued.content, rescued.place).catch(() => undefined);
-    if (latest === undefined) {
-      if (failure) throw failure;
-      return undefined;
-    }
-    const { refreshToken, clientSecret, access, written = 0 } = latest;
+    const stored = await this.#file.read((file, place) => this.#open(file, place));
+    if (stored === undefined) return undefined;
+    const { written, ...secrets } = stored;
     this.#written = written;
-    return { refreshToken, clientSecret, access };
+    return secrets;
   }
 
   async write(secrets: Secrets): Promise<void> {
-    await writeSecretFile(this.place, await this.#sealed(secrets), this.#context.machine);
+    await this.#file.write(await this.#seal(secrets));
     this.#isReplaced = false;
-    // If this fails, it does no harm: that file is older than the one just written.
-    await deleteRescued(this.place, this.#context).catch(() => undefined);
   }
 
   async rescue(secrets: Secrets): Promise<string> {
-    return await rescueSecretFile(this.place, await this.#sealed(secrets), this.#context);
+    return await this.#file.rescue(await this.#seal(secrets));
   }
 
-  async delete(): Promise<void> {
-    await deleteSecretFile(this.place);
-    await deleteRescued(this.place, this.#context);
-  }
-
-  async #sealed({ refreshToken, clientSecret, access }: Secrets): Promise<Buffer> {
+  async #seal({ refreshToken, clientSecret, access }: Secrets): Promise<Buffer> {
     this.#written = Math.max(this.#context.clock.now(), this.#written + 1);
-    const content: Content = { refreshToken, clientSecret, access, written: this.#written };
+    const content: StoredSecrets = { refreshToken, clientSecret, access, written: this.#written };
     const key = this.#key ?? (await this.#keyFor(undefined));
     return encryptFile(key, JSON.stringify(content), this.#binding);
   }
 
-  async #open(file: Buffer, place: string): Promise<Content> {
+  async #open(file: Buffer, place: string): Promise<StoredSecrets> {
     const damage = damageOf(file);
     if (damage) throw damaged(DAMAGES[damage], place);
     const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', this.#context.environment);
@@ -139,13 +100,9 @@ export class FileVault implements Vault {
         next: `${check}; without the passphrase, \`hooktrail logout\` and \`hooktrail login\` start over`,
       });
     }
-    try {
-      const { refreshToken, clientSecret, access, written } = JSON.parse(text) as Content;
-      const token = access && parseAccess(JSON.stringify(access));
-      return { refreshToken, clientSecret, access: token, written: written ?? 0 };
-    } catch {
-      throw damaged(DAMAGES.damaged, place);
-    }
+    const secrets = parseSecrets(text);
+    if (secrets === undefined) throw damaged(DAMAGES.damaged, place);
+    return secrets;
   }
 
   async #keyFor(file: Buffer | undefined): Promise<FileKey> {

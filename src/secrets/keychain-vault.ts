@@ -4,46 +4,30 @@ import { NotSignedInError } from '../errors.ts';
 import {
   bindingHash,
   bindingText,
-  deleteRescued,
-  deleteSecretFile,
   probeSecretFolder,
-  readRescued,
   readSecretFile,
-  removeSecretFile,
-  rescueSecretFile,
+  SecretCopies,
   seal,
-  secretFile,
   unseal,
-  writeSecretFile,
 } from './encrypted-file.ts';
 import { KeychainError, openKeychain } from './keychain.ts';
-import { type AccessToken, type Binding, parseAccess, type Secrets, type Vault } from './vault.ts';
+import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Windows stores at most 2,560 bytes per item. Longer secrets are kept in a file, encrypted with the key in the item: a
+ * Windows stores at most 2,560 bytes per item. Longer secrets are kept in the file, encrypted with the key in the item: a
  * file is replaced atomically, whereas several items would be written one after the other. The same limit applies on
  * every system, so that every system tests it.
  */
 const ITEM_LIMIT_BYTES = 2_048;
 
-/**
- * The secrets that cannot be replaced. The later of two copies has the larger `written` (milliseconds, always
- * increasing).
- */
-interface Kept {
-  readonly refreshToken?: string | undefined;
-  readonly clientSecret?: string | undefined;
-  readonly written: number;
-}
-
 /** The one item of a sign-in. */
-interface Item extends Kept {
-  /** Encrypts the files of this sign-in; 32 bytes. */
+interface Item {
+  /** Encrypts the file of this sign-in; 32 bytes. */
   readonly key: Buffer;
-  /** True if the secrets were too long and are in the file. */
-  readonly inFile: boolean;
+  /** The refresh token and the client secret, unless they are too long. */
+  readonly secrets?: StoredSecrets | undefined;
 }
 
 /** For an item that has to be there. */
@@ -59,6 +43,7 @@ export class KeychainVault implements Vault {
   readonly place: string;
   readonly #binding: Binding;
   readonly #context: Surroundings;
+  readonly #file: SecretCopies;
   #keychain: Promise<Keychain> | undefined;
   /** As it was last read or written. */
   #item: Item | undefined;
@@ -67,6 +52,7 @@ export class KeychainVault implements Vault {
   constructor(binding: Binding, context: Surroundings) {
     this.#binding = binding;
     this.#context = context;
+    this.#file = new SecretCopies(binding, 'access', context);
     this.place = PLACES[context.machine.platform] ?? 'the Secret Service';
   }
 
@@ -83,67 +69,43 @@ export class KeychainVault implements Vault {
     await this.#readItem();
   }
 
-  async readAccess(): Promise<AccessToken | undefined> {
-    const item = await this.#readItem();
-    return item && (await this.#cached(item.key));
-  }
-
   async read(): Promise<Secrets | undefined> {
     const item = await this.#readItem();
     if (item === undefined) return undefined;
-    let latest: Kept | undefined = item.inFile ? undefined : item;
-    for (const sealed of await this.#sealedFiles()) {
-      const kept = this.#unsealed(sealed, item.key);
-      if (kept && kept.written > (latest?.written ?? -1)) latest = kept;
-    }
+    // Without a readable cache the refresh token gets a new access token.
+    const inFile = await this.#file.read((sealed) => this.#unseal(sealed, item.key));
+    const latest = item.secrets && item.secrets.written >= (inFile?.written ?? 0) ? item.secrets : inFile;
     if (latest === undefined) throw this.#damaged();
     this.#written = latest.written;
     const { refreshToken, clientSecret } = latest;
-    const access = await this.#cached(item.key);
+    const access = inFile?.access;
     return refreshToken || clientSecret || access ? { refreshToken, clientSecret, access } : undefined;
   }
 
   async write({ refreshToken, clientSecret, access }: Secrets): Promise<void> {
-    const before = this.#item;
-    const kept: Kept = { refreshToken, clientSecret, written: this.#nextWritten() };
-    const key = before?.key ?? randomBytes(32);
-    const text = itemText({ ...kept, key, inFile: false });
-    const inFile = Buffer.byteLength(text) > ITEM_LIMIT_BYTES;
+    const key = this.#item?.key ?? randomBytes(32);
+    const secrets = { refreshToken, clientSecret, written: this.#nextWritten() };
     // The irreplaceable secrets come first.
-    if (inFile) {
-      await writeSecretFile(this.#file('secrets'), this.#sealed(kept, key), this.#context.machine);
-      if (!before?.inFile) await this.#setItem({ key, inFile, written: 0 });
+    if (Buffer.byteLength(itemText({ key, secrets })) <= ITEM_LIMIT_BYTES) {
+      await this.#setItem({ key, secrets });
+      await this.#file.write(this.#seal({ access, written: secrets.written }, key));
     } else {
-      await this.#setItem({ ...kept, key, inFile });
-      // If this fails, it does no harm: these files are older than what was just written.
-      await removeSecretFile(this.#file('secrets')).catch(() => undefined);
+      await this.#file.write(this.#seal({ ...secrets, access }, key));
+      if (this.#item === undefined || this.#item.secrets) await this.#setItem({ key });
     }
-    await deleteRescued(this.#file('secrets'), this.#context).catch(() => undefined);
-    if (access === undefined) await removeSecretFile(this.#file('access'));
-    else await this.#writeAccess(access, key);
   }
 
   async rescue({ refreshToken, clientSecret, access }: Secrets): Promise<string> {
     // A file encrypted with a key that the keychain does not have yet could never be opened.
     if (this.#item === undefined) throw new KeychainError('refused');
-    const { key } = this.#item;
-    const sealed = this.#sealed({ refreshToken, clientSecret, written: this.#nextWritten() }, key);
-    if (access) await this.#writeAccess(access, key).catch(() => undefined);
-    const file = this.#file('secrets');
+    const secrets = { refreshToken, clientSecret, access, written: this.#nextWritten() };
+    const sealed = this.#seal(secrets, this.#item.key);
     try {
-      await writeSecretFile(file, sealed, this.#context.machine);
-      return file;
+      await this.#file.write(sealed);
+      return this.#file.file;
     } catch {
-      return await rescueSecretFile(file, sealed, this.#context);
+      return await this.#file.rescue(sealed);
     }
-  }
-
-  async delete(): Promise<void> {
-    const keychain = await this.#open();
-    await keychain.delete(this.#account('sign-in'));
-    for (const name of ['secrets', 'access']) await deleteSecretFile(this.#file(name));
-    await deleteRescued(this.#file('secrets'), this.#context);
-    this.#item = undefined;
   }
 
   #nextWritten(): number {
@@ -156,7 +118,8 @@ export class KeychainVault implements Vault {
     const account = this.#account('sign-in');
     let text = await keychain.get(account);
     // A KWallet that is busy with other processes does not always find an item. The file of the sign-in says that there is one.
-    for (let tries = 1; text === null && tries < TRIES && (await this.#hasFile()); tries++) {
+    for (let tries = 1; text === null && tries < TRIES; tries++) {
+      if ((await readSecretFile(this.#file.file)) === undefined) break;
       await this.#context.clock.sleep(PAUSE_MS);
       text = await keychain.get(account);
     }
@@ -165,44 +128,22 @@ export class KeychainVault implements Vault {
     return this.#item;
   }
 
-  async #hasFile(): Promise<boolean> {
-    return (await readSecretFile(this.#file('access'))) !== undefined;
-  }
-
   async #setItem(item: Item): Promise<void> {
     await (await this.#open()).set(this.#account('sign-in'), itemText(item));
     this.#item = item;
   }
 
-  /** Returns the files that may hold the secrets: the usual one, and the one written as a last resort. */
-  async #sealedFiles(): Promise<Buffer[]> {
-    const file = this.#file('secrets');
-    const usual = await readSecretFile(file);
-    const rescued = await readRescued(file, this.#context);
-    return [usual, rescued?.content].filter((sealed) => sealed !== undefined);
+  #seal(secrets: StoredSecrets, key: Buffer): Buffer {
+    return seal(key, Buffer.from(JSON.stringify(secrets)), this.#authenticated());
   }
 
-  #sealed(kept: Kept, key: Buffer): Buffer {
-    return seal(key, Buffer.from(JSON.stringify(kept)), this.#authenticated('secrets'));
+  #unseal(sealed: Buffer, key: Buffer): StoredSecrets | undefined {
+    const text = unseal(key, sealed, this.#authenticated());
+    return text && parseSecrets(text.toString('utf8'));
   }
 
-  #unsealed(sealed: Buffer, key: Buffer): Kept | undefined {
-    const text = unseal(key, sealed, this.#authenticated('secrets'));
-    return text && keptIn(JSON.parse(text.toString('utf8')));
-  }
-
-  /**
-   * Ignores a cache that is missing, damaged or encrypted with another key: the refresh token gets a new access token.
-   */
-  async #cached(key: Buffer): Promise<AccessToken | undefined> {
-    const sealed = await readSecretFile(this.#file('access'));
-    const plaintext = sealed && unseal(key, sealed, this.#authenticated('access'));
-    return plaintext && parseAccess(plaintext.toString('utf8'));
-  }
-
-  async #writeAccess(access: AccessToken, key: Buffer): Promise<void> {
-    const sealed = seal(key, Buffer.from(JSON.stringify(access)), this.#authenticated('access'));
-    await writeSecretFile(this.#file('access'), sealed, this.#context.machine);
+  #authenticated(): Buffer {
+    return Buffer.from(`hooktrail 1 access ${bindingText(this.#binding)}`);
   }
 
   #open(): Promise<Keychain> {
@@ -214,39 +155,28 @@ export class KeychainVault implements Vault {
     return `${this.#binding.profile}/${bindingHash(this.#binding)}/${name}`;
   }
 
-  #file(name: string): string {
-    return secretFile(this.#context, this.#binding, name);
-  }
-
-  #authenticated(name: string): Buffer {
-    return Buffer.from(`hooktrail 1 ${name} ${bindingText(this.#binding)}`);
-  }
-
   #damaged(): NotSignedInError {
     return new NotSignedInError('the stored refresh token is damaged', {
-      details: [`${this.#file('secrets')} is missing, was changed, or belongs to another key`],
+      details: [`${this.#file.file} is missing, was changed, or belongs to another key`],
       next: 'run `hooktrail logout` and `hooktrail login`',
     });
   }
 }
 
-function itemText({ key, ...rest }: Item): string {
-  return JSON.stringify({ ...rest, key: key.toString('base64url') });
+function itemText({ key, secrets }: Item): string {
+  return JSON.stringify({ ...secrets, key: key.toString('base64url') });
 }
 
 /** Parses an item; undefined if the text is not one. */
 function itemOf(text: string): Item | undefined {
   try {
-    const { key, inFile, ...rest } = JSON.parse(text);
+    const { key, ...secrets } = JSON.parse(text);
     const bytes = Buffer.from(key, 'base64url');
-    return bytes.length === 32 ? { ...keptIn(rest), key: bytes, inFile: inFile === true } : undefined;
+    if (bytes.length !== 32) return undefined;
+    return { key: bytes, secrets: secrets.written === undefined ? undefined : secrets };
   } catch {
     return undefined;
   }
-}
-
-function keptIn({ refreshToken, clientSecret, written }: Partial<Kept>): Kept {
-  return { refreshToken, clientSecret, written: written ?? 0 };
 }
 
 const PLACES: Partial<Record<NodeJS.Platform, string>> = {

@@ -1,35 +1,25 @@
 import type { Context, Keychain } from '../context.ts';
-import { checkSecretService, SecretServiceError } from './secret-service.ts';
+import { BUS, DBusConnection, DBusError, DBusTimeout, type MethodCall, sessionBus } from './dbus.ts';
 import { StoreError } from './vault.ts';
 
 /** The reason why the OS keychain cannot be used now. */
-export type KeychainCondition = 'no-package' | 'no-library' | SecretServiceError['condition'];
-
-const ABSENT: readonly KeychainCondition[] = [
-  'no-package',
-  'no-library',
-  'no-bus',
-  'no-service',
-  'no-keyring',
-];
+export type KeychainCondition = keyof typeof TEXTS;
 
 /** The keychain is not usable; the message and the next step depend on why. */
 export class KeychainError extends StoreError {
   readonly condition: KeychainCondition;
-  readonly holdsNothing: boolean;
 
-  constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.includes(condition)) {
+  constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.has(condition)) {
     const { message, step } = TEXTS[condition];
-    super(message, {
+    super(message, holdsNothing, {
       details: detail ? [detail] : [],
       next: `${step}, or keep the secrets in an encrypted file: \`hooktrail login --store file\` (or HOOKTRAIL_STORE=file)`,
     });
     this.condition = condition;
-    this.holdsNothing = holdsNothing;
   }
 }
 
-const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string }>> = {
+const TEXTS = {
   'no-package': {
     message: 'the OS keychain cannot be reached: the npm package keytar is not installed',
     step: 'install hooktrail again without `--omit=optional`',
@@ -62,9 +52,11 @@ const TEXTS: Readonly<Record<KeychainCondition, { message: string; step: string 
     message: 'the OS keychain refused',
     step: 'allow hooktrail to use it (macOS calls it node)',
   },
-};
+} as const;
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
+const ABSENT = new Set<KeychainCondition>(['no-package', 'no-library', 'no-bus', 'no-service', 'no-keyring']);
+
+type Surroundings = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
 
 /**
  * How long the keychain may take for one answer. On a busy machine forty commands that start at once wait for each other
@@ -81,23 +73,33 @@ const DIALOG_LIMIT_MS = 60_000;
  */
 export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIMIT_MS): Promise<Keychain> {
   const { platform } = context.machine;
-  const [, keychain] = await Promise.all([
-    platform === 'linux' ? checkLinux(context, callLimitMs) : undefined,
+  const [keychain] = await Promise.all([
     loadLibrary(context),
+    platform === 'linux' ? checkSecretService(context, { service: 'hooktrail' }, callLimitMs) : undefined,
   ]);
-  let unanswered = false;
+  const limitMs = platform === 'darwin' ? DIALOG_LIMIT_MS : callLimitMs;
+  let unanswered: Promise<unknown> | undefined;
   const once = async <T>(call: () => Promise<T>): Promise<T> => {
     // Each unanswered call holds one of the four threads that file operations need, too.
     if (unanswered) throw new KeychainError('mute');
-    const limit = platform === 'darwin' ? DIALOG_LIMIT_MS : callLimitMs;
-    const settled = () => {
-      unanswered = false;
-    };
+    let timer: NodeJS.Timeout | undefined;
     const work = call();
-    work.then(settled, settled);
-    return await inTime(work, limit, () => {
-      unanswered = true;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const settled = () => {
+          unanswered = undefined;
+        };
+        unanswered = work.then(settled, settled);
+        reject(new KeychainError('mute'));
+      }, limitMs);
     });
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      throw libraryError(error);
+    } finally {
+      clearTimeout(timer);
+    }
   };
   const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
@@ -122,48 +124,19 @@ export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIM
   };
 }
 
-async function checkLinux(context: Surroundings, limit: number): Promise<void> {
-  try {
-    await checkSecretService(context, { service: 'hooktrail' }, limit);
-  } catch (error) {
-    if (!(error instanceof SecretServiceError)) throw error;
-    const { condition, detail, holdsNothing } = error;
-    throw new KeychainError(condition, detail, holdsNothing || undefined);
-  }
-}
-
 async function loadLibrary({ loadKeychain, machine }: Surroundings): Promise<Keychain> {
   try {
     return await loadKeychain();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') throw new KeychainError('no-package');
-    throw new KeychainError(
-      machine.platform === 'linux' ? 'no-library' : 'no-package',
-      message.split('\n')[0],
-    );
-  }
-}
-
-async function inTime<T>(work: Promise<T>, limit: number, onLate: () => void): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      onLate();
-      reject(new KeychainError('mute'));
-    }, limit);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } catch (error) {
-    throw explained(error);
-  } finally {
-    clearTimeout(timer);
+    const condition = machine.platform === 'linux' ? 'no-library' : 'no-package';
+    throw new KeychainError(condition, message.split('\n')[0]);
   }
 }
 
 /** The native library reports errors as text only. */
-function explained(error: unknown): KeychainError {
+function libraryError(error: unknown): KeychainError {
   if (error instanceof KeychainError) return error;
   const message = error instanceof Error ? error.message : String(error);
   if (/locked|interaction is not allowed/i.test(message)) return new KeychainError('locked', message);
@@ -173,4 +146,123 @@ function explained(error: unknown): KeychainError {
     return new KeychainError('no-service', message);
   if (/time(d )?-?out/i.test(message)) return new KeychainError('mute', message);
   return new KeychainError('refused', message);
+}
+
+const SERVICE = {
+  destination: 'org.freedesktop.secrets',
+  path: '/org/freedesktop/secrets',
+  interface: 'org.freedesktop.Secret.Service',
+} as const;
+
+/**
+ * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the native library
+ * calls it: a native call that hangs would keep the process alive for 25 s or more, since Node joins its threads on
+ * exit, and a locked keyring looks empty to it. Throws `KeychainError`.
+ */
+export async function checkSecretService(
+  context: Pick<Context, 'environment' | 'machine'>,
+  attributes: Readonly<Record<string, string>>,
+  limitMs: number,
+): Promise<void> {
+  const address = await sessionBus(context);
+  if (address === 'absent') throw new KeychainError('no-bus');
+  if (address === 'other') return;
+  const bus = await connectTo(address.socket, context.machine.userId, limitMs);
+  if (bus === undefined) return;
+  try {
+    // libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it
+    // can.
+    const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
+    const [open, locked] = await bus.call(search).catch((error) => {
+      // Under many simultaneous calls, gnome-keyring answers about one in a thousand with "no such method".
+      if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
+      throw error;
+    });
+    const collections = new Set(paths(locked).map((item) => item.slice(0, item.lastIndexOf('/'))));
+    for (const collection of collections)
+      if (!(await isOpenWallet(bus, collection))) throw new KeychainError('locked');
+    if (paths(open).length === 0 && collections.size === 0) await checkDefaultCollection(bus);
+  } catch (error) {
+    throw serviceError(error);
+  } finally {
+    bus.close();
+  }
+}
+
+async function connectTo(socket: string, userId: number, limitMs: number) {
+  try {
+    return await DBusConnection.open(socket, userId, limitMs);
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof DBusTimeout)
+      throw new KeychainError('mute', 'the D-Bus session bus does not answer');
+    if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${message}`);
+    // Node 20 pads abstract names with NULs and therefore cannot connect there; the native library can.
+    if (socket.startsWith('\0')) return undefined;
+    throw new KeychainError('no-bus', message);
+  }
+}
+
+/**
+ * Checks that the default collection exists and is unlocked. Skipped if there are items to read. The calls go one at a
+ * time, and are repeated once before the collection counts as missing: with two simultaneous calls for an alias,
+ * gnome-keyring gives random answers and can crash.
+ */
+async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
+  const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
+  let [collection] = await bus.call(readAlias);
+  if (collection === '/') [collection] = await bus.call(readAlias);
+  if (collection === '/') throw new KeychainError('no-keyring');
+  const [isLocked] = await bus.call(property(String(collection), 'Locked'));
+  if (isLocked !== true || (await isOpenWallet(bus, String(collection)))) return;
+  // KeePassXC does not know the items of a locked database. Other services find them, by their attributes.
+  const name = 'org.keepassxc.KeePassXC.MainWindow';
+  const [hidesItems] = await bus.call({ ...BUS, member: 'NameHasOwner', body: [name] });
+  throw new KeychainError('locked', undefined, hidesItems !== true);
+}
+
+/**
+ * KWallet calls a collection locked until one of its clients calls `Unlock` and `Prompt` for it, although the wallet is
+ * open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is shown then.
+ */
+async function isOpenWallet(bus: DBusConnection, collection: string): Promise<boolean> {
+  const [wallet] = await bus.call(property(collection, 'Label'));
+  for (const path of ['/modules/kwalletd6', '/modules/kwalletd5']) {
+    const isOpen = { ...SERVICE, path, interface: 'org.kde.KWallet', member: 'isOpen' };
+    const [answer] = await bus.call({ ...isOpen, body: [String(wallet)] }).catch((error) => {
+      if (error instanceof DBusError) return [false];
+      throw error;
+    });
+    if (answer === true) return true;
+  }
+  return false;
+}
+
+function property(collection: string, name: 'Label' | 'Locked'): MethodCall {
+  return {
+    ...SERVICE,
+    path: collection,
+    interface: 'org.freedesktop.DBus.Properties',
+    member: 'Get',
+    body: ['org.freedesktop.Secret.Collection', name],
+  };
+}
+
+function paths(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function serviceError(error: unknown): KeychainError {
+  if (error instanceof KeychainError) return error;
+  if (error instanceof DBusTimeout) return new KeychainError('mute');
+  const { message } = error as Error;
+  if (!(error instanceof DBusError)) return new KeychainError('mute', message);
+  const name = error.errorName.replace(/^org\.freedesktop\.(DBus\.Error|Secret\.Error)\./, '');
+  if (name === 'ServiceUnknown' || name === 'NameHasNoOwner') return new KeychainError('no-service');
+  // The bus knows a service, but starting it failed.
+  if (name.startsWith('Spawn.')) return new KeychainError('no-service', message);
+  if (name === 'NoReply' || name === 'Timeout' || name === 'TimedOut')
+    return new KeychainError('mute', message);
+  if (name === 'IsLocked') return new KeychainError('locked');
+  return new KeychainError('refused', `${error.errorName}: ${message}`);
 }

@@ -18,48 +18,27 @@ export async function checkStore(kind: Vault['kind'], context: Context): Promise
   await probeSecretFolder(context);
 }
 
-/** Returns whether the profile has secrets in that store for another provider, client or service than the binding's. */
-export async function hasOtherSignIn(
+/** Returns whether that store holds secrets of the profile: for the binding, and for others. Opens none of them. */
+export async function findSignIns(
   kind: Vault['kind'],
   binding: Binding,
   context: Context,
-): Promise<boolean> {
-  const own = signInOf(binding);
-  return (await signInsOf(kind, binding.profile, context)).some((signIn) => signIn !== own);
-}
-
-/** Returns whether something is stored for the binding, without opening it. */
-export async function hasSignIn(kind: Vault['kind'], binding: Binding, context: Context): Promise<boolean> {
-  return (await signInsOf(kind, binding.profile, context)).includes(signInOf(binding));
-}
-
-function signInOf(binding: Binding): string {
-  return `${binding.profile}/${bindingHash(binding)}`;
-}
-
-async function signInsOf(kind: Vault['kind'], profile: string, context: Context): Promise<string[]> {
-  const found =
+): Promise<{ own: boolean; others: boolean }> {
+  const { profile } = binding;
+  const entries =
     kind === 'file'
       ? (await listSecretFiles(context, profile)).filter((entry) => entry.kind === 'vault')
       : await keychainEntries(profile, context);
-  return found.map(({ signIn }) => signIn);
+  const isOwn = ({ signIn }: { signIn: string }) => signIn === `${profile}/${bindingHash(binding)}`;
+  return { own: entries.some(isOwn), others: !entries.every(isOwn) };
 }
 
 /**
- * Deletes every secret of a profile in both stores, whatever provider or service it belongs to; returns how many
- * sign-ins were removed. A store that is absent, or locked without any of our secrets, counts as empty. Otherwise a
+ * Deletes every secret of a profile, or of all, in both stores, whatever provider or service it belongs to; returns how
+ * many sign-ins were removed. A store that is absent, or locked without any of our secrets, counts as empty. Otherwise a
  * locked or silent store throws, after the other store has been emptied.
  */
-export async function forgetProfile(profile: string, context: Context): Promise<number> {
-  return await forget(profile, context);
-}
-
-/** Deletes every secret of every profile in the same way. */
-export async function forgetEverything(context: Context): Promise<number> {
-  return await forget(undefined, context);
-}
-
-async function forget(profile: string | undefined, context: Context): Promise<number> {
+export async function forgetSignIns(profile: string | undefined, context: Context): Promise<number> {
   const removed = new Set<string>();
   for (const { file, signIn } of await listSecretFiles(context, profile)) {
     await deleteSecretFile(file);

@@ -1,5 +1,5 @@
 import type { Clock } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { type ErrorParts, UsageError } from '../errors.ts';
 
 /** The secrets of a sign-in. They are never written unencrypted. */
 export interface Secrets {
@@ -29,7 +29,12 @@ export interface Binding {
 /** A store of secrets cannot be used now. */
 export abstract class StoreError extends UsageError {
   /** True if it holds none of our secrets: there is no store, or it said so although it is locked. */
-  abstract readonly holdsNothing: boolean;
+  readonly holdsNothing: boolean;
+
+  constructor(message: string, holdsNothing: boolean, parts: ErrorParts) {
+    super(message, parts);
+    this.holdsNothing = holdsNothing;
+  }
 }
 
 /** A store of secrets for one binding. Every method throws a typed error with a next step if the store is unusable. */
@@ -43,12 +48,7 @@ export interface Vault {
    * round.
    */
   probe(anew?: boolean): Promise<void>;
-  /** Reads only the cached access token, which is faster. */
-  readAccess(): Promise<AccessToken | undefined>;
-  /**
-   * Reads all secrets; undefined if nothing is stored for this binding. Also looks in the folders that `rescue` writes
-   * to.
-   */
+  /** Reads all secrets, also what `rescue` wrote; undefined if nothing is stored for this binding. */
   read(): Promise<Secrets | undefined>;
   /**
    * Replaces everything that is stored. After a `read` or a `probe` it reads nothing again, since the stored secrets
@@ -60,8 +60,6 @@ export interface Vault {
    * them. Returns the file.
    */
   rescue(secrets: Secrets): Promise<string>;
-  /** Deletes everything that is stored for this binding. */
-  delete(): Promise<void>;
 }
 
 /** Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment. */
@@ -94,18 +92,26 @@ export async function storeSurely(
   }
 }
 
-/** Parses a stored access token; undefined if the text is not one. */
-export function parseAccess(text: string): AccessToken | undefined {
-  let value: Partial<AccessToken> | null;
+/** The content of a file of secrets. */
+export interface StoredSecrets extends Secrets {
+  /** Milliseconds since the epoch, always increasing: the later of two copies has the larger. */
+  readonly written: number;
+}
+
+/** Parses the content of a file of secrets; undefined if the text is not one. */
+export function parseSecrets(text: string): StoredSecrets | undefined {
+  let value: Partial<StoredSecrets> | null;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (typeof value?.token !== 'string') return undefined;
+  if (value === null || typeof value !== 'object') return undefined;
+  const { refreshToken, clientSecret, access, written = 0 } = value;
   return {
-    token: value.token,
-    expiresAt: typeof value.expiresAt === 'number' ? value.expiresAt : undefined,
-    scope: typeof value.scope === 'string' ? value.scope : undefined,
+    refreshToken,
+    clientSecret,
+    access: typeof access?.token === 'string' ? access : undefined,
+    written,
   };
 }

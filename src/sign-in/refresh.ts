@@ -60,8 +60,8 @@ export async function refreshSignIn(
 ): Promise<AccessToken | undefined> {
   const { context, reporter, lockName, vault, serves } = parts;
   const meanwhile = async () => {
-    const stored = await vault.readAccess();
-    return stored && serves(stored) ? stored : undefined;
+    const access = (await vault.read())?.access;
+    return access && serves(access) ? access : undefined;
   };
   // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that carries the
   // new refresh token.

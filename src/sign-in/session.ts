@@ -147,9 +147,10 @@ class StoredSession implements Session {
   }
 
   async #obtain(): Promise<string> {
-    const cached = await this.#vault.readAccess().catch((error) => {
+    const stored = await this.#vault.read().catch((error) => {
       throw withoutSignIn(error, this.#settings);
     });
+    const cached = stored?.access;
     return cached && this.#hasTime(cached, MARGIN_MS)
       ? this.#use(cached)
       : await this.#refresh(cached?.token, undefined);
@@ -220,10 +221,9 @@ async function notSignedIn(
   const { profile } = settings;
   const named = profile === 'default' ? '' : ` with the profile '${profile}'`;
   const next = 'run `hooktrail login`';
-  const { hasOtherSignIn } = await import('../secrets/stored-sign-ins.ts');
-  if (!(await hasOtherSignIn(vault.kind, bindingOf(settings), context).catch(() => false))) {
-    return new NotSignedInError(`not signed in${named}`, { next });
-  }
+  const { findSignIns } = await import('../secrets/stored-sign-ins.ts');
+  const found = await findSignIns(vault.kind, bindingOf(settings), context).catch(() => undefined);
+  if (!found?.others) return new NotSignedInError(`not signed in${named}`, { next });
   const details = (['authUrl', 'clientId', 'baseUrl'] as const).map((name) => {
     const value = settings[name];
     return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.given[name]?.source})`;

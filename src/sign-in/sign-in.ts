@@ -5,7 +5,7 @@ import { createTransport } from '../http/undici-client.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain.ts';
-import { checkStore, hasSignIn, openVault } from '../secrets/stored-sign-ins.ts';
+import { checkStore, findSignIns, openVault } from '../secrets/stored-sign-ins.ts';
 import { storeSurely, type Vault } from '../secrets/vault.ts';
 import {
   isLoopback,
@@ -133,7 +133,7 @@ async function prepareSignIn(
   const binding = bindingOf(settings);
   const vault = openVault(settings.store, binding, context);
   // A new file asks for a passphrase, which comes last; an old one may hold the client secret.
-  const isFirst = settings.store === 'file' && !(await hasSignIn('file', binding, context));
+  const isFirst = settings.store === 'file' && !(await findSignIns('file', binding, context)).own;
   if (isFirst && asks) clientSecret ??= await promptSecret('Client secret', context);
   await vault.probe(true);
   if (!flags.clientSecretStdin) clientSecret ??= (await vault.read())?.clientSecret;
@@ -239,7 +239,7 @@ async function confirmReplacement(
   if (!saved) return;
   const changes = BOUND.filter((name) => String(saved[name]) !== String(settings[name]));
   if (changes.length === 0) return;
-  if (!(await hasSignIn(saved.store, bindingOf(saved), context))) return;
+  if (!(await findSignIns(saved.store, bindingOf(saved), context)).own) return;
   const details = changes.map(
     (name) => `${settingNames[name].meaning}: ${String(saved[name])}, would become ${String(settings[name])}`,
   );

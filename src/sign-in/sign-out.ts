@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { forgetEverything, forgetProfile, openVault } from '../secrets/stored-sign-ins.ts';
+import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import {
   changeConfig,
@@ -54,7 +54,7 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     }
   }
   if (flags.all) {
-    const removed = await forgetEverything(context);
+    const removed = await forgetSignIns(undefined, context);
     total += removed;
     if (removed > 0) unknown ??= 'profiles that are no longer saved';
   }
@@ -123,14 +123,14 @@ async function signOut(
 ): Promise<Outcome & { readonly removed: number }> {
   const settings = savedSettings(profile, config) ?? savedSettings(profile, config, context.environment);
   if (!settings) {
-    const removed = await forgetProfile(profile, context);
+    const removed = await forgetSignIns(profile, context);
     if (removed === 0) return { removed, revocation: 'nothing to revoke' };
     const failure = `the tokens of '${profile}' could not be revoked: no saved settings name their provider`;
     return { removed, revocation: 'provider unknown', failure };
   }
   return await withLock(signInLockName(settings), context, async () => {
     const outcome = await revokeStored(settings, context, reporter);
-    const removed = await forgetProfile(profile, context);
+    const removed = await forgetSignIns(profile, context);
     if (removed === 0) return { removed, revocation: 'nothing to revoke' };
     if (removed === 1 || outcome.failure) return { removed, ...outcome };
     const failure = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { generateKey } from '../../src/secrets/encrypted-file.ts';
-import { forgetProfile, hasOtherSignIn, openVault } from '../../src/secrets/stored-sign-ins.ts';
+import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
 import { createContext } from '../support/context.ts';
 
@@ -42,7 +42,6 @@ async function written(passphrase = 'pass'): Promise<string> {
 test('what is written can be read, also in another process', async () => {
   await written();
   expect(await (await open('pass')).read()).toEqual(secrets);
-  expect(await (await open('pass')).readAccess()).toEqual(secrets.access);
 });
 
 test('a write replaces everything, and after a read it reads nothing', async () => {
@@ -74,7 +73,7 @@ test('secrets rescued to another folder are found by the next read, until a writ
 
 test('rescued secrets are deleted with their profile', async () => {
   const place = await (await open(KEY)).rescue(secrets);
-  expect(await forgetProfile('default', context())).toBe(1);
+  expect(await forgetSignIns('default', context())).toBe(1);
   await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
@@ -129,7 +128,6 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
 
 test('finding out that nothing is stored needs no passphrase', async () => {
   expect(await (await open()).read()).toBeUndefined();
-  expect(await (await open()).readAccess()).toBeUndefined();
 });
 
 test('the file is accessible to the user only, reveals nothing, and differs after each write', async () => {
@@ -239,9 +237,9 @@ test('all secrets of a profile are deleted, and those of no other', async () => 
   await (await open(KEY, { profile: 'a', serviceOrigin: 'https://second.example' })).write(secrets);
   await (await open(KEY, { profile: 'a.b' })).write(secrets);
   const here = { ...binding, profile: 'a' };
-  expect(await hasOtherSignIn('file', here, context())).toBe(true);
-  expect(await forgetProfile('a', context())).toBe(2);
-  expect(await hasOtherSignIn('file', here, context())).toBe(false);
+  expect(await findSignIns('file', here, context())).toEqual({ own: true, others: true });
+  expect(await forgetSignIns('a', context())).toBe(2);
+  expect(await findSignIns('file', here, context())).toEqual({ own: false, others: false });
   expect(await (await open(KEY, { profile: 'a.b' })).read()).toEqual(secrets);
-  expect(await forgetProfile('a', context())).toBe(0);
+  expect(await forgetSignIns('a', context())).toBe(0);
 });

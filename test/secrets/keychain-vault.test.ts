@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetEverything, forgetProfile, openVault } from '../../src/secrets/stored-sign-ins.ts';
+import { forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding } from '../../src/secrets/vault.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 
@@ -44,7 +44,7 @@ test('a sign-in is one item, and the access token is a file', async () => {
   expect(await (await open()).read()).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access });
 });
 
-test('reading the access token reads one entry', async () => {
+test('reading reads one entry', async () => {
   await (await open()).write({ refreshToken: 'refresh', access: { token: 'access' } });
   const asked: string[] = [];
   const { get } = keychain;
@@ -52,7 +52,7 @@ test('reading the access token reads one entry', async () => {
     asked.push(account);
     return get(account);
   };
-  expect((await (await open()).readAccess())?.token).toBe('access');
+  expect((await (await open()).read())?.access?.token).toBe('access');
   expect(asked).toEqual([expect.stringMatching(/sign-in$/)]);
 });
 
@@ -125,14 +125,19 @@ test('if the keychain stops answering after the rotation, the new token goes to 
 });
 
 test('a damaged cache is ignored; a damaged refresh token is an error', async () => {
+  const damage = async () => {
+    for (const name of await files()) {
+      const file = path.join(folder, 'secrets', name);
+      const content = await readFile(file);
+      content[20] = (content[20] as number) ^ 1;
+      await writeFile(file, content);
+    }
+  };
+  await (await open()).write({ refreshToken: 'refresh', access: { token: 'access' } });
+  await damage();
+  expect(await (await open()).read()).toEqual({ refreshToken: 'refresh' });
   await (await open()).write({ refreshToken: long, access: { token: 'access' } });
-  for (const name of await files()) {
-    const file = path.join(folder, 'secrets', name);
-    const content = await readFile(file);
-    content[20] = (content[20] as number) ^ 1;
-    await writeFile(file, content);
-  }
-  expect(await (await open()).readAccess()).toBeUndefined();
+  await damage();
   await expect((await open()).read()).rejects.toMatchObject({
     exitCode: 4,
     message: 'the stored refresh token is damaged',
@@ -140,10 +145,10 @@ test('a damaged cache is ignored; a damaged refresh token is an error', async ()
   });
 });
 
-test('the cache of one sign-in does not open as that of another, or as another secret', async () => {
-  await (await open()).write({ access: { token: 'access' }, refreshToken: long });
+test('the file of one sign-in does not open as that of another', async () => {
+  await (await open()).write({ access: { token: 'access' }, refreshToken: 'refresh' });
   const other = { serviceOrigin: 'https://evil.example' };
-  await (await open(other)).write({ access: { token: 'other' } });
+  await (await open(other)).write({ access: { token: 'other' }, refreshToken: long });
   // This holds even if somebody made the keys the same.
   const [key] = [...keychain.entries]
     .filter(([account]) => account.endsWith('sign-in'))
@@ -152,16 +157,15 @@ test('the cache of one sign-in does not open as that of another, or as another s
     if (account.endsWith('sign-in'))
       keychain.entries.set(account, JSON.stringify({ ...JSON.parse(text), key }));
   }
-  const caches = (await files()).filter((name) => name.endsWith('.access'));
-  const [first, second] = caches.map((name) => path.join(folder, 'secrets', name)) as [string, string];
+  const [first, second] = (await files()).map((name) => path.join(folder, 'secrets', name)) as [
+    string,
+    string,
+  ];
   const contents = [await readFile(first), await readFile(second)] as const;
   await writeFile(first, contents[1]);
   await writeFile(second, contents[0]);
-  expect(await (await open()).readAccess()).toBeUndefined();
-  expect(await (await open(other)).readAccess()).toBeUndefined();
-  const token = (await files()).find((name) => name.endsWith('.secrets')) as string;
-  await writeFile(path.join(folder, 'secrets', token), contents[0]);
-  await expect((await open()).read()).rejects.toMatchObject({
+  expect(await (await open()).read()).toEqual({ refreshToken: 'refresh' });
+  await expect((await open(other)).read()).rejects.toMatchObject({
     message: 'the stored refresh token is damaged',
   });
 });
@@ -170,11 +174,11 @@ test('deleting and forgetting leave no entry and no file', async () => {
   await (await open()).write({ refreshToken: long, clientSecret: 'secret', access: { token: 'access' } });
   await (await open({ profile: 'other' })).write({ refreshToken: 'refresh', access: { token: 'access' } });
   await (await open({ profile: 'third' })).write({ refreshToken: long });
-  await (await open()).delete();
+  expect(await forgetSignIns('default', context())).toBe(1);
   expect(await (await open()).read()).toBeUndefined();
-  expect(await forgetProfile('other', context())).toBe(1);
+  expect(await forgetSignIns('other', context())).toBe(1);
   expect([...keychain.entries.keys()].every((account) => account.startsWith('third/'))).toBe(true);
-  expect(await forgetEverything(context())).toBe(1);
+  expect(await forgetSignIns(undefined, context())).toBe(1);
   expect([...keychain.entries]).toEqual([]);
   expect(await files()).toEqual([]);
 });

@@ -20,7 +20,6 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
     kind: 'file',
     place: 'here',
     probe: async () => void events.push('probe'),
-    readAccess: async () => stored?.access,
     read: async () => {
       events.push('read');
       return stored;
@@ -33,7 +32,6 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
       events.push(`rescue ${secrets.refreshToken} ${secrets.access?.token}`);
       return '/elsewhere/file';
     },
-    delete: async () => void events.push('delete'),
   };
   const send = async ({ body }: HttpRequest): Promise<HttpResponse> => {
     events.push(`post ${new URLSearchParams(String(body)).get('refresh_token')}`);

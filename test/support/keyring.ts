@@ -6,8 +6,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import type { Environment, Machine } from '../../src/context.ts';
-import type { KeychainCondition } from '../../src/secrets/keychain.ts';
-import { checkSecretService } from '../../src/secrets/secret-service.ts';
+import { checkSecretService, type KeychainCondition } from '../../src/secrets/keychain.ts';
+
 import { available } from './requirement.ts';
 
 /** A D-Bus session bus for the test, with or without a Secret Service on it. */

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import { forgetEverything, forgetProfile } from '../../src/secrets/stored-sign-ins.ts';
+import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken, requireApiToken, saveApiToken } from '../../src/webhooks/api-token.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 
@@ -42,7 +42,7 @@ test.each(['keychain', 'file'] as const)(
 test('signing out keeps the token: it belongs to a subscription', async () => {
   const place = { profile: 'default', store: 'keychain' } as const;
   await saveApiToken('kept', place, context);
-  expect([await forgetProfile('default', context), await forgetEverything(context)]).toEqual([0, 0]);
+  expect([await forgetSignIns('default', context), await forgetSignIns(undefined, context)]).toEqual([0, 0]);
   expect(await findApiToken(place, context)).toBe('kept');
 });
 
