@@ -15,7 +15,7 @@ export class IdentifiedItems extends Items {
   /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
 
-  constructor(bytes: Buffer, spans: ArrayLike<number>, keys: Float64Array, byEventId: boolean) {
+  constructor({ bytes, spans }: Items, keys: Float64Array, byEventId: boolean) {
     super(bytes, spans);
     this.keys = keys;
     this.byEventId = byEventId;
@@ -23,7 +23,7 @@ export class IdentifiedItems extends Items {
 
   override pick(indexes: readonly number[]): IdentifiedItems {
     const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
-    return new IdentifiedItems(this.bytes, this.spansOf(indexes), keys, this.byEventId);
+    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId);
   }
 
   override first(limit: number): IdentifiedItems {
@@ -108,7 +108,7 @@ export function readPage(body: Buffer): Page {
 }
 
 function none(bytes: Buffer): IdentifiedItems {
-  return new IdentifiedItems(bytes, [], new Float64Array(0), true);
+  return new IdentifiedItems(new Items(bytes, []), new Float64Array(0), true);
 }
 
 /** Scans the array at `start` and collects the offsets and keys of its items. */
@@ -122,25 +122,41 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   if (bytes[at] !== 0x5d) {
     for (;;) {
       scanner.spaced = false;
-      scanner.eventIdAt = 0;
-      const end = scanner.value(at);
+      const { end, key, isOfId } = identify(scanner, at);
       spaced ||= scanner.spaced;
       spans.push(at, end);
-      const id = scanner.eventIdAt;
-      byEventId &&= id !== 0;
-      keys.push(id === 0 ? hashed(bytes, at, end) : hashed(bytes, id, scanner.value(id)));
+      byEventId &&= isOfId;
+      keys.push(key);
       at = scanner.space(end);
       if (bytes[at] === 0x5d) break;
       if (bytes[at] !== 0x2c) throw scanner.fault("',' or ']'", at);
       at = scanner.space(at + 1);
     }
   }
-  const identified = (bytes: Buffer, spans: ArrayLike<number>) =>
-    new IdentifiedItems(bytes, spans, Float64Array.from(keys), byEventId);
-  if (!spaced) return { items: identified(bytes, Uint32Array.from(spans)), end: at + 1 };
-  const compact = new Items(bytes, spans).compacted();
-  const places = keys.flatMap((_, index) => [compact.start(index), compact.end(index)]);
-  return { items: identified(compact.bytes, Uint32Array.from(places)), end: at + 1 };
+  const items = new Items(bytes, Uint32Array.from(spans));
+  const compact = spaced ? items.compacted() : items;
+  return { items: new IdentifiedItems(compact, Float64Array.from(keys), byEventId), end: at + 1 };
+}
+
+/** Reads the item at an offset, and its key: the hash of its `eventId`, or of its text if it has none. */
+function identify(scanner: JsonScanner, at: number): { end: number; key: number; isOfId: boolean } {
+  scanner.eventIdAt = 0;
+  const end = scanner.value(at);
+  const id = scanner.eventIdAt;
+  const key = id === 0 ? hashed(scanner.bytes, at, end) : hashed(scanner.bytes, id, scanner.value(id));
+  return { end, key, isOfId: id !== 0 };
+}
+
+/** The same items with their keys. */
+export function identified(items: Items): IdentifiedItems {
+  const scanner = new JsonScanner(items.bytes);
+  const found = Array.from({ length: items.count }, (_, item) => identify(scanner, items.start(item)));
+  const keys = Float64Array.from(found, ({ key }) => key);
+  return new IdentifiedItems(
+    items,
+    keys,
+    found.every(({ isOfId }) => isOfId),
+  );
 }
 
 function wholeNumber(text: string | undefined): number | undefined {

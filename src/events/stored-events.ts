@@ -14,7 +14,7 @@ import { parseTime } from '../time/time-text.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
-import { checkedItems, checkPart, gunzipped, PIECE_BYTES } from './export/export-parts.ts';
+import { checkPart, gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
 import { type FoundPage, mergePages } from './merge-pages.ts';
 
 export interface StoredOptions {
@@ -164,7 +164,7 @@ async function* pagesOfParts(
   onChecked: (part: Part) => void,
 ): AsyncGenerator<FoundPage> {
   for (const part of parts) {
-    for await (const items of checkedItems(directory, part)) {
+    for await (const items of readPart(directory, part)) {
       signal.throwIfAborted();
       yield { items, total: undefined };
     }

@@ -9,12 +9,12 @@ export class Items {
   readonly bytes: Buffer;
   readonly count: number;
   /** Two offsets per item: of its first byte, and after its last. */
-  readonly #spans: ArrayLike<number>;
+  readonly spans: ArrayLike<number>;
 
   constructor(bytes: Buffer, spans: ArrayLike<number>) {
     this.bytes = bytes;
     this.count = spans.length / 2;
-    this.#spans = spans;
+    this.spans = spans;
   }
 
   /** Copies item texts into new memory. */
@@ -30,12 +30,12 @@ export class Items {
 
   /** The offset of an item's first byte. */
   start(index: number): number {
-    return this.#spans[2 * index] as number;
+    return this.spans[2 * index] as number;
   }
 
   /** The offset after an item's last byte. */
   end(index: number): number {
-    return this.#spans[2 * index + 1] as number;
+    return this.spans[2 * index + 1] as number;
   }
 
   /** An item's JSON text; shares memory with the page. */
@@ -52,14 +52,12 @@ export class Items {
     return new Items(this.bytes, [this.start(index), this.end(index)]);
   }
 
-  /** The offsets of some items. */
-  protected spansOf(indexes: readonly number[]): number[] {
-    return indexes.flatMap((index) => [this.start(index), this.end(index)]);
-  }
-
   /** The items at the given ascending indexes; shares memory with the page. */
   pick(indexes: readonly number[]): Items {
-    return new Items(this.bytes, this.spansOf(indexes));
+    return new Items(
+      this.bytes,
+      indexes.flatMap((index) => [this.start(index), this.end(index)]),
+    );
   }
 
   /** At most the first `limit` items. */

@@ -63,7 +63,7 @@ export function pairedRatio(runs: readonly number[] = [], base: readonly number[
 
 /**
  * Returns the medians of several runs of each command. The commands take turns, so that a busy moment of the machine
- * affects all of them.
+ * affects all of them. Each run is told on standard error: a table takes minutes.
  */
 export async function compare(
   commands: Readonly<Record<string, Command>>,
@@ -73,6 +73,7 @@ export async function compare(
   for (let round = 0; round < rounds; round++) {
     for (const [name, command] of Object.entries(commands)) {
       const measured = await measure(command);
+      console.error(`  run ${round + 1} of ${rounds}: ${measured.seconds.toFixed(2)} s, ${name}`);
       all[name] = [...(all[name] ?? []), measured];
     }
   }

@@ -70,7 +70,7 @@ export interface Manifest {
 }
 
 export const MANIFEST = 'manifest.json';
-const PART = /^part-\d{6,}\.ndjson(\.gz)?$/;
+const PART_NAME = /^part-\d{6,}\.ndjson(\.gz)?$/;
 
 /** The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest. */
 export async function readManifest(directory: string): Promise<Manifest | undefined> {
@@ -96,11 +96,7 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
 
 /** The events in the finished parts. */
 export function eventsIn({ parts }: Pick<Manifest, 'parts'>): number {
-  return sumOf(parts.map((part) => (part.sha256 ? part.events : 0)));
-}
-
-function sumOf(numbers: readonly (number | null)[]): number {
-  return numbers.reduce<number>((sum, number) => sum + (number ?? 0), 0);
+  return parts.reduce((sum, { sha256, events }) => sum + (sha256 ? (events ?? 0) : 0), 0);
 }
 
 /**
@@ -110,7 +106,7 @@ function sumOf(numbers: readonly (number | null)[]): number {
 export function checkNothingLost(directory: string, { parts }: Manifest): void {
   const lacking = parts.filter((part): part is Part & { lost: Lost } => part.lost !== undefined);
   if (lacking.length === 0) return;
-  const events = sumOf(lacking.map((part) => part.lost.events - (part.events ?? 0)));
+  const events = lacking.reduce((sum, { lost, events }) => sum + lost.events - (events ?? 0), 0);
   throw new ServiceError(
     `${directory} lacks ${events === 1 ? 'an event' : `${events} events`} that it held before: the service does not return them any more`,
     {
@@ -129,11 +125,6 @@ export function isFiltered({ filters }: Manifest): boolean {
 export function partName(parts: readonly Part[], gzip: boolean): string {
   const last = Math.max(0, ...parts.map(({ file }) => Number(/\d+/.exec(file)?.[0])));
   return `part-${String(last + 1).padStart(6, '0')}.ndjson${gzip ? '.gz' : ''}`;
-}
-
-/** True for the name of a part of an export. */
-export function isPartName(name: string): boolean {
-  return PART.test(name);
 }
 
 /** The search that reads a part. */
@@ -160,69 +151,83 @@ function restoreQuery({ before, ...rest }: SavedQuery, after: string | null): Qu
 function parseObject(text: string): Partial<Manifest> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === 'object' ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** True if every member has the form that `writeManifest` writes, so that a damaged manifest is not misread. */
-function isSound(manifest: Partial<Manifest>): manifest is Manifest {
-  const { queries, parts, filters, pin, service, gzip, startedAt, finishedAt, events } = manifest;
-  const { overlapFrom = null } = manifest;
-  return (
-    isTime(pin) &&
-    typeof service === 'string' &&
-    typeof gzip === 'boolean' &&
-    typeof startedAt === 'string' &&
-    (finishedAt === null || typeof finishedAt === 'string') &&
-    isNumber(events) &&
-    (overlapFrom === null || isTime(overlapFrom)) &&
-    isRecord(filters) &&
-    Object.values(filters).every((value) => [value].flat().every((one) => typeof one === 'string')) &&
-    Array.isArray(queries) &&
-    queries.every((query) => isRecord(query) && isSoundQuery(query as SavedQuery)) &&
-    Array.isArray(parts) &&
-    parts.every((part) => isRecord(part) && isSoundPart(part as Part, queries.length)) &&
-    (finishedAt === null ||
-      (parts.every(({ sha256 }) => sha256) && events === sumOf(parts.map((part) => part.events))))
-  );
-}
+type Check = (value: unknown) => boolean;
+/** The form of each member, so that a damaged manifest is not misread. */
+type Form<Of> = Readonly<Record<keyof Of, Check>>;
 
-function isSoundQuery({ before, after, ...rest }: SavedQuery): boolean {
-  const isText = (value: unknown) => value === undefined || typeof value === 'string';
-  return isTime(before) && (after === undefined || isTime(after)) && Object.values(rest).every(isText);
-}
-
-function isSoundPart(part: Part, queries: number): boolean {
-  const { file, query, after, before, sha256, settled, lost } = part;
-  return (
-    // A name that led out of the directory would let a manifest have other files overwritten.
-    typeof file === 'string' &&
-    isPartName(file) &&
-    Number.isSafeInteger(query) &&
-    query >= 0 &&
-    query < queries &&
-    (after === null || isTime(after)) &&
-    isTime(before) &&
-    (sha256 === null || typeof sha256 === 'string') &&
-    (settled === undefined || typeof settled === 'boolean') &&
-    (lost === undefined ||
-      (isRecord(lost) && isNumber(lost.events) && isNumber(lost.bytes) && typeof lost.sha256 === 'string')) &&
-    [part.events, part.counted, part.ofAnyStatus, part.bytes].every(isNumber)
-  );
-}
+const isText: Check = (value) => typeof value === 'string';
+const isFlag: Check = (value) => typeof value === 'boolean';
+const isTime: Check = (value) => typeof value === 'string' && parseInstant(value) !== undefined;
+const isNumber: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const recordOf =
+  (check: Check): Check =>
+  (value) =>
+    isRecord(value) && Object.values(value).every(check);
+const formed =
+  <Of>(form: Form<Of>): Check =>
+  (value) =>
+    isRecord(value) &&
+    Object.entries<Check>(form).every(([name, check]) => check((value as Record<string, unknown>)[name]));
 
 function isRecord(value: unknown): value is object {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && parseInstant(value) !== undefined;
-}
+const LOST: Form<Lost> = { events: isNumber, bytes: isNumber, sha256: isText };
+const PART: Form<Part> = {
+  // A name that led out of the directory would let a manifest have other files overwritten.
+  file: (value) => typeof value === 'string' && PART_NAME.test(value),
+  query: isNumber,
+  after: orNull(isTime),
+  before: isTime,
+  events: orNull(isNumber),
+  counted: orNull(isNumber),
+  ofAnyStatus: orNull(isNumber),
+  bytes: orNull(isNumber),
+  sha256: orNull(isText),
+  settled: optional(isFlag),
+  lost: optional(formed(LOST)),
+};
+const QUERY: Form<Pick<SavedQuery, 'after' | 'before'>> = { after: optional(isTime), before: isTime };
+const FORM: Form<Manifest> = {
+  format: (value) => value === 'hooktrail-export',
+  version: (value) => value === 1,
+  hooktrail: optional(isText),
+  service: isText,
+  filters: recordOf((value) => isText(value) || listOf(isText)(value)),
+  gzip: isFlag,
+  pin: isTime,
+  queries: listOf((value) => formed(QUERY)(value) && recordOf(isText)(value)),
+  startedAt: isText,
+  finishedAt: orNull(isText),
+  events: orNull(isNumber),
+  overlapFrom: optional(orNull(isTime)),
+  parts: listOf(formed(PART)),
+};
 
-function isNumber(value: unknown): boolean {
-  return value === null || (Number.isSafeInteger(value) && (value as number) >= 0);
+function isSound(manifest: Partial<Manifest>): manifest is Manifest {
+  if (!formed(FORM)(manifest)) return false;
+  const { parts, queries, finishedAt, events } = manifest as Manifest;
+  const isWhole = () => parts.every(({ sha256 }) => sha256) && events === eventsIn({ parts });
+  return parts.every(({ query }) => query < queries.length) && (finishedAt === null || isWhole());
 }
 
 function foreign(file: string, why: string): UsageError {
@@ -234,26 +239,18 @@ export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
 
 /** Throws `UsageError` that names each difference if the directory holds another export than the one requested. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
-  const differences: string[] = [];
-  const compare = (name: string, a: string, b: string) => {
-    if (a !== b) differences.push(`${name}: ${a} there, ${b} here`);
-  };
-  compare('--base-url', there.service, here.service);
-  for (const name of [
-    'after',
-    'before',
-    'subscription',
-    'id',
-    'status',
-    'type',
-    'where',
-    'grep',
-    'timezone',
-  ]) {
-    const [a, b] = [there.filters[name], here.filters[name]];
-    if (!isSameTime(a, b)) compare(`--${SHOWN_NAMES[name] ?? name}`, text(a), text(b));
-  }
-  compare('--gzip', there.gzip ? 'given' : 'not given', here.gzip ? 'given' : 'not given');
+  const named = ({ service, filters, gzip }: Identity) => ({
+    'base-url': service,
+    ...Object.fromEntries(FILTER_NAMES.map((name) => [SHOWN_NAMES[name] ?? name, filters[name]])),
+    gzip: gzip ? 'given' : undefined,
+  });
+  const [one, other] = [named(there), named(here)] as Record<string, TypedFilters[string] | undefined>[];
+  const differences = Object.keys(one ?? {}).flatMap((name) => {
+    const [a, b] = [one?.[name], other?.[name]];
+    return textOf(a) === textOf(b) || isSameTime(a, b)
+      ? []
+      : [`--${name}: ${textOf(a)} there, ${textOf(b)} here`];
+  });
   if (differences.length === 0) return;
   throw new UsageError(`${directory} holds another export`, {
     details: differences,
@@ -261,17 +258,18 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
   });
 }
 
+const FILTER_NAMES = ['after', 'before', 'subscription', 'id', 'status', 'type', 'where', 'grep', 'timezone'];
+
 /** `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was resolved once. */
 function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
-  if (typeof a !== 'string' || typeof b !== 'string') return false;
-  const [one, other] = [parseTime(a), parseTime(b)];
-  if (one?.kind !== 'instant' || other?.kind !== 'instant') return a === b;
-  return compareInstants(one.instant, other.instant) === 0;
+  const [one, other] = [a, b].map((text) => (typeof text === 'string' ? parseTime(text) : undefined));
+  return (
+    one?.kind === 'instant' && other?.kind === 'instant' && compareInstants(one.instant, other.instant) === 0
+  );
 }
 
-function text(value: TypedFilters[string] | undefined): string {
-  if (value === undefined) return 'not given';
-  return typeof value === 'string' ? value : value.join(', ');
+function textOf(value: TypedFilters[string] | undefined): string {
+  return value === undefined ? 'not given' : [value].flat().join(', ');
 }
 
 /**
@@ -319,14 +317,14 @@ export async function checkUnused(directory: string): Promise<void> {
 export async function removeLeftOvers(directory: string, { parts }: Manifest): Promise<void> {
   const listed = new Set(parts.map(({ file }) => file));
   for (const name of await readdir(directory)) {
-    if (isLeftOver(name) || (isPartName(name) && !listed.has(name)))
+    if (isLeftOver(name) || (PART_NAME.test(name) && !listed.has(name)))
       await rm(path.join(directory, name), { force: true });
   }
 }
 
 function isLeftOver(name: string): boolean {
   if (!name.endsWith('.tmp')) return false;
-  return name.startsWith(`${MANIFEST}.`) || isPartName(name.slice(0, -4));
+  return name.startsWith(`${MANIFEST}.`) || PART_NAME.test(name.slice(0, -4));
 }
 
 /** Turns an error of the file system into one with a next step. Returns any other error unchanged. */
