@@ -1,5 +1,5 @@
 import { type Call, untilStopped } from '../command.ts';
-import type { Clock, Context, Output } from '../context.ts';
+import type { Clock, Context } from '../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
 import { EventFilters } from '../events/event-filters.ts';
 import { isGuid } from '../json/items.ts';
@@ -14,10 +14,10 @@ import type { TimeZone } from '../time/time-zone.ts';
 import { requireApiToken, saveApiToken } from './api-token.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
 import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
-import { defaultJournal, type Journal, type Outcome, openJournal } from './journal.ts';
-import { answerAsHolder, askForJournal, type HolderReply, type HolderSocket } from './local-socket.ts';
-import { type Accepted, type Receiver, type Refused, startReceiver } from './receiver.ts';
-import { type FoundEvent, inOrderOfCreation, searchMissed } from './recover.ts';
+import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
+import { defaultJournal, type Journal, type Outcome, openJournal, SharedWrites } from './journal.ts';
+import { type ListenerSocket, openListenerSocket } from './local-socket.ts';
+import { type Receiver, type Refusal, startReceiver } from './receiver.ts';
 
 /** The command line. */
 export interface ListenFlags {
@@ -65,17 +65,16 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   const journal = flags.journal ?? defaultJournal(settings.profile, context);
   const options = { ...flags, token, journal };
   if (!recovery) return await listen(options, context, reporter);
+  // The lines of the deliveries are on the terminal.
+  const silent = { ...reporter, quiet: true, warning: reporter.trace };
   await withService(call, async (service) => {
     const find = (from: number, until: number) => {
-      const within = { after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) };
-      const filters = new EventFilters(within);
-      return searchMissed(filters, service, context, SILENT, reporter.trace);
+      const filters = new EventFilters({ after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) });
+      return searchToForward(filters, service, context, silent, 'recovering');
     };
     await listen({ ...options, find }, context, reporter);
   });
 }
-
-const SILENT = { update: () => {} };
 
 /** A time so many milliseconds ago, for a search. */
 function ago(milliseconds: number) {
@@ -83,44 +82,23 @@ function ago(milliseconds: number) {
   return { flag: '--recover', text: durationText(milliseconds), time };
 }
 
-/** The delivery of an event this young may still arrive, so the next search looks for it again. */
-const SETTLED_MS = 10_000;
-
-/**
- * When the program is stopped, deliveries in progress get this many milliseconds to finish, and then as many to be
- * refused.
- */
-const GRACE_MS = 10_000;
-const FAREWELL_MS = 1_000;
-/** If stopping takes longer than this, a message says why. */
-const SILENT_STOP_MS = 1_000;
-
 /** Receives deliveries until the context's signal aborts, then rejects with its reason. */
 async function listen(options: ListenOptions, context: Context, reporter: Reporter): Promise<void> {
-  const { stdout, clock, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
-  const { forwardTo, forwardTimeout } = options;
-  const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
-  const log = new DeliveryLog(stdout, clock, await paletteOf(reporter.stdoutColor), options.zone);
-  const listener = new Listener(options, journal, handler, log, context, reporter);
+  const palette = await paletteOf(reporter.stdoutColor);
+  const listener = new Listener(options, journal, palette, context, reporter);
   try {
     const { host, path } = options;
     const port = await listener.start();
     const shown = host.includes(':') ? `[${host}]` : host;
     reporter.notice(`listening on http://${shown}:${port}${path}; ${known}; stop with Ctrl-C`);
-    try {
-      await Promise.race([untilStopped(signal), journal.failed, listener.keepRecovering()]);
-    } finally {
-      await listener.stop();
-    }
+    const stopped = untilStopped(AbortSignal.any([context.signal, journal.failed]));
+    await Promise.race([stopped, listener.keepRecovering()]).finally(() => listener.stop());
   } finally {
     await journal.close();
-    listener.failures.close();
-    await handler?.close();
-    await log.flushed().catch(() => undefined);
-    if (stdout.isTerminal) reporter.notice(summaryText(log.counts));
+    await listener.close();
   }
 }
 
@@ -129,13 +107,11 @@ async function openListenersJournal(
   context: Context,
   reporter: Reporter,
 ): Promise<Journal> {
-  const opened = new AbortController();
-  const onWait = ({ holder }: LockedError, path: string) => {
+  const onWait = ({ holder }: LockedError) => {
     const name = holder === undefined ? '' : ` (${holder})`;
     reporter.notice(`waiting for another hooktrail process${name} that has the journal ${file}`);
-    void askForJournal(path, context, opened.signal);
   };
-  const journal = await openJournal(file, { keep, onWait }, context).finally(() => opened.abort());
+  const journal = await openJournal(file, { keep, onWait }, context);
   if (journal.damaged > 0) {
     const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
     reporter.warning(`${lines} of ${file} that cannot be read: skipped`);
@@ -143,57 +119,67 @@ async function openListenersJournal(
   return journal;
 }
 
+/** The delivery of an event this young may still arrive, so the next search looks for it again. */
+const SETTLED_MS = 10_000;
+/**
+ * When the program is stopped, deliveries in progress get this many milliseconds to finish, and then as many to be
+ * refused.
+ */
+const GRACE_MS = 10_000;
+const FAREWELL_MS = 1_000;
+/** If stopping takes longer than this, a message says why. */
+const SILENT_STOP_MS = 1_000;
+const NEWLINE = Buffer.from('\n');
+
 /** Takes events from deliveries, from `recover` and from its own searches, and treats them alike. */
 class Listener {
-  readonly failures: ProblemLog;
   readonly #options: ListenOptions;
   readonly #journal: Journal;
   readonly #handler: Handler | undefined;
-  readonly #log: DeliveryLog;
+  readonly #palette: Palette;
   readonly #context: Context;
   readonly #reporter: Reporter;
+  readonly #counts: DeliveryCounts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
+  readonly #rejections: LimitedWarnings;
+  readonly #failures: LimitedWarnings;
   readonly #ended = new AbortController();
+  readonly #lines = new SharedWrites<Buffer>(async (lines) => {
+    await this.#context.stdout.write(Buffer.concat(lines.flatMap((line) => [line, NEWLINE])), true);
+  });
   #receiver: Receiver | undefined;
-  #socket: HolderSocket | undefined;
+  #socket: ListenerSocket | undefined;
 
   constructor(
     options: ListenOptions,
     journal: Journal,
-    handler: Handler | undefined,
-    log: DeliveryLog,
+    palette: Palette,
     context: Context,
     reporter: Reporter,
   ) {
     this.#options = options;
     this.#journal = journal;
-    this.#handler = handler;
-    this.#log = log;
+    this.#palette = palette;
     this.#context = context;
     this.#reporter = reporter;
-    this.failures = new ProblemLog(reporter, context.clock);
+    const { forwardTo, forwardTimeout } = options;
+    this.#handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
+    this.#rejections = new LimitedWarnings(1, reporter, context.clock);
+    this.#failures = new LimitedWarnings(20, reporter, context.clock);
   }
 
   /** Resolves to the port. */
   async start(): Promise<number> {
-    const { health, port, host } = this.#options;
-    const startedAt = new Date(this.#context.clock.now()).toISOString();
-    const report = () => ({
-      since: startedAt,
-      ...this.#log.counts,
-      underWay: this.#underWay,
-      known: this.#journal.size,
-    });
+    const { port, host } = this.#options;
+    const since = new Date(this.#context.clock.now()).toISOString();
     this.#receiver = await startReceiver({
       ...this.#options,
       accept: (delivery) => this.#accept(delivery, false),
       onRejected: ({ status, message }) => {
-        this.#log.counts.rejected++;
-        this.failures.report('rejected', `refused with ${status}: ${message}`);
+        this.#counts.rejected++;
+        this.#rejections.report(`refused with ${status}: ${message}`);
       },
-      health: health === undefined ? undefined : { path: health, report },
-      ...(this.#reporter.verbose
-        ? { onAnswer: (answer) => this.#reporter.trace(Object.values(answer).join(' ')) }
-        : {}),
+      report: () => ({ since, ...this.#counts, underWay: this.#underWay, known: this.#journal.size }),
+      onAnswer: this.#reporter.trace,
     }).catch((error) => {
       throw unusableAddress(error, port, host);
     });
@@ -221,31 +207,40 @@ class Listener {
     stopped.abort();
   }
 
+  /** Prints what waits to be printed. */
+  async close(): Promise<void> {
+    this.#rejections.close();
+    this.#failures.close();
+    await this.#handler?.close();
+    await this.#lines.inTurn(async () => {});
+    if (this.#context.stdout.isTerminal) this.#reporter.notice(summaryText(this.#counts));
+  }
+
   get #underWay(): number {
     return (this.#receiver?.underWay ?? 0) + (this.#socket?.underWay ?? 0);
   }
 
-  /**
-   * Lets `recover` hand its events to this listener. A failure is only a warning, since deliveries do not depend on it.
-   */
-  async #openToRecover(): Promise<HolderSocket | undefined> {
+  /** Lets `recover` hand its events to this listener. A failure is only a warning: deliveries do not depend on it. */
+  async #openToRecover(): Promise<ListenerSocket | undefined> {
     const { forwardTo, forwardTimeout } = this.#options;
-    const self = { holder: 'listener', forwardTo: forwardTo?.href ?? null, forwardTimeout } as const;
-    const answers = {
-      describe: () => self,
-      accept: async (body: Buffer): Promise<HolderReply> => {
-        const result = await this.#acceptFound(body);
-        if ('outcome' in result) return { ...self, outcome: result.outcome };
-        return { ...self, outcome: 'refused', answer: result.answer };
-      },
+    const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
+    const accept = async (body: Buffer) => {
+      const result = await this.#acceptFound(body);
+      return typeof result === 'string'
+        ? { outcome: result }
+        : { outcome: 'refused' as const, answer: result.answer };
     };
-    return await answerAsHolder(this.#journal, this.#context.machine, answers).catch((error) => {
-      this.#reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`);
+    try {
+      return await openListenerSocket(this.#journal, this.#context.machine, self, accept);
+    } catch (error) {
+      this.#reporter.warning(
+        `\`webhooks recover\` will not reach this listener: ${(error as Error).message}`,
+      );
       return undefined;
-    });
+    }
   }
 
-  #acceptFound(body: Buffer): Promise<Accepted | Refused> {
+  #acceptFound(body: Buffer): Promise<'accepted' | 'duplicate' | Refused> {
     const headers = { contentType: 'application/json', apiToken: this.#options.token };
     return this.#accept(readDelivery(body, headers), true);
   }
@@ -255,42 +250,52 @@ class Listener {
    * disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal without its line
    * would make the second delivery a duplicate that nobody has seen.
    */
-  async #accept(delivery: Delivery, isRecovered: boolean): Promise<Accepted | Refused> {
+  async #accept(delivery: Delivery, isRecovered: boolean): Promise<'accepted' | 'duplicate' | Refused> {
     const { eventId } = delivery;
     const began = performance.now();
+    const { isTerminal } = this.#context.stdout;
     let answer: HandlerAnswer | undefined;
     const forward = async () => {
       answer = await this.#handler?.forward(delivery);
       if (answer && !isTaken(answer)) return false;
-      await this.#log.print(delivery);
+      // On a terminal the line tells the outcome, so it comes at the end.
+      if (!isTerminal) await this.#lines.add(delivery.line());
       return true;
     };
     const end = (outcome: Outcome) => {
-      this.#log.ended({ delivery, outcome, answer, ms: performance.now() - began });
+      this.#counts[COUNTED[outcome]]++;
+      if (isRecovered && outcome === 'accepted') this.#counts.recovered++;
+      if (!isTerminal) return;
+      const line = this.#liveLine({ delivery, outcome, answer, ms: performance.now() - began });
+      this.#lines.add(Buffer.from(line)).catch(() => undefined);
     };
     try {
       const outcome = await this.#journal.once(delivery.key, forward);
       end(outcome);
-      if (isRecovered && outcome === 'accepted') this.#log.counts.recovered++;
-      if (outcome !== 'refused') return { status: 200, outcome };
+      if (outcome !== 'refused') return outcome;
       if (answer)
-        this.failures.report('failed', `${shownId(eventId)}: ${answerLine(answer)}`, this.#next(eventId));
+        this.#failures.report(`${shownId(eventId)}: ${answerLine(answer)}`, this.#sendAgain(eventId));
       const message = 'the handler did not accept the delivery';
       return { status: 502, code: 'handler.failed', message, answer };
     } catch (error) {
       // If the program is being stopped, the delivery is not at fault.
       if (!(error instanceof ClosedPipeError || error instanceof InterruptedError))
-        this.failures.report('failed', `${shownId(eventId)}: ${(error as Error).message}`);
+        this.#failures.report(`${shownId(eventId)}: ${(error as Error).message}`);
       end('refused');
       return { status: 502, code: 'delivery.not_accepted', message: 'the delivery could not be accepted' };
     }
   }
 
   /** The command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
-  #next(eventId: string): string | undefined {
+  #sendAgain(eventId: string): string | undefined {
     const { forwardTo } = this.#options;
     if (!forwardTo || !isGuid(eventId)) return undefined;
     return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
+  }
+
+  #liveLine(ended: Ended): string {
+    const { clock, stdout } = this.#context;
+    return liveLine(ended, clock.now(), this.#options.zone, stdout.columns, this.#palette);
   }
 
   /**
@@ -334,8 +339,8 @@ class Listener {
     for (const { body } of inOrderOfCreation(missing)) {
       this.#ended.signal.throwIfAborted();
       const answer = await this.#acceptFound(body);
-      if (!('outcome' in answer)) result.left++;
-      else if (answer.outcome === 'accepted') result.recovered++;
+      if (answer === 'accepted') result.recovered++;
+      else if (answer !== 'duplicate') result.left++;
     }
     return result;
   }
@@ -352,17 +357,13 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
   return error;
 }
 
-/** The outcome of a delivery or of a recovered event. */
-export interface Ended {
-  readonly delivery: Delivery;
-  readonly outcome: 'accepted' | 'duplicate' | 'refused';
+interface Refused extends Refusal {
   /** The handler's answer; undefined if it was not asked. */
   readonly answer?: HandlerAnswer | undefined;
-  readonly ms: number;
 }
 
 /** Counts since the start; `--health` shows them. */
-export interface DeliveryCounts {
+interface DeliveryCounts {
   accepted: number;
   duplicates: number;
   /** Deliveries that the handler did not accept, or that could not be journaled: the service sends them again. */
@@ -373,70 +374,15 @@ export interface DeliveryCounts {
   recovered: number;
 }
 
-const NEWLINE = Buffer.from('\n');
+const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'failed' } as const;
 
-/**
- * Prints accepted deliveries on standard output: as one line of JSON each, or on a terminal as a summary line. Lines
- * that arrive together share one write.
- */
-export class DeliveryLog {
-  readonly counts: DeliveryCounts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
-  readonly #stdout: Output;
-  readonly #clock: Clock;
-  readonly #palette: Palette;
-  readonly #zone: TimeZone;
-  #waiting: Buffer[] = [];
-  /** The write of the waiting lines; undefined while there are none. */
-  #batch: Promise<void> | undefined;
-  #latest: Promise<void> = Promise.resolve();
-
-  constructor(stdout: Output, clock: Clock, palette: Palette, zone: TimeZone) {
-    this.#stdout = stdout;
-    this.#clock = clock;
-    this.#palette = palette;
-    this.#zone = zone;
-  }
-
-  /**
-   * Prints a delivery, and resolves when standard output has accepted the whole line. Prints nothing on a terminal,
-   * where `ended` prints the line.
-   */
-  async print(delivery: Delivery): Promise<void> {
-    if (!this.#stdout.isTerminal) await this.#write(delivery.line());
-  }
-
-  /** Counts a delivery, and prints its line on a terminal. */
-  ended(ended: Ended): void {
-    if (ended.outcome === 'accepted') this.counts.accepted++;
-    else if (ended.outcome === 'duplicate') this.counts.duplicates++;
-    else this.counts.failed++;
-    if (!this.#stdout.isTerminal) return;
-    const { columns } = this.#stdout;
-    const line = liveLine(ended, this.#clock.now(), this.#zone, columns, this.#palette);
-    this.#write(Buffer.from(line)).catch(() => undefined);
-  }
-
-  /** Resolves when everything is printed. */
-  async flushed(): Promise<void> {
-    await this.#latest;
-  }
-
-  #write(line: Buffer): Promise<void> {
-    this.#waiting.push(line, NEWLINE);
-    this.#batch ??= this.#after(this.#latest);
-    return this.#batch;
-  }
-
-  #after(earlier: Promise<void>): Promise<void> {
-    this.#latest = earlier.then(async () => {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      const lines = Buffer.concat(this.#waiting);
-      this.#waiting = [];
-      this.#batch = undefined;
-      await this.#stdout.write(lines, true);
-    });
-    return this.#latest;
-  }
+/** The outcome of a delivery or of a recovered event. */
+interface Ended {
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+  /** The handler's answer; undefined if it was not asked. */
+  readonly answer: HandlerAnswer | undefined;
+  readonly ms: number;
 }
 
 /** From the first width on an id is whole, and from the second on the milliseconds are shown. */
@@ -470,77 +416,54 @@ function saidText({ outcome, answer }: Ended): string {
 }
 
 /** `12 accepted, 3 duplicates, 1 failed, 2 rejected; 4 of the accepted were recovered`. */
-export function summaryText({ accepted, duplicates, failed, rejected, recovered }: DeliveryCounts): string {
-  const parts = [
-    `${accepted} accepted`,
-    `${duplicates} ${duplicates === 1 ? 'duplicate' : 'duplicates'}`,
-    `${failed} failed`,
-    `${rejected} rejected`,
-  ];
-  const also =
-    recovered === 0 ? '' : `; ${recovered} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
-  return parts.join(', ') + also;
+function summaryText({ accepted, duplicates, failed, rejected, recovered }: DeliveryCounts): string {
+  const copies = duplicates === 1 ? 'duplicate' : 'duplicates';
+  const text = `${accepted} accepted, ${duplicates} ${copies}, ${failed} failed, ${rejected} rejected`;
+  if (recovered === 0) return text;
+  return `${text}; ${recovered} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
 }
 
 const INTERVAL_MS = 1_000;
-/** Warnings of a kind in an interval. */
-const MOST_WARNINGS = { rejected: 1, failed: 20 } as const;
-type ProblemKind = keyof typeof MOST_WARNINGS;
 
-/** The warnings of a kind in one interval. */
-interface Interval {
-  printed: number;
-  left: number;
-  /** The text and the next step of the latest that was not printed. */
-  latest?: [string, string | undefined];
-}
-
-/**
- * Limits warnings that may come a thousand times per second: prints so many of a kind per second, then the latest, with
- * the number of the others.
- */
-export class ProblemLog {
-  readonly #reporter: Pick<Reporter, 'warning'>;
+/** Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in that time. */
+class LimitedWarnings {
+  readonly #most: number;
+  readonly #reporter: Reporter;
   readonly #clock: Clock;
   readonly #closed = new AbortController();
-  /** Of each kind, the number printed in this interval, and what was not. */
-  readonly #intervals = new Map<ProblemKind, Interval>();
+  /** Warnings of this second; the interval begins with the first. */
+  #count = 0;
+  #latest: { readonly text: string; readonly next: string | undefined } | undefined;
 
-  constructor(reporter: Pick<Reporter, 'warning'>, clock: Clock) {
+  constructor(most: number, reporter: Reporter, clock: Clock) {
+    this.#most = most;
     this.#reporter = reporter;
     this.#clock = clock;
   }
 
-  report(kind: ProblemKind, text: string, next?: string): void {
-    const interval = this.#intervals.get(kind) ?? this.#begin(kind);
-    if (interval.printed++ < MOST_WARNINGS[kind]) this.#reporter.warning(text, { kind: 'incomplete', next });
-    else {
-      interval.left++;
-      interval.latest = [text, next];
-    }
+  report(text: string, next?: string): void {
+    if (this.#count === 0)
+      this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(
+        () => this.#end(),
+        () => undefined,
+      );
+    this.#count++;
+    if (this.#count <= this.#most) this.#reporter.warning(text, { kind: 'incomplete', next });
+    else this.#latest = { text, next };
   }
 
-  /** Prints the warnings that wait. */
+  /** Prints the warning that waits. */
   close(): void {
     this.#closed.abort();
-    for (const kind of [...this.#intervals.keys()]) this.#end(kind);
+    this.#end();
   }
 
-  #begin(kind: ProblemKind) {
-    const interval: Interval = { printed: 0, left: 0 };
-    this.#intervals.set(kind, interval);
-    this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(
-      () => this.#end(kind),
-      () => undefined,
-    );
-    return interval;
-  }
-
-  #end(kind: ProblemKind): void {
-    const { left = 0, latest } = this.#intervals.get(kind) ?? {};
-    this.#intervals.delete(kind);
+  #end(): void {
+    const [latest, left] = [this.#latest, this.#count - this.#most];
+    this.#count = 0;
+    this.#latest = undefined;
     if (!latest) return;
     const more = left === 1 ? '' : ` (and ${left - 1} more since the last warning)`;
-    this.report(kind, `${latest[0]}${more}`, latest[1]);
+    this.report(`${latest.text}${more}`, latest.next);
   }
 }

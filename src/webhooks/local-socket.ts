@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
-import type { Context, Machine } from '../context.ts';
+import type { Machine } from '../context.ts';
 import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
 import { identityOf, type Journal, type Outcome } from './journal.ts';
 
 /*
- * The process that has a journal open, its holder, is reached by the user's other processes at a local socket: a Unix
- * socket in a folder that only this user can enter, or a named pipe on Windows. A connection carries one line with a
- * question and one with the reply, both JSON. Its name comes from the journal's path, since a socket's own path ends at
- * about 104 bytes and not every folder with a journal can hold a socket.
+ * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix socket in a folder
+ * that only this user can enter, or a named pipe on Windows. A connection carries one line with a question and one with
+ * the reply, both JSON. Its name comes from the journal's path, since a socket's own path ends at about 104 bytes and not
+ * every folder with a journal can hold a socket.
  */
 
 interface Question {
@@ -21,124 +22,101 @@ interface Question {
   readonly event?: string;
   /** The handler that the event is for: another listener may have taken the journal since the last question. */
   readonly forwardTo?: string;
-  /** Asked by a listener that waits for the journal for as long as the connection is open. */
-  readonly wantsJournal?: true;
 }
 
-export interface HolderReply {
-  readonly holder: 'listener' | 'recovery';
+/** How a listener describes itself. */
+export interface ListenerSelf {
   /** The handler's URL; null if the listener only prints lines. */
-  readonly forwardTo?: string | null;
-  /** Milliseconds that the listener's handler has for an answer. */
-  readonly forwardTimeout?: number;
+  readonly forwardTo: string | null;
+  /** Milliseconds that the handler has for an answer. */
+  readonly forwardTimeout: number;
+}
+
+export interface ListenerReply extends ListenerSelf {
   readonly outcome?: Outcome;
   /** The handler's answer, if it refused the event. */
   readonly answer?: HandlerAnswer | undefined;
 }
 
-/** The holder's side. */
-export interface HolderSocket {
+/** The listener's side. */
+export interface ListenerSocket {
   /** Questions that wait for their reply. */
   readonly underWay: number;
   /** Answers no more questions, and resolves when those that were asked are answered. */
   close(): Promise<void>;
 }
 
-export interface HolderAnswers {
-  /** Says who has the journal. */
-  describe(): HolderReply;
-  /** Accepts an event. Absent if this holder accepts none. */
-  accept?(event: Buffer): Promise<HolderReply>;
-  /** Called when a listener begins to wait for the journal; the promise resolves when it waits no longer. */
-  onWanted?(over: Promise<void>): void;
-}
-
 /** Answers questions about a journal that this process has open. Throws if no socket can be made. */
-export async function answerAsHolder(
-  journal: Journal,
+export async function openListenerSocket(
+  { path: file, identity }: Pick<Journal, 'path' | 'identity'>,
   machine: Machine,
-  answers: HolderAnswers,
-): Promise<HolderSocket> {
-  const sockets = new Map<Socket, Promise<void>>();
+  self: ListenerSelf,
+  accept: (event: Buffer) => Promise<Pick<ListenerReply, 'outcome' | 'answer'>>,
+): Promise<ListenerSocket> {
+  const sockets = new Set<Socket>();
   const underWay = new Set<Promise<void>>();
-  const answer = async (socket: Socket, over: Promise<void>) => {
-    const { journal: asked, event, forwardTo, wantsJournal } = JSON.parse(await readLine(socket)) as Question;
-    const self = answers.describe();
-    if (asked !== journal.identity) throw new Error('another journal');
+  const reply = async (socket: Socket, event: string | undefined) => {
+    const result = event === undefined ? {} : await accept(Buffer.from(event, 'base64'));
+    await writeLine(socket, { ...self, ...result });
+  };
+  const answer = async (socket: Socket) => {
+    const { journal, event, forwardTo } = JSON.parse(await readLine(socket)) as Question;
+    if (journal !== identity) throw new Error('another journal');
     if (event !== undefined && forwardTo !== self.forwardTo) throw new Error('another handler');
-    if (wantsJournal && answers.onWanted) return answers.onWanted(over);
-    const accepted = event === undefined ? undefined : answers.accept?.(Buffer.from(event, 'base64'));
-    const written = (async () => writeLine(socket, await (accepted ?? self)))();
-    underWay.add(written);
-    await written.finally(() => underWay.delete(written));
+    const replied = reply(socket, event);
+    underWay.add(replied);
+    await replied.finally(() => underWay.delete(replied));
   };
   const server = createServer((socket) => {
-    const over = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-    sockets.set(socket, over);
-    void over.then(() => sockets.delete(socket));
-    answer(socket, over).catch(() => socket.destroy());
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    answer(socket).catch(() => socket.destroy());
   });
-  await listenAtFirst(server, machine, journal.path);
+  await listenAtFirst(server, machine, file);
   return {
     get underWay() {
       return underWay.size;
     },
     async close() {
       // This also removes the socket's file.
-      server.close();
+      const closed = new Promise((resolve) => server.close(resolve));
       await Promise.allSettled(underWay);
-      for (const socket of sockets.keys()) socket.destroy();
-      await Promise.all(sockets.values());
+      for (const socket of sockets) socket.destroy();
+      await closed;
     },
   };
 }
 
 /**
- * Asks the holder of a journal. Returns undefined if there is no answer in `milliseconds` or before the signal aborts: no
- * holder that this process can reach, or one that ended meanwhile.
+ * Asks the listener that has a journal. Returns undefined if there is no answer in `milliseconds` or before the signal
+ * aborts: no listener that this process can reach, or one that ended meanwhile.
  */
-export async function askHolder(
+export async function askListener(
   journal: string,
   machine: Machine,
   question: Omit<Question, 'journal'>,
-  { milliseconds, signal }: { readonly milliseconds?: number; readonly signal: AbortSignal },
-): Promise<HolderReply | undefined> {
+  { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal },
+): Promise<ListenerReply | undefined> {
   const found = fs.statSync(journal, { throwIfNoEntry: false });
   if (!found) return undefined;
   const line = JSON.stringify({ journal: identityOf(found), ...question } satisfies Question);
   for (const place of socketPlaces(journal, machine)) {
     if (signal.aborted || !isPrivate(place.folder, machine)) continue;
-    const socket = connect(place.path);
-    const leave = () => socket.destroy();
-    const timer = milliseconds === undefined ? undefined : setTimeout(leave, milliseconds);
-    signal.addEventListener('abort', leave, { once: true });
+    const socket = connect({
+      path: place.path,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]),
+    });
     try {
       socket.write(`${line}\n`);
-      return JSON.parse(await readLine(socket)) as HolderReply;
+      return JSON.parse(await readLine(socket)) as ListenerReply;
     } catch {
       // Nobody is there, or not any more.
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', leave);
       socket.destroy();
     }
   }
   return undefined;
 }
-
-/** Asks the holder for the journal until the signal aborts: a recovery gives it up, a listener does not. */
-export async function askForJournal(
-  journal: string,
-  { clock, machine }: Pick<Context, 'clock' | 'machine'>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await askHolder(journal, machine, { wantsJournal: true }, { signal });
-    await clock.sleep(ASK_AGAIN_MS, signal).catch(() => undefined);
-  }
-}
-
-const ASK_AGAIN_MS = 1_000;
 
 interface SocketPlace {
   readonly folder: string | undefined;
@@ -154,9 +132,7 @@ const LONGEST_PATH = 103;
  */
 function socketPlaces(journal: string, { platform, userHome, userId, sharedFolder }: Machine): SocketPlace[] {
   const name = createHash('sha256').update(journal).digest('hex').slice(0, 32);
-  if (platform === 'win32') {
-    return [{ folder: undefined, path: `\\\\.\\pipe\\hooktrail-${name}` }];
-  }
+  if (platform === 'win32') return [{ folder: undefined, path: `\\\\.\\pipe\\hooktrail-${name}` }];
   const folders = [
     path.join(userHome, '.hooktrail', 'sockets'),
     path.join(sharedFolder, `hooktrail-sockets-${userId}`),
@@ -176,15 +152,11 @@ async function listenAtFirst(server: Server, machine: Machine, journal: string):
         makeFolder(folder);
         if (!isPrivate(folder, machine))
           throw new Error(`others can write to ${folder} or a folder above it`);
-        // Only the holder of the journal's lock makes a socket: what is there was left by one that was killed.
+        // Only who has the journal's lock makes a socket: what is there was left by a listener that was killed.
         fs.rmSync(place, { force: true });
       }
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject).listen(place, () => {
-          server.off('error', reject);
-          resolve();
-        });
-      });
+      server.listen(place);
+      await once(server, 'listening');
       return;
     } catch (error) {
       failure = error;
@@ -216,7 +188,7 @@ function readLine(socket: Socket): Promise<string> {
   });
 }
 
-function writeLine(socket: Socket, reply: HolderReply): Promise<void> {
+function writeLine(socket: Socket, reply: ListenerReply): Promise<void> {
   return new Promise((resolve) => {
     socket.once('close', resolve).end(`${JSON.stringify(reply)}\n`, resolve);
   });

@@ -1,8 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { finished } from 'node:stream';
 import { BodyError, type Delivery, readDelivery } from './delivery.ts';
-import type { HandlerAnswer } from './forward.ts';
 
 /** An answer to a sender, in the shape of the service's own Error object (service description, part 2). */
 export interface Refusal {
@@ -22,24 +23,15 @@ export interface ReceiverOptions {
   readonly maxBody: number;
   /** Milliseconds that a sender has for a whole request. */
   readonly requestTimeout: number;
-  /** Handles a delivery and returns the answer to the sender. Must not throw. */
-  readonly accept: (delivery: Delivery) => Promise<Accepted | Refused>;
+  /** Handles a delivery. Must not throw. */
+  readonly accept: (delivery: Delivery) => Promise<'accepted' | 'duplicate' | Refusal>;
   /** Called for each request at the right path that did not reach `accept`. */
   readonly onRejected: (refusal: Refusal) => void;
-  /** Called for each answer. */
-  readonly onAnswer?: (answer: { method: string; path: string; status: number; ms: number }) => void;
-  /** A GET of this path returns the report as JSON. */
-  readonly health?: { readonly path: string; report(): object } | undefined;
-}
-
-export interface Accepted {
-  readonly status: 200;
-  readonly outcome: 'accepted' | 'duplicate';
-}
-
-export interface Refused extends Refusal {
-  /** The handler's answer; undefined if it was not asked. */
-  readonly answer?: HandlerAnswer | undefined;
+  /** Called for each answer with a line about it. */
+  readonly onAnswer: (line: string) => void;
+  /** The path whose GET returns the report as JSON. */
+  readonly health: string | undefined;
+  readonly report: () => object;
 }
 
 export interface Receiver {
@@ -57,20 +49,24 @@ const HEADERS_MS = 10_000;
 /** Senders keep connections open for their next delivery. */
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
-const JSON_TYPE = 'application/json';
-const ACCEPTED = { accepted: '{"outcome":"accepted"}', duplicate: '{"outcome":"duplicate"}' } as const;
+/**
+ * Milliseconds that a sender gets to finish its body when the server stops. After that it has to send the delivery
+ * again.
+ */
+const HALF_SENT_MS = 1_000;
 
 /** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
-  const { maxBody, requestTimeout, health } = options;
+  const { host, port, maxBody, requestTimeout, health } = options;
   const server = createServer({
     headersTimeout: Math.min(HEADERS_MS, requestTimeout),
     requestTimeout,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeout),
   });
-  const connections = new Connections(server);
   const isExpected = tokenCheck(options.token);
+  const sockets = new Set<Socket>();
+  const underWay = new Set<ServerResponse>();
   let stopping = false;
 
   const objection = (request: IncomingMessage): Refusal | undefined => {
@@ -84,11 +80,17 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 
   const handle = (request: IncomingMessage, response: ServerResponse, waits = false): void => {
-    connections.begin(response);
-    if (options.onAnswer) observe(request, response, options.onAnswer);
-    if (health && pathOf(request.url ?? '') === health.path && isRead(request)) {
+    const { method = '', url = '' } = request;
+    const began = performance.now();
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+    response.once('finish', () => {
+      const ms = Math.round(performance.now() - began);
+      options.onAnswer(`${method} ${url} ${response.statusCode} ${ms}`);
+    });
+    if (health !== undefined && pathOf(url) === health && (method === 'GET' || method === 'HEAD')) {
       request.resume();
-      send(response, 200, JSON.stringify(health.report()));
+      send(response, 200, options.report());
       return;
     }
     const refusal = objection(request);
@@ -110,51 +112,55 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 
   const take = async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {
-    let answer: Accepted | Refused;
+    let delivery: Delivery;
     try {
       const contentType = request.headers['content-type'];
-      answer = await options.accept(readDelivery(body, { contentType, apiToken: options.token }));
+      delivery = readDelivery(body, { contentType, apiToken: options.token });
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      answer = { status: 400, code: 'body.invalid', message: error.message };
-      options.onRejected(answer);
+      const refusal = { status: 400, code: 'body.invalid', message: error.message };
+      options.onRejected(refusal);
+      send(response, refusal.status, errorObject(refusal));
+      return;
     }
-    if ('outcome' in answer) send(response, 200, ACCEPTED[answer.outcome]);
-    else send(response, answer.status, refusalText(answer));
+    const answer = await options.accept(delivery);
+    if (typeof answer === 'string') send(response, 200, { outcome: answer });
+    else send(response, answer.status, errorObject(answer));
   };
 
-  const send = (response: ServerResponse, status: number, text: string): void => {
-    const headers = { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(text) };
-    response.writeHead(status, stopping ? { ...headers, Connection: 'close' } : headers);
+  const send = (response: ServerResponse, status: number, content: object): void => {
+    const text = JSON.stringify(content);
+    response.writeHead(status, { ...bodyHeaders(text), ...(stopping ? { Connection: 'close' } : {}) });
     response.end(text);
   };
 
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('request', (request, response) => handle(request, response));
   // RFC 9110 section 10.1.1: a sender that asks first need not send a body that would be refused.
   server.on('checkContinue', (request, response) => handle(request, response, true));
-  await listen(server, options);
-  const { port } = server.address() as AddressInfo;
+  server.listen({ port, host, backlog: 4096 });
+  await once(server, 'listening');
   return {
-    port,
+    port: (server.address() as AddressInfo).port,
     get underWay() {
-      return connections.underWay;
+      return underWay.size;
     },
     stop: async () => {
       stopping = true;
-      await connections.stop();
+      const closed = new Promise((resolve) => server.close(resolve));
+      const busy = new Set(Array.from(underWay, ({ req }) => req.socket));
+      for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
+      const timer = setTimeout(() => {
+        for (const { req } of underWay) if (!req.complete) req.destroy();
+      }, HALF_SENT_MS);
+      await closed;
+      clearTimeout(timer);
     },
     destroy: () => server.closeAllConnections(),
   };
-}
-
-function listen(server: Server, { port, host }: ReceiverOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog: 4096 }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** Returns the path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
@@ -162,22 +168,6 @@ function pathOf(target: string): string {
   if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
   const query = target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
-}
-
-function isRead({ method }: IncomingMessage): boolean {
-  return method === 'GET' || method === 'HEAD';
-}
-
-function observe(
-  request: IncomingMessage,
-  response: ServerResponse,
-  report: NonNullable<ReceiverOptions['onAnswer']>,
-): void {
-  const began = performance.now();
-  response.once('finish', () => {
-    const { method = '', url = '' } = request;
-    report({ method, path: url, status: response.statusCode, ms: Math.round(performance.now() - began) });
-  });
 }
 
 /**
@@ -208,112 +198,42 @@ const refusals = {
   stopping: { status: 503, code: 'receiver.stopping', message: 'the receiver is being stopped' },
 } satisfies Record<string, Refusal>;
 
-/**
- * Limits for reading a refused body, in milliseconds and bytes: a sender that is still writing would lose the answer if
- * the connection were reset.
- */
+/** Milliseconds to read on after a refusal: a sender that is still writing would lose the answer if the connection were reset. */
 const LINGER_MS = 2_000;
-const LINGER_BYTES = 64 * 1024 * 1024;
 
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  const text = refusalText(refusal);
-  response.writeHead(refusal.status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
-    Connection: 'close',
-    ...refusal.headers,
-  });
+  const text = JSON.stringify(errorObject(refusal));
+  response.writeHead(refusal.status, { ...bodyHeaders(text), Connection: 'close', ...refusal.headers });
   response.write(text);
-  let read = 0;
-  const finish = () => {
+  const timer = setTimeout(() => response.end(), LINGER_MS).unref();
+  finished(request.resume(), () => {
     clearTimeout(timer);
     response.end();
-  };
-  const timer = setTimeout(finish, LINGER_MS);
-  timer.unref();
-  request.on('data', (chunk: Buffer) => {
-    read += chunk.length;
-    if (read > LINGER_BYTES) finish();
   });
-  request.once('end', finish).once('close', finish);
-  if (request.complete) finish();
 }
 
-function refusalText({ code, message }: Refusal): string {
-  return JSON.stringify({ code, message });
+function errorObject({ code, message }: Refusal): object {
+  return { code, message };
 }
 
-/** Each chunk costs a hundred bytes in addition to its content, so this many are joined at a time. */
-const MANY = 1024;
+function bodyHeaders(text: string) {
+  return { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+}
 
 /**
  * Calls `done` with the whole body, or with nothing if it has more than `limit` bytes. Never calls it if the sender
  * disconnects before the end.
  */
 function readBody(request: IncomingMessage, limit: number, done: (body: Buffer | undefined) => void): void {
-  const whole: Buffer[] = [];
-  let chunks: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   const onData = (chunk: Buffer) => {
     length += chunk.length;
-    if (length > limit) {
-      request.off('data', onData).off('end', onEnd);
-      done(undefined);
-      return;
-    }
     chunks.push(chunk);
-    if (chunks.length < MANY) return;
-    whole.push(Buffer.concat(chunks));
-    chunks = [];
+    if (length <= limit) return;
+    request.off('data', onData).off('end', onEnd);
+    done(undefined);
   };
-  const onEnd = () => {
-    const [only] = chunks;
-    if (only && chunks.length === 1 && whole.length === 0) done(only);
-    else done(Buffer.concat([...whole, ...chunks], length));
-  };
+  const onEnd = () => done(Buffer.concat(chunks, length));
   request.on('data', onData).once('end', onEnd);
-}
-
-/**
- * Milliseconds that a sender gets to finish its body when the server stops. After that it has to send the delivery
- * again.
- */
-const HALF_SENT_MS = 1_000;
-
-/** Tracks which connections of a server carry a request. Node only knows which have never sent one. */
-class Connections {
-  readonly #server: Server;
-  readonly #open = new Set<Socket>();
-  readonly #underWay = new Set<ServerResponse>();
-
-  constructor(server: Server) {
-    this.#server = server;
-    server.on('connection', (socket) => {
-      this.#open.add(socket);
-      socket.once('close', () => this.#open.delete(socket));
-    });
-  }
-
-  /** Requests that wait for their answer. */
-  get underWay(): number {
-    return this.#underWay.size;
-  }
-
-  /** Tracks a request until its answer has been sent. */
-  begin(response: ServerResponse): void {
-    this.#underWay.add(response);
-    response.once('close', () => this.#underWay.delete(response));
-  }
-
-  /** Stops accepting connections, and resolves when all requests that arrived in full are answered. */
-  async stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const busy = new Set(Array.from(this.#underWay, ({ req }) => req.socket));
-    for (const socket of this.#open) if (!busy.has(socket)) socket.destroy();
-    const timer = setTimeout(() => {
-      for (const { req } of this.#underWay) if (!req.complete) req.destroy();
-    }, HALF_SENT_MS);
-    await closed;
-    clearTimeout(timer);
-  }
 }

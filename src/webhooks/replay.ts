@@ -8,25 +8,24 @@ import { getEvent } from '../events/get-events.ts';
 import { pageFetcher } from '../events/page.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import type { Service } from '../http/service.ts';
-
 import { isGuid } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
 import { shellWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
-
 import { startProgress } from '../terminal/progress.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
 import { answerText, createHandler, isTaken } from './forward.ts';
 import {
+  eventPrinter,
   type FoundEvent,
   foundEvent,
   inOrderOfCreation,
   inParallel,
-  ListedEvents,
-  searchMissed,
-} from './recover.ts';
+  LeftEvents,
+  searchToForward,
+} from './found-events.ts';
 
 /** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
 export type ReplaySource = 'ids' | 'search' | { readonly from: string };
@@ -54,7 +53,11 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   const { context, reporter } = call;
   const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
     const events = inOrderOfCreation(chosen);
-    if (forwardTo === undefined) return await listChosen(events, format, call);
+    if (forwardTo === undefined) {
+      const print = await eventPrinter(format, call);
+      await print(events);
+      return reporter.notice(`${events.length} to replay`);
+    }
     const apiToken = await apiTokenOrWarning(place, context, reporter);
     await replay(events, { ...flags, forwardTo }, apiToken, call);
   };
@@ -64,34 +67,17 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   }
   await withService(call, async (service, settings) => {
     const resolved = await resolveTypes(filters, service, settings, context);
-    const chosen =
-      source === 'ids' ? readIdsOfInput(resolved, service, context) : search(resolved, service, call);
-    await forward(await chosen, settings);
+    if (source === 'ids') return await forward(await readIdsOfInput(resolved, service, context), settings);
+    const chosen: FoundEvent[] = [];
+    for await (const event of searchToForward(resolved, service, context, reporter, 'searching'))
+      chosen.push(event);
+    await forward(chosen, settings);
   });
 }
 
 /** On a terminal, more events than this are replayed only after a question. */
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
-
-async function search(
-  filters: EventFilters,
-  service: Service,
-  { context, reporter }: Call,
-): Promise<FoundEvent[]> {
-  const progress = startProgress(context, reporter, 'searching');
-  const onDoubt = (doubt: string) => reporter.warning(doubt);
-  const chosen: FoundEvent[] = [];
-  try {
-    for await (const event of searchMissed(filters, service, context, progress, onDoubt)) {
-      chosen.push(event);
-      progress.update({ events: chosen.length });
-    }
-  } finally {
-    progress.stop();
-  }
-  return chosen;
-}
 
 /** Reads an export, a file or standard input (`-`). */
 async function readStored(
@@ -135,14 +121,6 @@ async function readIdsOfInput(
   });
 }
 
-/** Prints the events that would be replayed. */
-async function listChosen(chosen: readonly FoundEvent[], format: FormatOptions, call: Call): Promise<void> {
-  const list = await ListedEvents.open(format, call);
-  for (const event of chosen) list.add(event);
-  await list.end();
-  call.reporter.notice(`${list.count} to replay`);
-}
-
 /**
  * Forwards events to a handler without reading or writing a journal. Prints those that the handler refused, and throws
  * `ServiceError` if there are any.
@@ -163,7 +141,8 @@ async function replay(
     await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
   }
   const handler = createHandler(forwardTo, flags.forwardTimeout, context);
-  const left = await ListedEvents.open(flags.format, call);
+  const print = await eventPrinter(flags.format, call);
+  const left = new LeftEvents();
   const progress = startProgress(context, reporter, 'replaying');
   const turn = pace(flags.rate, context);
   let taken = 0;
@@ -179,19 +158,19 @@ async function replay(
       signal.throwIfAborted();
       if (isTaken(answer)) taken++;
       else {
-        left.addNotTaken(event, { reason: answerText(answer), body: answer.body });
+        left.add(event, { reason: answerText(answer), body: answer.body }, reporter);
         if (eventId !== undefined && isGuid(eventId)) refused.push(eventId);
       }
-      progress.update({ events: taken + left.count, total: chosen.length });
+      progress.update({ events: taken + left.events.length, total: chosen.length });
     });
   } finally {
     signal.removeEventListener('abort', onAbort);
     progress.stop();
-    await left.end().catch(() => undefined);
+    await print(left.events).catch(() => undefined);
     await handler.close();
-    reporter.notice(`${taken} replayed; ${left.count} refused`);
+    reporter.notice(`${taken} replayed; ${left.events.length} refused`);
   }
-  if (left.count > 0) throw left.notTakenError('replayed', nextReplay(refused, forwardTo));
+  if (left.events.length > 0) throw left.error('replayed', nextReplay(refused, forwardTo));
 }
 
 const MOST_IDS = 5;

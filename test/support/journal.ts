@@ -28,9 +28,8 @@ export function useJournalFolder() {
     get file() {
       return file;
     },
-    /** Does not wait for another process that has the journal. */
     async openAs(at: string, changes: Partial<Context> = {}, keep?: number): Promise<Journal> {
-      const journal = await openJournal(at, { keep, patience: 0 }, { ...createContext(), ...changes });
+      const journal = await openJournal(at, { keep }, { ...createContext(), ...changes });
       opened.push(journal);
       return journal;
     },

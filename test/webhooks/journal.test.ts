@@ -41,7 +41,7 @@ test('is text: a line for each start and for each event, with the key and the se
 
 test('is read without the lines that begin with #, as people may cut them off', async () => {
   await writeFile(place.file, '0f8fad5bd9cb469fa16570867728950e 1795176000\n');
-  expect((await readIds(place.file, thisMachine())).size).toBe(1);
+  expect((await readIds(place.file, thisMachine()))?.size).toBe(1);
   const journal = await place.open();
   expect([journal.has('0f8fad5bd9cb469fa16570867728950e'), journal.damaged]).toEqual([true, 0]);
 });
@@ -50,9 +50,9 @@ test('looking at a journal leaves no trace', async () => {
   const journal = await place.open();
   for (const id of [1, 2, 3]) expect(await journal.once(key(id), take)).toBe('accepted');
   const before = await readFile(place.file);
-  expect((await readIds(place.file, thisMachine())).size).toBe(3);
+  expect((await readIds(place.file, thisMachine()))?.size).toBe(3);
   expect(await readFile(place.file)).toEqual(before);
-  expect((await readIds(path.join(place.folder, 'none'), thisMachine())).size).toBe(0);
+  expect(await readIds(path.join(place.folder, 'none'), thisMachine())).toBeUndefined();
 });
 
 describe('a second writer', () => {
@@ -97,19 +97,17 @@ describe('keeping', () => {
     const journal = await place.open(DAY, () => now);
     const old = Array.from({ length: 5000 }, (_, index) => journal.once(key(`old ${index}`), take));
     expect(new Set(await Promise.all(old))).toEqual(new Set(['accepted']));
-    now += 2 * DAY;
-    expect(await journal.once(key('young'), take)).toBe('accepted');
     const { size } = await stat(place.file);
-    const forgotten = journal.forget();
-    // Deliveries that arrive meanwhile wait for the new file.
+    now += 2 * DAY;
+    const first = journal.once(key('young'), take);
+    // Deliveries that arrive meanwhile are written into the new file.
     const during = journal.once(key('meanwhile'), take);
-    await forgotten;
-    expect(await during).toBe('accepted');
+    expect([await first, await during]).toEqual(['accepted', 'accepted']);
     expect((await stat(place.file)).size).toBeLessThan(size / 10);
     expect(await journal.once(key('young'), take)).toBe('duplicate');
     expect(await journal.once(key('old 1'), take)).toBe('accepted');
-    await journal.forget();
     expect(await journal.once(key('old 1'), take)).toBe('duplicate');
+    expect(await journal.once(key('meanwhile'), take)).toBe('duplicate');
   });
 
   test('deliveries that are written while ids are forgotten are all journaled', async () => {
@@ -119,8 +117,7 @@ describe('keeping', () => {
     for (let round = 0; round < 20; round++) {
       now += DAY;
       for (let id = 0; id < 50; id++) all.push(journal.once(key(`${round} ${id}`), take));
-      all.push(journal.forget());
-      await Promise.race([all.at(-2), all.at(-1)]);
+      await Promise.race([all.at(-50), all.at(-1)]);
     }
     await Promise.all(all);
     await place.close(journal);

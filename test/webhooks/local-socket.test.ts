@@ -5,20 +5,14 @@ import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Machine } from '../../src/context.ts';
 import type { Journal } from '../../src/webhooks/journal.ts';
-import {
-  answerAsHolder,
-  askForJournal,
-  askHolder,
-  type HolderReply,
-} from '../../src/webhooks/local-socket.ts';
-import { clock } from '../support/clock.ts';
+import { askListener, type ListenerReply, openListenerSocket } from '../../src/webhooks/local-socket.ts';
 import { thisMachine } from '../support/context.ts';
 import { useJournalFolder } from '../support/journal.ts';
 
 const place = useJournalFolder();
 const signal = new AbortController().signal;
 const HANDLER = 'http://127.0.0.1:3000/';
-const DESCRIPTION: HolderReply = { holder: 'listener', forwardTo: HANDLER, forwardTimeout: 1 };
+const DESCRIPTION: ListenerReply = { forwardTo: HANDLER, forwardTimeout: 1 };
 let machine: Machine;
 
 beforeEach(async () => {
@@ -28,20 +22,20 @@ beforeEach(async () => {
   machine = { ...thisMachine(), userHome: place.folder, sharedFolder: shared };
 });
 
-const answered = (journal: Journal, parts: Partial<Parameters<typeof answerAsHolder>[2]> = {}) =>
-  answerAsHolder(journal, machine, { describe: () => DESCRIPTION, ...parts });
+const take = async () => ({ outcome: 'accepted' }) as const;
+const answered = (journal: Journal, accept: Parameters<typeof openListenerSocket>[3] = take) =>
+  openListenerSocket(journal, machine, DESCRIPTION, accept);
 const ask = (question: { event?: string; forwardTo?: string } = {}, as = machine, file = place.file) =>
-  askHolder(file, as, question, { milliseconds: 5_000, signal });
+  askListener(file, as, question, { milliseconds: 5_000, signal });
 
-test('a holder describes itself, takes events, and is gone when it has closed', async () => {
+test('a listener describes itself, takes events, and is gone when it has closed', async () => {
   const journal = await place.open();
   expect(await ask()).toBeUndefined();
   const events: string[] = [];
-  const accept = async (event: Buffer): Promise<HolderReply> => {
+  const socket = await answered(journal, async (event) => {
     events.push(event.toString());
-    return { ...DESCRIPTION, outcome: 'accepted' };
-  };
-  const socket = await answered(journal, { accept });
+    return { outcome: 'accepted' };
+  });
   expect(await ask()).toEqual(DESCRIPTION);
   const event = Buffer.from('{"eventId": "a\u{1f600}"}\n');
   const question = { event: event.toString('base64'), forwardTo: HANDLER };
@@ -72,7 +66,7 @@ test('the socket lies in a folder that only its user can enter, and carries the 
   server.close();
 });
 
-/** The name that a holder of the test's journal gives to its socket. */
+/** The name that a listener with the test's journal gives to its socket. */
 async function socketName(): Promise<string> {
   const journal = await place.open();
   const socket = await answered(journal);
@@ -119,7 +113,7 @@ test('a home whose path is too long for a socket is not used', async () => {
   await socket.close();
 });
 
-test('a socket that a killed holder left is replaced, and another file of that path is not answered for', async () => {
+test('a socket that a killed listener left is replaced, and another file of that path is not answered for', async () => {
   const name = await socketName();
   const file = path.join(place.folder, '.hooktrail', 'sockets', name);
   await writeFile(file, 'left');
@@ -157,28 +151,11 @@ test('what is no question is not answered, and harms nobody', async () => {
   await socket.close();
 });
 
-test('a holder that never answers is given up in time', async () => {
+test('a listener that never answers is given up in time', async () => {
   const journal = await place.open();
-  const socket = await answered(journal, { accept: () => new Promise(() => undefined) });
-  const begun = askHolder(
-    place.file,
-    machine,
-    { event: 'e30=', forwardTo: HANDLER },
-    { milliseconds: 200, signal },
-  );
+  const socket = await answered(journal, () => new Promise(() => undefined));
+  const question = { event: 'e30=', forwardTo: HANDLER };
+  const begun = askListener(place.file, machine, question, { milliseconds: 200, signal });
   expect(await begun).toBeUndefined();
   expect(socket.underWay).toBe(1);
-});
-
-test('a listener that waits is known to the holder until it stops waiting', async () => {
-  const journal = await place.open();
-  const wanted: Promise<void>[] = [];
-  const socket = await answered(journal, { onWanted: (over) => wanted.push(over) });
-  const stop = new AbortController();
-  const asking = askForJournal(place.file, { clock, machine }, stop.signal);
-  await expect.poll(() => wanted.length).toBe(1);
-  stop.abort();
-  await wanted[0];
-  await asking;
-  await socket.close();
 });

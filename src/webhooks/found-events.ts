@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer';
+import type { Call } from '../command.ts';
+import { ServiceError } from '../errors.ts';
+import type { EventFilters } from '../events/event-filters.ts';
+import { PAGE_SIZE } from '../events/event-query.ts';
+import { findEvents } from '../events/find-events.ts';
+import { type OnRetry, type Service, waitText } from '../http/service.ts';
+import { Items } from '../json/items.ts';
+import type { FormatOptions } from '../output/format-flags.ts';
+import { createItemWriter } from '../output/formats.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import { type EventKey, eventKey, shownId } from './delivery.ts';
+import type { NotTaken } from './forward.ts';
+
+/** An event from a search or an export, copied into memory of its own. */
+export interface FoundEvent {
+  /** The item's own JSON text. */
+  readonly body: Buffer;
+  /** Undefined if the item has no `eventId` that is a string. */
+  readonly eventId: string | undefined;
+  /** Undefined for an event that cannot be a delivery. */
+  readonly key: EventKey | undefined;
+  readonly createdOn: Instant | undefined;
+  /** True if the service itself calls it delivered (service description, part 6). */
+  readonly isDelivered: boolean;
+}
+
+export function foundEvent(text: Buffer): FoundEvent {
+  const body = Buffer.from(text);
+  const item: Record<string, unknown> = JSON.parse(body.toString()) ?? {};
+  const eventId = typeof item['eventId'] === 'string' ? item['eventId'] : undefined;
+  return {
+    body,
+    eventId,
+    // A body that is not UTF-8 could not be a delivery either.
+    key: eventId && isUtf8(body) ? eventKey(eventId) : undefined,
+    createdOn: typeof item['createdOn'] === 'string' ? parseInstant(item['createdOn']) : undefined,
+    isDelivered: item['publishStatus'] === 'SUCCESS',
+  };
+}
+
+/** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
+const PAGES_AHEAD = 2;
+
+/** Yields every event that matches the filters, in the service's order, and shows the progress under a label. */
+export async function* searchToForward(
+  filters: EventFilters,
+  service: Service,
+  context: Call['context'],
+  reporter: Pick<Reporter, 'quiet' | 'palette' | 'warning'>,
+  label: string,
+): AsyncGenerator<FoundEvent> {
+  const { clock, signal } = context;
+  const progress = startProgress(context, reporter, label);
+  const onRetry: OnRetry = (attempt) => progress.update({ note: waitText(attempt) });
+  const onDoubt = (doubt: string) => reporter.warning(doubt);
+  const options = { pageSize: PAGE_SIZE, concurrency: PAGES_AHEAD, clock, signal, onRetry, onDoubt };
+  let pages = 0;
+  let events = 0;
+  try {
+    for await (const { items, total } of findEvents(service, filters, options)) {
+      events += items.count;
+      progress.update({ pages: ++pages, events, total, note: '' });
+      yield* items.texts().map(foundEvent);
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+/** Returns the events in order of creation, those of one moment as in the service's order; those without a time come last. */
+export function inOrderOfCreation(events: readonly FoundEvent[]): FoundEvent[] {
+  const dated = events.filter((event): event is FoundEvent & { createdOn: Instant } => !!event.createdOn);
+  const [first, last] = [dated[0], dated.at(-1)];
+  if (first && last && compareInstants(first.createdOn, last.createdOn) > 0) dated.reverse();
+  dated.sort((one, other) => compareInstants(one.createdOn, other.createdOn));
+  return [...dated, ...events.filter(({ createdOn }) => !createdOn)];
+}
+
+/** Starts the work for each item in order, `concurrency` at a time. After a failure no more work is started. */
+export async function inParallel<Item>(
+  items: Iterable<Item>,
+  concurrency: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  const errors: unknown[] = [];
+  const worker = async () => {
+    for (let next = waiting.next(); !next.done; next = waiting.next()) {
+      await work(next.value).catch((error) => errors.push(error));
+      if (errors.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  if (errors.length > 0) throw errors[0];
+}
+
+const PRINTED_AT_ONCE = 200;
+const SHOWN_REASONS = 5;
+
+/** Returns a function that prints events. A wrong format is refused before, while nothing is forwarded yet. */
+export async function eventPrinter(format: FormatOptions, { context, reporter }: Call) {
+  const writer = await createItemWriter(format, context, reporter);
+  return async (events: readonly FoundEvent[]): Promise<void> => {
+    // A table without rows is not printed: a message says that there is nothing.
+    if (events.length === 0 && format.format === 'table') return;
+    for (let at = 0; at < events.length; at += PRINTED_AT_ONCE)
+      await writer.write(Items.of(events.slice(at, at + PRINTED_AT_ONCE).map(({ body }) => body)));
+    await writer.end();
+  };
+}
+
+/** The events that the handler did not take, and why. */
+export class LeftEvents {
+  readonly events: FoundEvent[] = [];
+  /** How often each reason was given, and the body of the first such answer. */
+  readonly #reasons = new Map<string, { count: number; body: string | undefined; differs: boolean }>();
+
+  add(event: FoundEvent, { reason, body }: NotTaken, reporter: Pick<Reporter, 'trace'>): void {
+    this.events.push(event);
+    const known = this.#reasons.get(reason) ?? { count: 0, body, differs: false };
+    known.count++;
+    known.differs ||= known.body !== body;
+    this.#reasons.set(reason, known);
+    const id = event.eventId === undefined ? 'an event without an eventId' : shownId(event.eventId);
+    reporter.trace(`${id}: ${reason}${body === undefined ? '' : `: ${body}`}`);
+  }
+
+  /** Returns the error for these events, with their number for each reason. */
+  error(done: 'recovered' | 'replayed', next: string): ServiceError {
+    const sorted = [...this.#reasons].sort(([, one], [, other]) => other.count - one.count);
+    const details = sorted.slice(0, SHOWN_REASONS).map(([reason, { count, body, differs }]) => {
+      return `${count}: ${reason}${body === undefined ? '' : `${differs ? ', once' : ''}: ${body}`}`;
+    });
+    if (sorted.length > SHOWN_REASONS)
+      details.push(`${sorted.length - SHOWN_REASONS} more reasons (--verbose shows each)`);
+    const count = this.events.length;
+    return new ServiceError(`${count} ${count === 1 ? 'event was' : 'events were'} not ${done}`, {
+      details,
+      next,
+    });
+  }
+}
