@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Described } from '../src/help/command-description.ts';
-import { environmentText, exitCodesText, filtersText, timesText } from '../src/help/topics.ts';
+import { topicText } from '../src/help/topics.ts';
 import type { Program } from '../src/program.ts';
 import { versionDate } from '../src/version.ts';
 
@@ -30,13 +30,13 @@ export function manualPage(
     '.SH COMMANDS',
     ...commands.flatMap(commandText),
     '.SH FILTERS',
-    literal(filtersText()),
+    literal(topicText('filters')),
     '.SH TIMES',
-    literal(timesText()),
+    literal(topicText('times')),
     '.SH ENVIRONMENT',
-    literal(environmentText()),
+    literal(topicText('environment')),
     '.SH EXIT STATUS',
-    literal(exitCodesText()),
+    literal(topicText('exit-codes')),
     '',
   ].join('\n');
 }

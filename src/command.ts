@@ -25,11 +25,8 @@ export interface Call<Flags = unknown> {
 /** The tree has every command's name and summary. A declaration is loaded when it is needed. */
 export interface CommandTree {
   readonly root: Command;
-  /** Reads the declaration of one command: its arguments and options, or the commands of a group. */
+  /** Reads the declaration of one command: its arguments and options. */
   readonly declare: (command: Command) => Promise<void>;
-  /** Words that people type for a command instead of its name. */
-  readonly alsoCalled: (command: Command) => readonly string[];
-  readonly isGroup: (command: Command) => boolean;
 }
 
 export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;

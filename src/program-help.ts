@@ -1,16 +1,18 @@
 import {
-  type Branch,
   DESCRIPTION,
   EXAMPLES,
   GLOBAL_FLAGS,
   HELP_FLAG,
-  type Leaf,
+  HIDDEN,
   MOST_USED,
+  type Node,
+  type Nodes,
   tree,
   VERSION_FLAG,
 } from './command-tree.ts';
 import type { Context } from './context.ts';
-import { alignedColumns, firstClauses, wrappedText } from './help/help-text.ts';
+import { alignedColumns, firstClauses } from './help/help-text.ts';
+import { wrapWords } from './terminal/cell-width.ts';
 import { withPager } from './terminal/paged-output.ts';
 
 /** Longer lines than this are hard to read. */
@@ -19,7 +21,12 @@ const WIDEST_HELP = 120;
 /** Prints the help of the program itself: the most used commands for `-h`, else all of them. */
 export async function printProgramHelp(argv: readonly string[], context: Context): Promise<void> {
   const width = helpWidth(context);
-  await printHelp(wantsShortHelp(argv) ? shortHelp(width) : fullHelp(width), argv, context);
+  const head = `Usage: hooktrail [options] [command]\n\n${wrapWords(DESCRIPTION, width).join('\n')}\n\n`;
+  const examples = `${EXAMPLES.map((example) => `  $ ${example}\n`).join('')}\n`;
+  const text = wantsShortHelp(argv)
+    ? `${mostUsedCommands(width)}\n${examples}hooktrail --help shows all commands\n`
+    : `Examples:\n${examples}${allCommandsAndFlags(width)}`;
+  await printHelp(`${head}${text}`, argv, context);
 }
 
 export function wantsShortHelp(argv: readonly string[]): boolean {
@@ -34,36 +41,30 @@ export function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>
 
 /** Prints a text, through the pager where it does not fit the screen. */
 export async function printHelp(text: string, argv: readonly string[], context: Context): Promise<void> {
-  if (argv.includes('--no-pager') || !context.stdout.isTerminal) return await context.stdout.write(text);
+  if (argv.includes('--no-pager')) return await context.stdout.write(text);
   await withPager(context, ({ stdout }) => stdout.write(text));
 }
 
-const head = (width: number) =>
-  `Usage: hooktrail [options] [command]\n\n${wrappedText(DESCRIPTION, width).join('\n')}\n`;
-const exampleLines = () => EXAMPLES.map((example) => `  $ ${example}\n`).join('');
-
-function fullHelp(width: number): string {
-  const visible = tree.filter(({ isHidden }) => !isHidden);
-  const flags = [VERSION_FLAG, ...GLOBAL_FLAGS, HELP_FLAG].map(({ flags, text }) => {
-    return [flags, text] as const;
-  });
-  const commands = visible.map(({ name, summary }) => [name, summary] as const);
-  const lines = alignedColumns([...commands, ...flags], width);
-  const groups = [...new Set(visible.map(({ group }) => group))].map((group) => {
-    const texts = lines.filter((_, index) => visible[index]?.group === group);
-    return `${group}\n${texts.join('')}`;
-  });
-  const options = lines.slice(commands.length).join('');
-  return `${head(width)}\nExamples:\n${exampleLines()}\n${groups.join('')}\nOptions:\n${options}`;
+function allCommandsAndFlags(width: number): string {
+  const groups = Object.entries(tree)
+    .filter(([heading]) => heading !== HIDDEN)
+    .map(([heading, nodes]) => ({
+      heading,
+      rows: Object.entries(nodes).map(([name, [summary]]) => [name, summary] as const),
+    }));
+  const flags = [VERSION_FLAG, ...GLOBAL_FLAGS, HELP_FLAG].map(({ flags, text }) => [flags, text] as const);
+  const lines = alignedColumns([...groups.flatMap(({ rows }) => rows), ...flags], width);
+  const commands = groups.map(({ heading, rows }) => `${heading}\n${lines.splice(0, rows.length).join('')}`);
+  return `${commands.join('')}\nOptions:\n${lines.join('')}`;
 }
 
-function shortHelp(width: number): string {
+function mostUsedCommands(width: number): string {
+  const nodes: Nodes = Object.assign({}, ...Object.values(tree));
   const longest = Math.max(...MOST_USED.map((path) => path.length));
-  const rows = MOST_USED.map((path): [string, string] => {
-    const [first, second] = path.split(' ');
-    const group = tree.find(({ name }) => name === first) as Branch | Leaf;
-    const node = 'children' in group ? group.children.find(({ name }) => name === second) : group;
-    return [path, firstClauses(node?.summary ?? '', width - longest - 4)];
+  const rows = MOST_USED.map((path) => {
+    let node: Node = ['', nodes];
+    for (const word of path.split(' ')) node = (node[1] as Nodes)[word] as Node;
+    return [path, firstClauses(node[0], width - longest - 4)] as const;
   });
-  return `${head(width)}\n${alignedColumns(rows, width).join('')}\n${exampleLines()}\nhooktrail --help shows all commands\n`;
+  return alignedColumns(rows, width).join('');
 }

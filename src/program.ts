@@ -1,11 +1,11 @@
 import { Command, type CommanderError, type HelpContext } from 'commander';
-import type { Action, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
+import type { Action, CommandModule, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
 import {
-  type Branch,
   DESCRIPTION,
   GLOBAL_FLAGS,
   HELP_FLAG,
-  type Leaf,
+  HIDDEN,
+  type Nodes,
   tree,
   VERSION_FLAG,
 } from './command-tree.ts';
@@ -30,102 +30,73 @@ export interface Program extends CommandTree {
  * declaration is loaded when commander reaches it.
  */
 export function buildProgram(context: Context, invoke: Invoke): Program {
-  const root = new DeclaredCommand('hooktrail')
-    .description(DESCRIPTION)
-    .version(version, VERSION_FLAG.flags, VERSION_FLAG.text)
-    .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
-    .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
-    // `main` prints the version and errors, in one form whatever their source.
-    .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
-    .exitOverride();
-  for (const { flags, text, parse } of GLOBAL_FLAGS) {
-    const option = root.createOption(flags, text);
-    root.addOption(parse ? option.argParser(parse) : option);
-  }
-  const program = new LazyProgram(root, context, invoke);
-  program.add(root, tree);
-  return program;
-}
-
-/** A command of the tree, with what its declaration says beyond commander's own. */
-class DeclaredCommand extends Command {
-  commonFlags: readonly string[] | undefined;
-
-  override createCommand(name?: string): DeclaredCommand {
-    return new DeclaredCommand(name);
-  }
-
-  /** Commander calls it where help was asked for, or a group's command is missing. */
-  override outputHelp(options?: HelpContext | ((text: string) => string)): void {
-    throw new HelpRequest(this, typeof options === 'object' && options.error);
-  }
-}
-
-/** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
-class HelpRequest extends Error {
-  readonly command: DeclaredCommand;
-  /** True where a command is missing. */
-  readonly isError: boolean;
-
-  constructor(command: DeclaredCommand, isError: boolean) {
-    super('help');
-    this.command = command;
-    this.isError = isError;
-  }
+  return new LazyProgram(context, invoke);
 }
 
 class LazyProgram implements Program {
   readonly root: Command;
   #exitCode: ExitCode = ExitCode.done;
   #flags: GlobalFlags | undefined;
-  readonly #nodes = new Map<Command, Branch | Leaf>();
-  readonly #declared = new Set<Command>();
+  /** The commands whose declarations were not read yet. */
+  readonly #undeclared = new Map<Command, () => Promise<CommandModule>>();
   readonly #context: Context;
   readonly #invoke: Invoke;
 
-  constructor(root: Command, context: Context, invoke: Invoke) {
-    this.root = root;
+  constructor(context: Context, invoke: Invoke) {
     this.#context = context;
     this.#invoke = invoke;
+    this.root = new DeclaredCommand('hooktrail')
+      .description(DESCRIPTION)
+      .version(version, VERSION_FLAG.flags, VERSION_FLAG.text)
+      .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
+      .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
+      // `main` prints the version and errors, in one form whatever their source.
+      .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
+      .exitOverride();
+    for (const { flags, text, parse } of GLOBAL_FLAGS) {
+      const option = this.root.createOption(flags, text);
+      this.root.addOption(parse ? option.argParser(parse) : option);
+    }
+    for (const [heading, nodes] of Object.entries(tree)) this.#add(this.root, nodes, heading);
+    this.#declareBeforeDispatch(this.root);
   }
 
   get flags(): GlobalFlags {
     return this.#flags ?? this.root.opts();
   }
 
-  /** Adds the commands of a group, by name and summary. */
-  add(group: Command, nodes: readonly (Branch | Leaf)[]): void {
-    for (const node of nodes) {
-      const { isDefault = false, isHidden: hidden = false } = node;
-      const command = group.command(node.name, { isDefault, hidden }).description(node.summary);
-      if (node.group) command.helpGroup(node.group);
-      this.#nodes.set(command, node);
+  /** Adds the commands of a group. One that is called `list` runs where none is named. */
+  #add(group: Command, nodes: Nodes, heading?: string): void {
+    for (const [name, [summary, content]] of Object.entries(nodes)) {
+      const settings = { isDefault: name === 'list', hidden: heading === HIDDEN };
+      const command = group.command(name, settings).description(summary);
+      if (heading) command.helpGroup(heading);
+      if (typeof content === 'function') this.#undeclared.set(command, content);
+      else {
+        this.#add(command, content);
+        this.#declareBeforeDispatch(command);
+      }
     }
+  }
+
+  #declareBeforeDispatch(group: Command): void {
     group.helpCommand(false).hook('preSubcommand', async (_, command) => {
       const [word] = group.args;
-      // The command that a group runs if none is named takes no arguments: a word was meant as the name of another
-      // command.
-      const isImplied = this.#nodes.get(command)?.isDefault && word !== command.name();
+      // `list` takes no arguments: a word was meant as the name of another command.
+      const isImplied = command.name() === 'list' && word !== 'list';
       if (isImplied && word !== undefined && !word.startsWith('-'))
         group.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
       await this.declare(command);
     });
   }
 
-  readonly alsoCalled = (command: Command): readonly string[] => this.#nodes.get(command)?.alsoCalled ?? [];
-
-  readonly isGroup = (command: Command): boolean => 'children' in (this.#nodes.get(command) ?? {});
-
   readonly declare = async (command: Command): Promise<void> => {
-    const node = this.#nodes.get(command);
-    if (!node || this.#declared.has(command)) return;
-    this.#declared.add(command);
-    if ('children' in node) this.add(command, node.children);
-    else {
-      const { declare, commonFlags } = await node.load();
-      (command as DeclaredCommand).commonFlags = commonFlags;
-      declare(command, this.#action);
-    }
+    const load = this.#undeclared.get(command);
+    if (!load) return;
+    this.#undeclared.delete(command);
+    const { declare, commonFlags } = await load();
+    (command as DeclaredCommand).commonFlags = commonFlags;
+    declare(command, this.#action);
   };
 
   async run(argv: readonly string[]): Promise<ExitCode> {
@@ -172,16 +143,42 @@ class LazyProgram implements Program {
         const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
         return (await run(call)) ?? ExitCode.done;
       };
-      const { outputFile } = flags;
       const context = this.#context;
-      if (outputFile === undefined) {
-        const isPaged = flags.pager === true && context.stdout.isTerminal;
-        this.#exitCode = isPaged ? await withPager(context, work) : await work(context);
-      } else {
+      if (flags.outputFile !== undefined) {
         const { writingTo } = await import('./output/output-file.ts');
-        this.#exitCode = await writingTo(outputFile, context, work);
+        this.#exitCode = await writingTo(flags.outputFile, context, work);
+      } else {
+        const isPaged = flags.pager === true && context.stdout.isTerminal;
+        this.#exitCode = await (isPaged ? withPager(context, work) : work(context));
       }
     };
+}
+
+/** A command of the tree, with what its declaration says beyond commander's own. */
+class DeclaredCommand extends Command {
+  commonFlags: readonly string[] | undefined;
+
+  override createCommand(name?: string): DeclaredCommand {
+    return new DeclaredCommand(name);
+  }
+
+  /** Commander calls it where help was asked for, or a group's command is missing. */
+  override outputHelp(options?: HelpContext | ((text: string) => string)): void {
+    throw new HelpRequest(this, typeof options === 'object' && options.error);
+  }
+}
+
+/** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
+class HelpRequest extends Error {
+  readonly command: DeclaredCommand;
+  /** True where a command is missing. */
+  readonly isError: boolean;
+
+  constructor(command: DeclaredCommand, isError: boolean) {
+    super('help');
+    this.command = command;
+    this.isError = isError;
+  }
 }
 
 function isOfCommander(error: unknown): error is CommanderError {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { topics } from '../help/topics.ts';
+import { topics, topicText } from '../help/topics.ts';
 import { addPagerFlag } from '../output/format-flags.ts';
 import { didYouMean } from '../settings/flag-values.ts';
 
@@ -39,7 +39,7 @@ async function run({ flags, args, context, commands }: Call<Flags>, group: Comma
     return;
   }
   const topic = args.length === 1 && !group.parent && topics.find(({ name }) => name === args[0]);
-  if (topic) return await context.stdout.write(topic.text());
+  if (topic) return await context.stdout.write(topicText(topic.name));
   let at = group;
   for (const [index, word] of args.entries()) {
     // A command that can be run has no subcommands: the words after its name are its arguments.

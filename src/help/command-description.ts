@@ -1,10 +1,9 @@
 import type { Argument, Command, Option } from 'commander';
 import type { CommandTree } from '../command.ts';
-import { ExitCode } from '../errors.ts';
 import type { FlagType } from '../settings/flag-values.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
-import { explanationOf, pathOf } from './help-text.ts';
+import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 import { exitCodeMeanings } from './topics.ts';
 
 /** A command that can be run, with what its declaration says beyond its flags. */
@@ -28,7 +27,6 @@ export async function describeCommands(tree: CommandTree): Promise<Described[]> 
 export async function describeProgram(tree: CommandTree) {
   const { root } = tree;
   const commands = await describeCommands(tree);
-  const codes = Object.entries(ExitCode) as [keyof typeof ExitCode, number][];
   return {
     name: root.name(),
     version,
@@ -40,7 +38,7 @@ export async function describeProgram(tree: CommandTree) {
       description: command.description(),
       usage: `${pathOf(command)} ${command.usage()}`,
       arguments: command.registeredArguments.map((argument) => {
-        const kind = kindOfArgument(pathOf(command).replace(/^\S+ /, ''), argument);
+        const kind = kindOfArgument(wordsOf(command), argument);
         return {
           name: argument.name(),
           description: argument.description,
@@ -53,7 +51,7 @@ export async function describeProgram(tree: CommandTree) {
       notes,
       examples: examples.map((example) => example.replace(/^(\$|PS>) /, '').replaceAll(/ \\\n\s*/g, ' ')),
     })),
-    exitCodes: codes.map(([name, code]) => ({ code, meaning: exitCodeMeanings[name] })),
+    exitCodes: exitCodeMeanings(),
   };
 }
 
@@ -81,13 +79,18 @@ function describeOption(option: Option) {
     ...(option.optional ? { valueOptional: true } : {}),
     description,
     ...typeOf(option),
-    repeatable: option.variadic || /repeatable/.test(description),
+    repeatable: isRepeatable(option),
     ...(preset === undefined ? {} : { default: preset }),
     ...(variable ? { variable } : {}),
     ...(setting ? { setting: setting.key } : {}),
     ...allowedValues(kind),
     ...(hidden ? { synonym: true } : {}),
   };
+}
+
+/** The help of an option that may be given several times says so. */
+export function isRepeatable({ variadic, description }: Option): boolean {
+  return variadic || /repeatable/.test(description);
 }
 
 function allowedValues(kind: ValueKind): { allowedValues?: readonly string[] } {

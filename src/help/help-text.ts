@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Command, Option } from 'commander';
 import { CONNECTION } from '../settings/setting-names.ts';
+import { wrapWords } from '../terminal/cell-width.ts';
 
 /** Flags that few people need, in whichever command they are. */
 const RARE_FLAGS = new Set(['--page-size', '--concurrency', '--csv-raw', '--csv-bom', '--buckets']);
@@ -49,7 +50,7 @@ export function fullHelp(command: Command, width: number): string {
     ...(notes === '' ? [] : [notes, '']),
     ...SHARED_BLOCKS.flatMap(block),
     ...(options.has(CONNECTION)
-      ? [`Connection: ${namesOf(options.get(CONNECTION))} (help environment)`]
+      ? [`Connection: ${flagsOf(options.get(CONNECTION))} (help environment)`]
       : []),
     ...(command.parent ? [helper.boxWrap(`Global: ${globalNames(command)} (hooktrail --help)`, width)] : []),
   ];
@@ -93,9 +94,16 @@ export function shortHelp(command: Command, width: number, commonFlags?: readonl
   return `${lines.join('\n')}\n`;
 }
 
-/** The words of a command, with the program's name. */
+/** A command as it is typed: `hooktrail events search`. */
 export function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+  return `hooktrail ${wordsOf(command)}`.trimEnd();
+}
+
+/** The same without the program's name. */
+export function wordsOf(command: Command): string {
+  const words: string[] = [];
+  for (let at = command; at.parent; at = at.parent) words.unshift(at.name());
+  return words.join(' ');
 }
 
 function layoutOf(command: Command, width: number) {
@@ -121,14 +129,14 @@ function blockOf({ long, helpGroupHeading }: Option): string {
   return RARE_FLAGS.has(long ?? '') ? RARELY_NEEDED : (helpGroupHeading ?? 'Options:');
 }
 
-function namesOf(options: readonly Option[] = []): string {
+function flagsOf(options: readonly Option[] = []): string {
   return options.map(({ long, short }) => long ?? short).join(' ');
 }
 
 function globalNames(command: Command): string {
   let root = command;
   while (root.parent) root = root.parent;
-  return `${namesOf(root.options.filter(({ long }) => long !== '--version'))} --help`;
+  return `${flagsOf(root.options.filter(({ long }) => long !== '--version'))} --help`;
 }
 
 /** The beginning of a description that fits the room: as many of its clauses as there is room for. */
@@ -168,18 +176,8 @@ export function alignedColumns(
 ): string[] {
   const first = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) =>
-    wrappedText(right, Math.max(20, width - first - 4))
+    wrapWords(right, Math.max(20, width - first - 4))
       .map((line, index) => `  ${(index === 0 ? left : '').padEnd(first)}  ${line}\n`)
       .join(''),
   );
-}
-
-export function wrappedText(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { environmentText, exitCodesText } from '../../src/help/topics.ts';
+import { topicText } from '../../src/help/topics.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { blocksOf, isThere, type Page, readPages, root } from './pages.ts';
 
@@ -87,10 +87,10 @@ test('settings.md lists the variables that the help lists, scripting.md its exit
   // The help explains once that secrets may come from a file or a command.
   const names = (text: string) =>
     new Set(text.match(/\bHOOKTRAIL_[A-Z_]+/g)?.map((name) => name.replace(/_(FILE|COMMAND)$/, '')));
-  expect(names(pageAt('docs/settings.md').text)).toEqual(names(environmentText()));
+  expect(names(pageAt('docs/settings.md').text)).toEqual(names(topicText('environment')));
   const codes = (text: string, row: RegExp) =>
     [...text.matchAll(row)].flatMap(([, code = '']) => code.split(', '));
   expect(codes(pageAt('docs/scripting.md').text, /^\| (\d[\d, ]*) \|/gm)).toEqual(
-    codes(exitCodesText(), /^ {2}(\d+) {2}/gm),
+    codes(topicText('exit-codes'), /^ {2}(\d+) {2}/gm),
   );
 });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Described, describeCommands } from '../../src/help/command-description.ts';
 import { fullHelp } from '../../src/help/help-text.ts';
-import { topics } from '../../src/help/topics.ts';
+import { topics, topicText } from '../../src/help/topics.ts';
 import { callsIn, commandFor, describeAll } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
@@ -37,7 +37,7 @@ describe('the help of every command', () => {
 
   test('fits a terminal of 80 columns', async () => {
     const texts = commands.map(({ command }) => fullHelp(command, 80));
-    for (const topic of topics) texts.push(topic.text());
+    for (const { name } of topics) texts.push(topicText(name));
     expect(texts.flatMap((text) => text.split('\n').filter((line) => line.length > 80))).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ function pathOf(command: Command): string[] {
 describe('a topic', () => {
   test('shows examples that the command tree takes', async () => {
     const calls = topics
-      .map(({ text }) => text())
+      .map(({ name }) => topicText(name))
       .flatMap((text) => callsIn((text.match(/^ {2}hooktrail .*$/gm) ?? []).join('\n')));
     expect(calls.length).toBeGreaterThan(1);
     for (const words of calls)
@@ -103,7 +103,7 @@ describe('a topic', () => {
   });
 
   test('for agents has fewer than 1,500 words', async () => {
-    const page = topics.find(({ name }) => name === 'agents')?.text();
-    expect(page?.split(/\s+/).length).toBeLessThan(1_500);
+    const page = topicText('agents');
+    expect(page.split(/\s+/).length).toBeLessThan(1_500);
   });
 });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ExitCode } from '../../src/errors.ts';
 import { describeAll } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
@@ -68,6 +69,14 @@ describe('help --json', () => {
     expect(told.globalOptions).toContainEqual(
       expect.objectContaining({ flag: '--profile', variable: 'HOOKTRAIL_PROFILE' }),
     );
+  });
+
+  test('gives every exit code with its meaning', () => {
+    expect(told.exitCodes.map(({ code }) => code)).toEqual(Object.values(ExitCode));
+    expect(told.exitCodes[5]).toEqual({
+      code: 5,
+      meaning: 'the service could not be reached, after retries: DNS, refused, TLS, time-out',
+    });
   });
 
   test('lists arguments with their values', () => {

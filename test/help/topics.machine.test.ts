@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import type { Output } from '../../src/context.ts';
 import { ExitCode } from '../../src/errors.ts';
-import { topics } from '../../src/help/topics.ts';
+import { topics, topicText } from '../../src/help/topics.ts';
+import { settingNames } from '../../src/settings/setting-names.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
@@ -16,7 +17,7 @@ describe('hooktrail help', () => {
     const root = await hooktrail(['--help'], { env: home.env });
     for (const topic of topics) {
       const { code, stdout, stderr } = await hooktrail(['help', topic.name], { env: home.env });
-      expect([code, stdout, stderr]).toEqual([0, topic.text(), '']);
+      expect([code, stdout, stderr]).toEqual([0, topicText(topic.name), '']);
       expect(root.stdout).toContain(topic.name);
     }
   });
@@ -62,6 +63,12 @@ describe('hooktrail help', () => {
     const { stdout } = await hooktrail(['help', 'exit-codes'], { env: home.env });
     const listed = [...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, code]) => Number(code));
     expect(listed).toEqual(Object.values(ExitCode));
+  });
+
+  test('names the variable and the flag of every setting', () => {
+    const page = topicText('environment').replaceAll(/\s+/g, ' ');
+    for (const { variable, flag, meaning } of Object.values(settingNames))
+      expect(page).toContain(` ${variable} ${meaning} (flag ${flag}) `);
   });
 
   test('explains a command as --help does', async () => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => tarball[Symbol.asyncDispose]());
 
 describe('the packed package', () => {
-  test('holds the program, completions, manual, README, licences and bill of materials, and nothing else', () => {
+  test('holds the program, completions, pages of help, manual, README, licences and bill of materials, and nothing else', () => {
     const chunks = tarball.contents.filter((file) => /^dist\/chunks\/[\w.-]+\.cjs$/.test(file));
     expect(chunks.length).toBeGreaterThan(20);
     expect(tarball.contents.filter((file) => !chunks.includes(file)).sort()).toEqual([
@@ -37,6 +37,11 @@ describe('the packed package', () => {
       'dist/hooktrail.1',
       'dist/hooktrail.cdx.json',
       'dist/start.cjs',
+      'docs/help/agents.txt',
+      'docs/help/environment.txt',
+      'docs/help/exit-codes.txt',
+      'docs/help/filters.txt',
+      'docs/help/times.txt',
       'package.json',
     ]);
   });

@@ -23,7 +23,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });
   await build(path.join(folder, 'dist'));
-  for (const name of ['bin', 'completions', 'package.json', '.npmignore', 'README.md', 'LICENSE']) {
+  for (const name of [
+    'bin',
+    'completions',
+    'docs/help',
+    'package.json',
+    '.npmignore',
+    'README.md',
+    'LICENSE',
+  ]) {
     await cp(path.join(root, name), path.join(folder, name), { recursive: true });
   }
   process.umask(umask);
