@@ -65,7 +65,7 @@ function holds(value: unknown, text: string): boolean {
  */
 export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
-  const [name] = tableColumns(membersOf(items), 'event-types');
+  const [name] = tableColumns(membersOf([items]), 'event-types');
   const read = createRowReader(name ? [name] : [], valueText, '');
   const names = read(items).map(([text = '']) => text);
   return [...new Set(names.filter((text) => text !== ''))];

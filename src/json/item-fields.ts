@@ -17,12 +17,7 @@ export interface FieldPath {
  * A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. Throws `UsageError`.
  */
 export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
-  const paths: FieldPath[] = [];
-  let start = 0;
-  for (const end of separators(text, ',')) {
-    paths.push(parsePath(trimmed(text.slice(start, end)), text, flag));
-    start = end + 1;
-  }
+  const paths = text.split(COMMA).map((path) => parsePath(path, text, flag));
   const names = new Set<string>();
   for (const { steps, text: name } of paths) {
     const key = JSON.stringify(steps);
@@ -30,6 +25,11 @@ export function parseFieldPaths(text: string, flag = '--fields'): readonly Field
     names.add(key);
   }
   return paths;
+}
+
+/** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */
+export function parseFieldPath(text: string, flag: string): FieldPath {
+  return parsePath(text, text, flag);
 }
 
 /** The path of a member of the item, whatever characters its name has. */
@@ -43,26 +43,42 @@ export function fieldPath(steps: readonly string[]): FieldPath {
   return { text, steps };
 }
 
+/** Not behind an odd number of backslashes, the last of which would make it part of a name. */
+const UNESCAPED = String.raw`(?<!(?<!\\)(?:\\\\)*\\)`;
+const COMMA = new RegExp(`${UNESCAPED},`);
+const DOT = new RegExp(`${UNESCAPED}\\.`);
+const OUTER_SPACE = new RegExp(`^\\s+|${UNESCAPED}\\s+$`, 'g');
+const LONE_BACKSLASH = new RegExp(`${UNESCAPED}\\\\$`);
+
+function parsePath(typed: string, all: string, flag: string): FieldPath {
+  const text = typed.replace(OUTER_SPACE, '');
+  if (text === '') throw wrong(all, 'a field name is empty', flag);
+  const steps = text.split(DOT).map((step) => {
+    if (step === '') throw wrong(all, `a part of '${text}' is empty`, flag);
+    if (LONE_BACKSLASH.test(step)) throw wrong(all, `'${text}' ends in a lone backslash`, flag);
+    return step.replace(/\\(.)/gsu, '$1');
+  });
+  return { text, steps };
+}
+
+function wrong(text: string, why: string, flag: string): UsageError {
+  return new UsageError(`${flag}: invalid value '${text}': ${why}`, {
+    next: 'name fields as in eventId, payload.customer.id or items.0.sku; write a dot inside a name as \\.',
+  });
+}
+
 /** The field of some items that was probably meant by a path that none of them has; undefined if none is near. */
-export function nearestField(path: FieldPath, items: Items): string | undefined {
-  const fields = fieldsOf(items);
-  const lower = path.text.toLowerCase();
-  const last = (text: string) => text.slice(text.lastIndexOf('.') + 1);
-  const spelledAlike =
-    fields.find((field) => field.toLowerCase() === lower) ??
-    fields.find((field) => last(field).toLowerCase() === last(lower));
-  if (spelledAlike !== undefined) return spelledAlike;
-  const near = nearest(path.text, fields);
-  if (near !== undefined) return near;
+export function nearestField({ text }: FieldPath, items: Items): string | undefined {
+  const lastOf = (path: string) => path.slice(path.lastIndexOf('.') + 1);
+  const fields = new Map<string, string>();
   // `statuss` is near the last word of `publishStatus`.
-  const words = fields.flatMap((field) =>
-    [last(field), ...last(field).split(/(?=[A-Z])|[_-]/)].map((word) => ({ word, field })),
-  );
-  const word = nearest(
-    last(path.text),
-    words.filter(({ word }) => word.length > 3).map(({ word }) => word),
-  );
-  return words.find((one) => one.word === word)?.field;
+  const wordsOf = (name: string) => name.split(/(?=[A-Z])|[_-]/).filter((word) => word.length > 3);
+  for (const namesOf of [(field: string) => [field], lastOf, (field: string) => wordsOf(lastOf(field))])
+    for (const field of fieldsOf(items))
+      for (const name of [namesOf(field)].flat()) if (!fields.has(name)) fields.set(name, field);
+  const names = [...fields.keys()];
+  const near = nearest(text, names) ?? nearest(lastOf(text), names);
+  return near && fields.get(near);
 }
 
 /** Items whose fields are looked through for a suggestion, and how deep. */
@@ -80,50 +96,8 @@ export function fieldsOf(items: Items): string[] {
       if (Array.isArray(value)) return;
     }
   };
-  for (let item = 0; item < Math.min(items.count, SAMPLE_ITEMS); item++)
-    walk(JSON.parse(items.text(item).toString()), []);
+  for (const value of items.first(SAMPLE_ITEMS).values()) walk(value, []);
   return [...found];
-}
-
-/** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */
-export function parseFieldPath(text: string, flag: string): FieldPath {
-  return parsePath(trimmed(text), text, flag);
-}
-
-function parsePath(path: string, all: string, flag = '--fields'): FieldPath {
-  if (path === '') throw wrong(all, 'a field name is empty', flag);
-  const steps: string[] = [];
-  let start = 0;
-  for (const end of separators(path, '.')) {
-    const step = path.slice(start, end);
-    if (step === '') throw wrong(all, `a part of '${path}' is empty`, flag);
-    if (/(^|[^\\])(\\\\)*\\$/.test(step)) throw wrong(all, `'${path}' ends in a lone backslash`, flag);
-    steps.push(step.replace(/\\(.)/gsu, '$1'));
-    start = end + 1;
-  }
-  return { text: path, steps };
-}
-
-/** Offsets of the separators that no backslash makes part of a name, and of the end. */
-function* separators(text: string, separator: string): Generator<number> {
-  for (let index = 0; index < text.length; index++) {
-    if (text[index] === '\\') index++;
-    else if (text[index] === separator) yield index;
-  }
-  yield text.length;
-}
-
-function trimmed(path: string): string {
-  const text = path.trimStart();
-  const end = text.trimEnd();
-  // White space after a backslash belongs to the name.
-  return /(^|[^\\])(\\\\)*\\$/.test(end) ? text.slice(0, end.length + 1) : end;
-}
-
-function wrong(text: string, why: string, flag = '--fields'): UsageError {
-  return new UsageError(`${flag}: invalid value '${text}': ${why}`, {
-    next: 'name fields as in eventId, payload.customer.id or items.0.sku; write a dot inside a name as \\.',
-  });
 }
 
 /** The start of a field that the item does not have. */
@@ -138,24 +112,61 @@ export interface Cursor {
   readonly ends: Int32Array;
   /** The characters of a field that is a string in the last item read; undefined if it is missing or anything else. */
   text(path: number): string | undefined;
-  /** The total bytes of the values found in the last item read. */
-  foundLength(): number;
 }
 
 /** A step that paths share, with the steps that follow it. */
-interface Step {
-  readonly name: string;
-  readonly bytes: Buffer;
-  /** The element it names if the value is an array; -1 if it names none. */
-  readonly index: number;
+class Step {
+  readonly quoted: Buffer;
+  readonly place: number;
   /** Paths that end here. */
-  readonly found: number[];
-  readonly next: Step[];
+  readonly found: number[] = [];
+  readonly next: Step[] = [];
+  readonly byName = new Map<string, Step>();
+
+  constructor(name = '', place = 0) {
+    this.quoted = Buffer.from(JSON.stringify(name));
+    this.place = place;
+  }
+
+  /** The step to a member, which is added if it is new. */
+  to(name: string): Step {
+    const step = this.byName.get(name) ?? new Step(name, this.next.length);
+    if (step.place === this.next.length) this.next.push(step);
+    this.byName.set(name, step);
+    return step;
+  }
+
+  /** The step that the member name between two offsets (quotes included) takes. */
+  named(bytes: Buffer, start: number, end: number): Step | undefined {
+    let index = start;
+    while (index < end && bytes[index] !== 0x5c) index++;
+    // A name with escapes is decoded before it is compared.
+    if (index < end || this.next.length > FEW) return this.byName.get(stringText(bytes, start, end));
+    for (const step of this.next)
+      if (step.quoted.length === end - start && startsWith(bytes, start, step.quoted)) return step;
+    return undefined;
+  }
 }
 
-/** A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. */
-export function createCursor(paths: readonly FieldPath[]): Cursor {
-  const root = stepTree(paths);
+/** The number of names up to which comparing their bytes takes less time than decoding a name. */
+const FEW = 8;
+
+function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
+  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false;
+  return true;
+}
+
+/**
+ * A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. `onOther` is called with the
+ * offsets of the name (quotes included) of a member whose value no path shows, unless that is null.
+ */
+export function createCursor(
+  paths: readonly FieldPath[],
+  onOther?: (bytes: Buffer, nameStart: number, nameEnd: number) => void,
+): Cursor {
+  const root = new Step();
+  for (const [path, { steps }] of paths.entries())
+    steps.reduce((step, name) => step.to(name), root).found.push(path);
   const starts = new Int32Array(paths.length);
   const ends = new Int32Array(paths.length);
 
@@ -173,11 +184,22 @@ export function createCursor(paths: readonly FieldPath[]): Cursor {
   const visitObject = (bytes: Buffer, at: number, step: Step): number => {
     if (bytes[at + 1] === 0x7d) return at + 2;
     let index = at;
+    // Items of one type have the same members in the same order.
+    let expected = 0;
     do {
-      const nameEnd = stringEnd(bytes, index + 1);
-      const next = stepNamed(step.next, bytes, index + 1, nameEnd);
+      const nameStart = index + 1;
+      let next = step.next[expected];
+      let nameEnd = nameStart + (next?.quoted.length ?? 0);
+      if (!next || !startsWith(bytes, nameStart, next.quoted)) {
+        nameEnd = stringEnd(bytes, nameStart);
+        next = step.named(bytes, nameStart, nameEnd);
+      }
+      const first = bytes[nameEnd + 1];
+      if (onOther && first !== 0x6e && !(next && (next.found.length > 0 || first === 0x7b)))
+        onOther(bytes, nameStart, nameEnd);
       if (next) {
         forget(next);
+        expected = next.place + 1;
         index = visit(bytes, nameEnd + 1, next);
       } else index = valueEnd(bytes, nameEnd + 1);
     } while (bytes[index] === 0x2c);
@@ -188,9 +210,8 @@ export function createCursor(paths: readonly FieldPath[]): Cursor {
     let index = at;
     let element = 0;
     do {
-      const next = step.next.find((candidate) => candidate.index === element);
+      const next = step.byName.get(String(element++));
       index = next ? visit(bytes, index + 1, next) : valueEnd(bytes, index + 1);
-      element++;
     } while (bytes[index] === 0x2c);
     return index + 1;
   };
@@ -215,57 +236,7 @@ export function createCursor(paths: readonly FieldPath[]): Cursor {
       starts.fill(MISSING);
       visit(bytes, at, root);
     },
-    foundLength: () => {
-      let length = 0;
-      for (let path = 0; path < starts.length; path++) {
-        if (starts[path] !== MISSING) length += (ends[path] as number) - (starts[path] as number);
-      }
-      return length;
-    },
   };
-}
-
-function stepTree(paths: readonly FieldPath[]): Step {
-  const root: Step = { name: '', bytes: Buffer.alloc(0), index: -1, found: [], next: [] };
-  for (const [path, { steps }] of paths.entries()) {
-    let step = root;
-    for (const name of steps) {
-      let next = step.next.find((candidate) => candidate.name === name);
-      if (!next) {
-        const index = /^(0|[1-9]\d{0,8})$/.test(name) ? Number(name) : -1;
-        next = { name, bytes: Buffer.from(name), index, found: [], next: [] };
-        step.next.push(next);
-      }
-      step = next;
-    }
-    step.found.push(path);
-  }
-  return root;
-}
-
-/** The step that the member name between `start` and `end` (quotes included) takes. */
-function stepNamed(steps: readonly Step[], bytes: Buffer, start: number, end: number): Step | undefined {
-  // A name with escapes is decoded before it is compared.
-  let escaped = false;
-  for (let index = start + 1; index < end - 1; index++) {
-    if (bytes[index] === 0x5c) {
-      escaped = true;
-      break;
-    }
-  }
-  if (escaped) {
-    const name: unknown = JSON.parse(bytes.toString('utf8', start, end));
-    return steps.find((step) => step.name === name);
-  }
-  for (let candidate = 0; candidate < steps.length; candidate++) {
-    const step = steps[candidate] as Step;
-    const length = step.bytes.length;
-    if (length !== end - start - 2) continue;
-    let index = 0;
-    while (index < length && bytes[start + 1 + index] === step.bytes[index]) index++;
-    if (index === length) return step;
-  }
-  return undefined;
 }
 
 /** Reads when items were created, from the field that searches filter by (service description, part 4). */

@@ -65,18 +65,29 @@ export class Items {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 
+  /** The parsed values of the items, whose numbers may lose digits. */
+  *values(): Generator<unknown> {
+    for (let index = 0; index < this.count; index++)
+      yield JSON.parse(this.bytes.toString('utf8', this.start(index), this.end(index)));
+  }
+
   /** The items in memory of their own, each followed by a line feed. */
   toLines(): Buffer {
+    return this.joined('', '\n', '\n');
+  }
+
+  /** The items in memory of their own, with texts of ASCII before, between and after them. */
+  joined(before: string, between: string, after: string): Buffer {
     const { bytes, count } = this;
-    let length = count;
+    let length = before.length + count * between.length + after.length;
     for (let index = 0; index < count; index++) length += this.end(index) - this.start(index);
-    const lines = Buffer.allocUnsafe(length);
-    let to = 0;
+    const text = Buffer.allocUnsafe(length);
+    let to = text.write(before, 'latin1');
     for (let index = 0; index < count; index++) {
-      to += bytes.copy(lines, to, this.start(index), this.end(index));
-      lines[to++] = NEWLINE;
+      for (let at = 0; index > 0 && at < between.length; at++) text[to++] = between.charCodeAt(at);
+      to += bytes.copy(text, to, this.start(index), this.end(index));
     }
-    return lines;
+    return text.subarray(0, to + text.write(after, to, 'latin1'));
   }
 
   /** Copies the items without white space between tokens, separated by single commas. */
@@ -104,7 +115,6 @@ export class Items {
 }
 
 const COMMA = Buffer.from(',');
-const NEWLINE = 0x0a;
 
 /** Prints items in one format, page by page. Each call resolves when standard output has taken the text. */
 export interface ItemWriter {

@@ -18,7 +18,11 @@ const OBJECT_OPEN = 0x7b;
 const OBJECT_CLOSE = 0x7d;
 const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
+/** By their first byte. */
+const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
 const EVENT_ID = Buffer.from('"eventId"');
+/** Characters that stand after a backslash by themselves, and those of `\\u0041`. */
+const [ESCAPED, HEX] = [Buffer.from('"\\/bfnrt'), Buffer.from('0123456789abcdefABCDEF')];
 
 /**
  * Walks JSON text in a buffer and validates every byte, without building values: items are passed on as the bytes that
@@ -122,14 +126,10 @@ export class JsonScanner {
     if (initial !== EVENT_ID[1] && initial !== BACKSLASH) return index;
     let same = 1;
     while (same < EVENT_ID.length && bytes[at + same] === EVENT_ID[same]) same++;
-    const isIt = same === EVENT_ID.length || (bytes[at + same] === BACKSLASH && this.#text(at) === 'eventId');
-    if (isIt) this.eventIdAt = index;
+    const isEscaped = bytes[at + same] === BACKSLASH;
+    if (same === EVENT_ID.length || (isEscaped && stringText(bytes, at, this.string(at)) === 'eventId'))
+      this.eventIdAt = index;
     return index;
-  }
-
-  /** The decoded string at `at`. */
-  #text(at: number): string {
-    return JSON.parse(this.bytes.toString('utf8', at, this.string(at)));
   }
 
   fault(wanted: string, at: number): JsonSyntaxError {
@@ -150,43 +150,21 @@ export class JsonScanner {
 
   #escape(at: number): number {
     const { bytes } = this;
-    switch (bytes[at + 1]) {
-      case 0x22:
-      case 0x5c:
-      case 0x2f:
-      case 0x62:
-      case 0x66:
-      case 0x6e:
-      case 0x72:
-      case 0x74:
-        return at + 2;
-      case 0x75:
-        for (let index = at + 2; index < at + 6; index++) {
-          if (!isHex(bytes[index])) throw this.fault('four hex digits', index);
-        }
-        return at + 6;
-      default:
-        throw this.fault('an escape', at + 1);
-    }
+    if (ESCAPED.includes(bytes[at + 1] as number)) return at + 2;
+    if (bytes[at + 1] !== 0x75) throw this.fault('an escape', at + 1);
+    for (let index = at + 2; index < at + 6; index++)
+      if (!HEX.includes(bytes[index] as number)) throw this.fault('four hex digits', index);
+    return at + 6;
   }
 
   #scalar(at: number): number {
-    const byte = this.bytes[at];
-    if (byte === 0x74) return this.#literal('true', at);
-    if (byte === 0x66) return this.#literal('false', at);
-    if (byte === 0x6e) return this.#literal('null', at);
-    return this.#number(at);
-  }
-
-  #literal(word: string, at: number): number {
-    for (let index = 0; index < word.length; index++) {
-      if (this.bytes[at + index] !== word.charCodeAt(index)) throw this.fault(word, at + index);
-    }
-    return at + word.length;
-  }
-
-  #number(at: number): number {
     const { bytes } = this;
+    const word = (bytes[at] as number) < 0x61 ? undefined : LITERALS[bytes[at] as number];
+    if (word !== undefined) {
+      for (let index = 0; index < word.length; index++)
+        if (bytes[at + index] !== word.charCodeAt(index)) throw this.fault(word, at + index);
+      return at + word.length;
+    }
     let index = bytes[at] === 0x2d ? at + 1 : at;
     if (bytes[index] === 0x30) index++;
     else index = this.#digits(index, index === at ? 'a value' : 'a digit');
@@ -206,11 +184,6 @@ export class JsonScanner {
     if (index === at) throw this.fault(wanted, at);
     return index;
   }
-}
-
-function isHex(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
-  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
 /** The offset after the JSON string that starts at `at`. The text is valid JSON. */

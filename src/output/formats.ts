@@ -53,7 +53,7 @@ export function withFieldWarnings(
   let unseen = fields.filter(({ steps }) => steps.length > 0);
   let names: readonly string[] = [];
   const see = (items: Items) => {
-    if (names.length === 0) names = [...membersOf(items).names.keys()];
+    if (names.length === 0) names = [...membersOf([items]).names.keys()];
     const cursor = createCursor(unseen);
     for (let item = 0; item < items.count && unseen.length > 0; item++) {
       cursor.read(items.bytes, items.start(item));

@@ -36,7 +36,7 @@ export function createJsonWriter(
       const items = pick ? pick(page) : page;
       const lead = opened ? ',\n' : '[\n';
       opened = true;
-      await stdout.write(stdout.isTerminal ? lead + indented(items, palette) : toElements(items, lead));
+      await stdout.write(stdout.isTerminal ? lead + indented(items, palette) : items.joined(lead, ',\n', ''));
     },
     end: close,
     abort: () => close().catch(() => undefined),
@@ -50,57 +50,31 @@ function indented(items: Items, palette: Palette): string {
   return texts.join(',\n');
 }
 
-const NEWLINE = 0x0a;
-
-/** Returns the items as elements of an array, one per line: `lead`, then the items with a comma and a line feed between. */
-function toElements(items: Items, lead: string): Buffer {
-  const { bytes, count } = items;
-  const length = items.end(count - 1) - items.start(0);
-  const text = Buffer.allocUnsafe(lead.length + length + count);
-  let to = text.write(lead, 'latin1');
-  for (let index = 0; index < count; index++) {
-    if (index > 0) {
-      text[to++] = 0x2c;
-      text[to++] = NEWLINE;
-    }
-    to += bytes.copy(text, to, items.start(index), items.end(index));
-  }
-  return text.subarray(0, to);
-}
-
-const NULL = Buffer.from('null');
-
 /**
  * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own text; a missing
  * one is `null`, so that every object has every member.
  */
 export function createPicker(fields: readonly FieldPath[]): (page: Items) => Items {
   const cursor = createCursor(fields);
+  // Each character of these texts is a byte of UTF-8, as those of the values are.
   const leads = fields.map(({ text }, index) =>
-    Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`),
+    Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`).toString('latin1'),
   );
-  const overhead = leads.reduce((sum, lead) => sum + lead.length + NULL.length, 2);
   return (items) => {
     const { bytes, count } = items;
-    // Paths can name a value twice, or one inside another, so the room needed is known only after an item is read.
-    let room = Buffer.allocUnsafe(count * overhead + bytes.length);
-    const moved = new Uint32Array(2 * count);
-    let to = 0;
-    for (let index = 0; index < count; index++) {
-      cursor.read(bytes, items.start(index));
-      const needed = to + overhead + cursor.foundLength();
-      if (needed > room.length) room = Buffer.concat([room.subarray(0, to)], 2 * needed);
-      moved[2 * index] = to;
-      for (let field = 0; field < leads.length; field++) {
-        to += (leads[field] as Buffer).copy(room, to);
+    const spans: number[] = [];
+    let text = '';
+    for (let item = 0; item < count; item++) {
+      cursor.read(bytes, items.start(item));
+      spans.push(text.length);
+      for (const [field, lead] of leads.entries()) {
         const start = cursor.starts[field] as number;
-        to += start === MISSING ? NULL.copy(room, to) : bytes.copy(room, to, start, cursor.ends[field]);
+        text += lead + (start === MISSING ? 'null' : bytes.toString('latin1', start, cursor.ends[field]));
       }
-      room[to++] = 0x7d;
-      moved[2 * index + 1] = to;
-      room[to++] = 0x2c;
+      spans.push(text.length + 1);
+      text += '},';
     }
-    return new Items(room, moved);
+    return new Items(Buffer.from(text, 'latin1'), spans);
   };
 }
 

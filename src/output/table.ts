@@ -252,12 +252,8 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
 }
 
 function defaultFields(pages: readonly Items[], list: ListKind): readonly FieldPath[] {
-  const members = pages.reduce<ReturnType<typeof membersOf> | undefined>(
-    (before, page) => membersOf(page, before),
-    undefined,
-  );
-  if (!members) return [];
-  const fields = tableColumns(members, list);
+  if (pages.length === 0) return [];
+  const fields = tableColumns(membersOf(pages), list);
   const error = list === 'events' ? errorField(pages) : undefined;
   const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);
   return error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;

@@ -250,7 +250,7 @@ function cut(json: string): string {
 
 /** Every row is a failure, so that the status is left out. The last column says why the delivery failed. */
 function columnsOf(failures: Items): { readonly name: string; readonly path: FieldPath }[] {
-  const known = tableColumns(membersOf(failures), 'events');
+  const known = tableColumns(membersOf([failures]), 'events');
   const telling = known.filter(({ text }) => text !== 'publishStatus');
   const columns = (telling.length > 0 ? telling : known).map((path) => ({ name: path.text, path }));
   const error = errorField([failures]);
