@@ -4,7 +4,6 @@ import { compareInstants, type Instant, parseInstant } from '../time/instant.ts'
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import {
-  type Cursor,
   createCursor,
   type FieldPath,
   fieldPath,
@@ -36,7 +35,7 @@ const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
 const COMPARISON = new RegExp(`^(${NAME})(!=|<=|>=|=|<|>|~)([\\s\\S]*)$`, 'u');
 const PRESENCE = new RegExp(`^(!?)(${NAME})$`, 'u');
 /** `and`, `or`, `&&` or `||` between two conditions; a backslash makes the white space part of a name. */
-const JOINT = /(?<!\\)\s(and|or)\s|(&&|\|\|)/i;
+const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 
 /**
  * Reads `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the same forms as for `--since`, and are
@@ -57,7 +56,9 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
   const rest = comparison?.[3]?.trim() ?? '';
   const quotation = quotedText(rest);
   if (JOINT.test(name) || (quotation === undefined && joinsConditions(rest))) {
-    const [parts, word] = splitJoint(text);
+    const pieces = text.split(JOINT).map((piece) => piece.trim());
+    const [, word = ''] = pieces;
+    const parts = pieces.filter((piece, index) => index % 2 === 0 && piece !== '');
     throw wrong(
       `${word} cannot join conditions in one ${flag}`,
       /^(or|\|\|)$/i.test(word)
@@ -87,13 +88,8 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
       `${value === '' ? 'nothing' : `'${value}'`} is neither a number nor a time, so that nothing is ${operator.startsWith('<') ? 'less' : 'greater'}`,
       `compare with a number or a time, as in ${flag} 'delivery.attempts >= 3' or ${flag} 'createdOn < 2h'; a value in quotes compares as text`,
     );
-  if (
-    field.steps.length === 1 &&
-    field.steps[0] === 'createdOn' &&
-    operator !== '~' &&
-    !instant &&
-    value !== 'null'
-  )
+  const isTime = field.steps.length === 1 && field.steps[0] === 'createdOn' && operator !== '~';
+  if (isTime && !instant && value !== 'null')
     throw wrong(
       `'${value}' is not a time`,
       `write a time as for --since, as in ${flag} 'createdOn < 2026-11-20 08:30'`,
@@ -118,22 +114,9 @@ function quotedText(value: string): string | null | undefined {
 
 /** True if a value goes on with another condition. Text such as `Smith and Sons` does not. */
 function joinsConditions(value: string): boolean {
-  const joint = JOINT.exec(value);
-  if (!joint) return false;
-  return joint[2] !== undefined || /[=<>~]|^!/.test(value.slice(joint.index + joint[0].length).trim());
-}
-
-/** The conditions that a text joins, and the word between the first two. */
-function splitJoint(text: string): [parts: string[], word: string] {
-  const parts: string[] = [];
-  let rest = text;
-  let word = '';
-  for (let joint = JOINT.exec(rest); joint; joint = JOINT.exec(rest)) {
-    parts.push(rest.slice(0, joint.index).trim());
-    word ||= (joint[1] ?? joint[2]) as string;
-    rest = rest.slice(joint.index + joint[0].length);
-  }
-  return [[...parts, rest.trim()].filter((part) => part !== ''), word];
+  const [joint] = JOINT.exec(value) ?? [];
+  if (joint === undefined) return false;
+  return /[&|]/.test(joint) || /[=<>~]|^!/.test(value.split(JOINT).slice(2).join('').trim());
 }
 
 /**
@@ -169,8 +152,8 @@ export function itemFilter(
   flag = '--where',
 ): KeepItems {
   const cursor = createCursor(conditions.map(({ field }) => field));
-  const tests = conditions.map(testOf);
-  let unsure = conditions.map((condition, path) => new ConditionWatch(condition, path));
+  const { starts, ends } = cursor;
+  const trials = conditions.map((condition) => new Trial(condition));
   let sample: Items | undefined;
   const finders = texts.map(finderOf);
   const keep = <Some extends Items>(items: Some): Some => {
@@ -179,55 +162,73 @@ export function itemFilter(
     const kept: number[] = [];
     for (let item = 0; item < count; item++) {
       const start = items.start(item);
-      if (tests.length > 0) cursor.read(bytes, start);
-      if (unsure.length > 0) unsure = unsure.filter((watch) => !watch.see(cursor, bytes));
-      const holds =
-        tests.every((test, path) =>
-          test(bytes, cursor.starts[path] as number, cursor.ends[path] as number),
-        ) && finders.every((find) => find(bytes, start, items.end(item)));
-      if (holds) kept.push(item);
+      if (trials.length > 0) cursor.read(bytes, start);
+      let holds = true;
+      for (const [path, trial] of trials.entries())
+        if (holds || trial.isUnsure)
+          holds = trial.holds(bytes, starts[path] as number, ends[path] as number) && holds;
+      if (holds && finders.every((find) => find(bytes, start, items.end(item)))) kept.push(item);
     }
     return kept.length === count ? items : (items.pick(kept) as typeof items);
   };
   return Object.assign(keep, {
-    doubts: () => (sample ? unsure.flatMap((watch) => watch.doubt(flag, sample as Items) ?? []) : []),
+    doubts: () => (sample ? trials.flatMap((trial) => trial.doubt(flag, sample as Items) ?? []) : []),
   });
 }
 
-/** Watches the values that a condition is tried on, until one shows that its field and its value are well chosen. */
-class ConditionWatch {
+const HOLDS: Readonly<Record<Exclude<Operator, 'exists' | 'missing' | '~'>, (order: number) => boolean>> = {
+  '=': (order) => order === 0,
+  '!=': (order) => order !== 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+};
+
+/** Tries a condition on values, and notes what shows that its field and its value are well chosen. */
+class Trial {
   readonly #condition: Condition;
-  readonly #equals: Test | undefined;
-  readonly #path: number;
+  readonly #compare: Comparison;
+  readonly #lower: string;
+  isUnsure = true;
   #isPresent = false;
   #isComparable = false;
   /** A text that is the condition's value in another case. */
   #similar: string | undefined;
 
-  constructor(condition: Condition, path: number) {
+  constructor(condition: Condition) {
     this.#condition = condition;
-    this.#path = path;
-    if (/^!?=$/.test(condition.operator)) this.#equals = testOf({ ...condition, operator: '=' });
+    this.#compare = comparisonWith(condition);
+    this.#lower = condition.value.toLowerCase();
   }
 
-  /** Returns true once nothing is left to doubt. */
-  see({ starts, ends }: Cursor, bytes: Buffer): boolean {
-    const [start, end] = [starts[this.#path] as number, ends[this.#path] as number];
-    if (start === MISSING) return false;
-    const { operator, value } = this.#condition;
-    this.#isPresent = true;
-    if (operator === '~' || operator === 'exists' || operator === 'missing') return true;
-    if (this.#equals?.(bytes, start, end)) return true;
-    this.#isComparable ||= canCompare(this.#condition, bytes, start, end);
-    if (!this.#equals) return this.#isComparable;
-    if (bytes[start] === 0x22) {
-      const text = stringText(bytes, start, end);
-      if (text.toLowerCase() === value.toLowerCase()) this.#similar ??= text;
+  /** A missing field counts as null, which is neither smaller nor larger than anything and contains no text. */
+  holds(bytes: Buffer, start: number, end: number): boolean {
+    const { operator } = this.#condition;
+    const isNull = start === MISSING || bytes[start] === 0x6e;
+    if (start !== MISSING) this.#isPresent = true;
+    if (operator === 'exists' || operator === 'missing' || operator === '~') {
+      if (this.#isPresent) this.isUnsure = false;
+      if (operator !== '~') return isNull === (operator === 'missing');
+      return !isNull && textOf(bytes, start, end).toLowerCase().includes(this.#lower);
     }
-    return false;
+    const order = this.#compare(bytes, start, end);
+    if (this.isUnsure && start !== MISSING) this.#note(order, bytes, start, end);
+    return HOLDS[operator](order ?? Number.NaN);
+  }
+
+  #note(order: number | undefined, bytes: Buffer, start: number, end: number): void {
+    const isEquality = /^!?=$/.test(this.#condition.operator);
+    this.#isComparable ||= order !== undefined && (isEquality || !Number.isNaN(order));
+    if (isEquality ? order === 0 : this.#isComparable) this.isUnsure = false;
+    else if (isEquality && bytes[start] === 0x22) {
+      const text = stringText(bytes, start, end);
+      if (text.toLowerCase() === this.#lower) this.#similar ??= text;
+    }
   }
 
   doubt(flag: string, sample: Items): string | undefined {
+    if (!this.isUnsure) return undefined;
     const { field, value, quoted } = this.#condition;
     if (!this.#isPresent) {
       const near = nearestField(field, sample);
@@ -240,65 +241,27 @@ class ConditionWatch {
   }
 }
 
-/** True if the value of an item and that of the condition are both numbers, times or texts, or the item's is null. */
-function canCompare(
-  { operator, value, quoted, instant }: Condition,
-  bytes: Buffer,
-  start: number,
-  end: number,
-): boolean {
-  if (bytes[start] === 0x6e) return /^!?=$/.test(operator);
-  const isText = bytes[start] === 0x22;
-  if (quoted) return isText;
-  const text = isText ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
-  if (isNumber(value) && isNumber(text)) return true;
-  if (/^[<>]/.test(operator)) return isText && instant !== undefined && parseInstant(text) !== undefined;
-  return isText || (/^(true|false|null)$/.test(value) && /^(true|false)$/.test(text));
-}
+/**
+ * Compares a value of an item with that of the condition: negative, 0 or positive; `NaN` for values that differ and have no
+ * order, such as texts without quotes; undefined for those of kinds that nothing compares.
+ */
+type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
 
-type Test = (bytes: Buffer, start: number, end: number) => boolean;
-
-/** A missing field counts as null, which is neither smaller nor larger than anything and contains no text. */
-function testOf({ operator, value, quoted, instant }: Condition): Test {
-  const number = !quoted && isNumber(value) ? value : undefined;
-  const wanted = value.toLowerCase();
-  const compare: (bytes: Buffer, start: number, end: number) => number | undefined = (bytes, start, end) => {
+function comparisonWith({ value, quoted, instant }: Condition): Comparison {
+  const number = !quoted && isNumber(value);
+  const isLiteral = /^(true|false|null)$/.test(value);
+  return (bytes, start, end) => {
+    if (start === MISSING || bytes[start] === 0x6e) return value === 'null' && !quoted ? 0 : Number.NaN;
     const isText = bytes[start] === 0x22;
-    const text = isText ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
+    const text = textOf(bytes, start, end);
     if (text === value && (isText || !quoted)) return 0;
-    if (number !== undefined && isNumber(text)) return compareNumbers(text, number);
-    if (!isText) return undefined;
-    const at: Instant | undefined = instant && parseInstant(text);
+    if (number && isNumber(text)) return compareNumbers(text, value);
+    if (!isText) return !quoted && isLiteral && /^(true|false)$/.test(text) ? Number.NaN : undefined;
+    const at = instant && parseInstant(text);
     if (instant && at) return compareInstants(at, instant);
-    if (!quoted) return undefined;
+    if (!quoted) return Number.NaN;
     return text < value ? -1 : 1;
   };
-  const isNull = (bytes: Buffer, start: number) => start === MISSING || bytes[start] === 0x6e;
-  switch (operator) {
-    case 'exists':
-      return (bytes, start) => !isNull(bytes, start);
-    case 'missing':
-      return isNull;
-    case '~':
-      return (bytes, start, end) =>
-        !isNull(bytes, start) && textOf(bytes, start, end).toLowerCase().includes(wanted);
-    case '=':
-    case '!=': {
-      const equal = operator === '=';
-      return (bytes, start, end) => {
-        const same = isNull(bytes, start) ? !quoted && value === 'null' : compare(bytes, start, end) === 0;
-        return same === equal;
-      };
-    }
-    default:
-      return (bytes, start, end) => {
-        const order = isNull(bytes, start) ? undefined : compare(bytes, start, end);
-        if (order === undefined) return false;
-        if (operator === '<') return order < 0;
-        if (operator === '<=') return order <= 0;
-        return operator === '>' ? order > 0 : order >= 0;
-      };
-  }
 }
 
 /** A string's characters, the JSON text of anything else. */
@@ -310,7 +273,7 @@ function textOf(bytes: Buffer, start: number, end: number): string {
 const STRUCTURE = /["\\{}[\],:]/;
 
 /** Finds a text in the values and names of an item, in any case. */
-function finderOf(wanted: string): Test {
+function finderOf(wanted: string): (bytes: Buffer, start: number, end: number) => boolean {
   const lower = wanted.toLowerCase();
   const mayCrossTokens = STRUCTURE.test(wanted);
   return (bytes, start, end) => {
