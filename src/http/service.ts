@@ -9,7 +9,13 @@ import {
 } from '../errors.ts';
 import { urlText } from '../settings/setting-names.ts';
 import { redactSecrets } from './redaction.ts';
-import { type HttpRequest, type HttpResponse, type Transport, TransportError } from './transport.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  TEMPORARY,
+  type Transport,
+  TransportError,
+} from './transport.ts';
 
 /** The event service; requests carry the headers that it requires (service description, parts 5 and 9). */
 export interface Service {
@@ -161,7 +167,7 @@ export function serviceError(
     details,
     next: status === 404 ? ifNotFound : nextStep(response),
     status,
-    retryable: RETRIED.has(status),
+    retryable: TEMPORARY.has(status),
     errorObject: parsed(response.body.toString('utf8')),
   });
 }
@@ -242,8 +248,6 @@ export interface RetryContext {
 }
 
 const TRIES = 5;
-/** Statuses of answers that a later try may not get. */
-export const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 20_000;
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -264,7 +268,7 @@ export async function sendWithRetry(
     let status: number | undefined;
     try {
       const response = await transport.send(request);
-      if (!RETRIED.has(response.status) || attempt === TRIES) return response;
+      if (!TEMPORARY.has(response.status) || attempt === TRIES) return response;
       status = response.status;
       const { date, 'retry-after': header } = response.headers;
       // A date is by the service's clock, which may differ from ours.

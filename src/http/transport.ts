@@ -26,6 +26,9 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** Statuses of answers that a later try may not get. */
+export const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
+
 /** A page of 500 events is a few MiB, which takes minutes on slow networks. */
 export const PAGE_LIMITS: RequestLimits = {
   connect: 10_000,
@@ -37,116 +40,101 @@ export const PAGE_LIMITS: RequestLimits = {
 /** An answer of the token endpoint is a few KiB, and other processes wait for it. */
 export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, bytes: 1024 * 1024 };
 
-/**
- * The kind of a request's failure below HTTP.
- * - `unknown-host`, `dns`, `refused`, `proxy`, `tls`, `untrusted`, `connect-timeout`: the request was not sent; the
- *   peer cannot have acted on it.
- * - `stalled`, `too-slow`, `broken`: it may have been acted on; the answer did not arrive whole.
- * - `too-large`: the peer acted on it; the answer is larger than we accept.
- */
-export type TransportFailure =
-  | 'unknown-host'
-  | 'dns'
-  | 'refused'
-  | 'proxy'
-  | 'tls'
-  | 'untrusted'
-  | 'connect-timeout'
-  | 'stalled'
-  | 'too-slow'
-  | 'broken'
-  | 'too-large';
+const CHECK_NETWORK = 'check the URL and the network; behind a proxy set HTTPS_PROXY';
 
-/** The same request would fail in the same way. */
-const LASTING = new Set<TransportFailure>([
-  'unknown-host',
-  'proxy',
-  'tls',
-  'untrusted',
-  'too-slow',
-  'too-large',
-]);
-const SETUP = new Set<TransportFailure>(['proxy', 'tls', 'untrusted']);
-const AMBIGUOUS = new Set<TransportFailure>(['stalled', 'too-slow', 'broken']);
+/** The kinds of a request's failure below HTTP. Only `ambiguous` ones and `too-large` can occur after the request was sent. */
+const FAILURES = {
+  'unknown-host': { isLasting: true, next: CHECK_NETWORK },
+  dns: { next: CHECK_NETWORK },
+  refused: { next: 'check the URL and that the service runs' },
+  proxy: {
+    isLasting: true,
+    isSetup: true,
+    next: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
+  },
+  tls: { isLasting: true, isSetup: true, next: "check the URL and this machine's date" },
+  untrusted: {
+    isLasting: true,
+    isSetup: true,
+    next: "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)",
+  },
+  'connect-timeout': { next: 'check the network; behind a proxy set HTTPS_PROXY' },
+  stalled: { ambiguous: true },
+  'too-slow': { isLasting: true, ambiguous: true },
+  broken: { ambiguous: true },
+  'too-large': { isLasting: true },
+} as const satisfies Record<string, FailureTraits>;
 
-const NEXT: Readonly<Partial<Record<TransportFailure, string>>> = {
-  'unknown-host': 'check the URL and the network; behind a proxy set HTTPS_PROXY',
-  dns: 'check the URL and the network; behind a proxy set HTTPS_PROXY',
-  refused: 'check the URL and that the service runs',
-  proxy: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
-  tls: "check the URL and this machine's date",
-  untrusted:
-    "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)",
-  'connect-timeout': 'check the network; behind a proxy set HTTPS_PROXY',
-};
+interface FailureTraits {
+  /** The same request would fail in the same way. */
+  readonly isLasting?: boolean;
+  /** It is mended by the setup of this machine. */
+  readonly isSetup?: boolean;
+  readonly ambiguous?: boolean;
+  readonly next?: string;
+}
+
+export type TransportFailure = keyof typeof FAILURES;
 
 export class TransportError extends Error {
   readonly kind: TransportFailure;
+  /** True when the peer may have received and handled the request. */
+  readonly ambiguous: boolean;
+  /** True when trying again may help. */
+  readonly passing: boolean;
+  /** The user's next step, if known. */
+  readonly next: string | undefined;
+  /** The user's next step for certificates and proxies, which are set up on this machine. */
+  readonly setupStep: string | undefined;
 
   constructor(kind: TransportFailure, message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'TransportError';
     this.kind = kind;
-  }
-
-  /** True when the peer may have received and handled the request. */
-  get ambiguous(): boolean {
-    return AMBIGUOUS.has(this.kind);
-  }
-
-  /** The user's next step, if known. */
-  get next(): string | undefined {
-    return NEXT[this.kind];
-  }
-
-  /** The user's next step for certificates and proxies, which are set up on this machine. */
-  get setupStep(): string | undefined {
-    return SETUP.has(this.kind) ? this.next : undefined;
-  }
-
-  /** True when trying again may help. */
-  get passing(): boolean {
-    return !LASTING.has(this.kind);
+    const { isLasting = false, isSetup, ambiguous = false, next }: FailureTraits = FAILURES[kind];
+    this.ambiguous = ambiguous;
+    this.passing = !isLasting;
+    this.next = next;
+    this.setupStep = isSetup ? next : undefined;
   }
 }
 
 /** The error for a connection that could not be opened; `url` is the peer or the proxy. */
 export function connectFailure(error: unknown, url: URL): TransportError {
   if (error instanceof TransportError) return error;
-  const code = codeOf(error);
-  const reason = code || messageOf(error);
-  const failure = (kind: TransportFailure, text: string) => new TransportError(kind, text, error);
-  if (code === 'ENOTFOUND')
-    return failure('unknown-host', `the name ${url.hostname} could not be resolved (${reason})`);
-  if (code === 'EAI_AGAIN' || code === 'EAI_FAIL')
-    return failure('dns', `the name ${url.hostname} could not be resolved (${reason})`);
-  if (code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
-    return failure('refused', `${url.host} does not accept connections (${reason})`);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' || code === 'UND_ERR_HEADERS_TIMEOUT')
-    return failure('connect-timeout', `no connection to ${url.host} in time (${reason})`);
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code) || code === 'EPROTO')
-    return failure('tls', `no trusted TLS connection to ${url.host} (${reason})`);
-  return failure('broken', `the connection to ${url.host} broke (${reason})`);
+  const { code, message } = causeOf(error);
+  const failure = (kind: TransportFailure, text: string) =>
+    new TransportError(kind, `${text} (${code || message})`, error);
+  if (/^(ENOTFOUND|EAI_AGAIN|EAI_FAIL)$/.test(code))
+    return failure(
+      code === 'ENOTFOUND' ? 'unknown-host' : 'dns',
+      `the name ${url.hostname} could not be resolved`,
+    );
+  if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code))
+    return failure('refused', `${url.host} does not accept connections`);
+  if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
+    return failure('connect-timeout', `no connection to ${url.host} in time`);
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|^EPROTO$/.test(code))
+    return failure('tls', `no trusted TLS connection to ${url.host}`);
+  return failure('broken', `the connection to ${url.host} broke`);
 }
 
 /** The error for an exchange that failed on an open connection, whatever the error code. */
-export function exchangeFailure(error: unknown, url: URL, { bytes, idle }: Limits): TransportError {
+export function exchangeFailure(
+  error: unknown,
+  url: URL,
+  { bytes, idle }: Pick<RequestLimits, 'bytes' | 'idle'>,
+): TransportError {
   if (error instanceof TransportError) return error;
-  switch (codeOf(error)) {
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
-      return new TransportError('stalled', `${url.host} stopped answering (${idle / 1000} s)`, error);
-    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
-      return tooLarge(url, bytes, error);
-    case 'UND_ERR_HEADERS_OVERFLOW':
-      return new TransportError('too-large', `the headers of the answer of ${url.host} are too large`, error);
-  }
-  return new TransportError('broken', `the connection to ${url.host} broke (${reasonOf(error)})`, error);
-}
-
-interface Limits {
-  readonly bytes: number;
-  readonly idle: number;
+  const { code, message } = causeOf(error);
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge(url, bytes, error);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW')
+    return new TransportError('too-large', `the headers of the answer of ${url.host} are too large`, error);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT')
+    return new TransportError('stalled', `${url.host} stopped answering (${idle / 1000} s)`, error);
+  // The library's own codes mean nothing to a person.
+  const reason = code === '' || code.startsWith('UND_ERR_') ? message : code;
+  return new TransportError('broken', `the connection to ${url.host} broke (${reason})`, error);
 }
 
 export function tooLarge(url: URL, bytes: number, cause?: unknown): TransportError {
@@ -155,23 +143,9 @@ export function tooLarge(url: URL, bytes: number, cause?: unknown): TransportErr
   return new TransportError('too-large', `the answer of ${url.host} is larger than ${size}`, cause);
 }
 
-/** If several addresses of one name failed, the first failure represents all. */
-function firstOf(error: unknown): unknown {
-  return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
-}
-
-function codeOf(error: unknown): string {
-  const first = firstOf(error) as NodeJS.ErrnoException | undefined;
-  return String(first?.code ?? (error as NodeJS.ErrnoException | undefined)?.code ?? '');
-}
-
-function messageOf(error: unknown): string {
-  const first = firstOf(error);
-  return first instanceof Error ? first.message : String(first);
-}
-
-/** The system's error code, or the library's message, since the library's own codes mean nothing to a person. */
-function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  return code === '' || code.startsWith('UND_ERR_') ? messageOf(error) : code;
+/** The system's or the library's code and the message; of several addresses of one name those of the first. */
+function causeOf(error: unknown): { code: string; message: string } {
+  const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
+  const { code = '', message } = first as NodeJS.ErrnoException;
+  return { code: String(code), message };
 }

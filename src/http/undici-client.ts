@@ -28,9 +28,9 @@ export function createTransport(
   const all = { ...limits, ...requestLimits };
   let connections: Promise<Connections> | undefined;
   const open = async () => {
-    const { Connections } = await import('./connections.ts');
+    const { createConnections } = await import('./connections.ts');
     if (!('enableCompileCache' in module)) await stopOptimizingParser();
-    return new Connections(all, (url) => proxyFor(url, environment));
+    return createConnections(all, (url) => proxyFor(url, environment));
   };
   return {
     async send(request) {
@@ -38,7 +38,12 @@ export function createTransport(
       // The error for an invalid proxy variable is passed on unchanged.
       proxyFor(request.url, environment);
       connections ??= open();
-      return await exchange(await connections, request, all);
+      const answer = await exchange(await connections, request, all);
+      // undici considers a connection free only a turn of the event loop after the answer: an earlier request would open
+      // another one.
+      await turn();
+      if (request.keepBytes !== undefined) return answer;
+      return { ...answer, body: await decoded(answer, request.url, all.bytes) };
     },
     async close() {
       await (await connections?.catch(() => undefined))?.close();
@@ -61,15 +66,16 @@ async function stopOptimizingParser(): Promise<void> {
  * Settles when the exchange has ended, however it ends. The promise of an aborted request does not wait for its
  * connection.
  */
-async function exchange(
+function exchange(
   connections: Connections,
   { method, url, headers: asked, body, signal, keepBytes }: HttpRequest,
   limits: RequestLimits,
 ): Promise<HttpResponse> {
-  const raw = await new Promise<HttpResponse>((resolve, reject) => {
-    let received: ReceivedBody | BodyStart | undefined;
+  return new Promise<HttpResponse>((resolve, reject) => {
     let status = 0;
     let headers: IncomingHttpHeaders = {};
+    const chunks: Buffer[] = [];
+    let room = keepBytes ?? Number.POSITIVE_INFINITY;
     let controller: Dispatcher.DispatchController | undefined;
     let failure: Error | undefined;
     const end = () => {
@@ -106,76 +112,25 @@ async function exchange(
           controller = started;
           if (failure) started.abort(failure);
         },
-        onResponseStart(_controller, statusCode, raw) {
+        onResponseStart(_controller, statusCode, received) {
           // An unrequested upgrade: no other answer follows (RFC 9110 section 15.2.2).
           if (statusCode === 101)
             fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
           status = statusCode;
-          headers = singleHeaders(raw);
-          received =
-            keepBytes === undefined
-              ? new ReceivedBody(Number(headers['content-length']), limits.bytes)
-              : new BodyStart(keepBytes);
+          headers = singleHeaders(received);
         },
         onResponseData(_controller, chunk) {
-          received?.add(chunk);
+          if (room > 0) chunks.push(chunk.subarray(0, room));
+          room -= chunk.length;
         },
         onResponseEnd() {
           end();
-          resolve({ status, headers, body: received?.bytes() ?? Buffer.alloc(0) });
+          resolve({ status, headers, body: Buffer.concat(chunks) });
         },
         onResponseError: (_controller, error) => fail(exchangeFailure(error, url, limits)),
       },
     );
   });
-  // undici considers a connection free only a turn of the event loop after the answer: an earlier request would open
-  // another one.
-  await turn();
-  return keepBytes === undefined ? { ...raw, body: await decoded(raw, url, limits.bytes) } : raw;
-}
-
-/**
- * Collects a body. If its length is declared, chunks are written directly to their final place, so that it never exists
- * twice.
- */
-class ReceivedBody {
-  readonly #space: Buffer | undefined;
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
-
-  constructor(declared: number, limit: number) {
-    if (declared <= limit) this.#space = Buffer.allocUnsafeSlow(declared);
-  }
-
-  add(chunk: Buffer): void {
-    if (this.#space) this.#length += chunk.copy(this.#space, this.#length);
-    else this.#chunks.push(chunk);
-  }
-
-  bytes(): Buffer {
-    return this.#space?.subarray(0, this.#length) ?? Buffer.concat(this.#chunks);
-  }
-}
-
-/** Collects the first bytes of a body. */
-class BodyStart {
-  readonly #chunks: Buffer[] = [];
-  #left: number;
-
-  constructor(bytes: number) {
-    this.#left = bytes;
-  }
-
-  add(chunk: Buffer): void {
-    if (this.#left === 0) return;
-    const start = Buffer.from(chunk.subarray(0, this.#left));
-    this.#chunks.push(start);
-    this.#left -= start.length;
-  }
-
-  bytes(): Buffer {
-    return Buffer.concat(this.#chunks);
-  }
 }
 
 /** Headers of the same name, except `Set-Cookie`, are joined with commas (RFC 9110 section 5.3). */
@@ -189,29 +144,28 @@ function singleHeaders(received: IncomingHttpHeaders): IncomingHttpHeaders {
 
 /** The body with its `Content-Encoding` undone (RFC 9110 section 8.4), `limit` bytes at most. */
 async function decoded({ body, headers }: HttpResponse, url: URL, limit: number): Promise<Buffer> {
-  const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (coding === 'identity' || coding === '' || body.length === 0) return body;
+  const coding = (headers['content-encoding'] || 'identity').trim().toLowerCase();
+  if (coding === 'identity' || body.length === 0) return body;
   const zlib = await import('node:zlib');
-  const options = { maxOutputLength: limit };
+  // Some senders omit the zlib wrapper (RFC 9110 section 8.4.1.2), whose first half byte is 8 (RFC 1950 section 2.2).
+  const isBare = ((body[0] as number) & 0x0f) !== 8;
+  const decoder = new Map([
+    ['gzip', zlib.gunzip],
+    ['x-gzip', zlib.gunzip],
+    ['deflate', isBare ? zlib.inflateRaw : zlib.inflate],
+    ['br', zlib.brotliDecompress],
+  ]).get(coding);
+  if (!decoder)
+    throw new TransportError(
+      'broken',
+      `the answer has the content encoding '${coding}', which was not asked for`,
+    );
   try {
-    if (coding === 'gzip' || coding === 'x-gzip') return await promisify(zlib.gunzip)(body, options);
-    if (coding === 'deflate')
-      return await promisify(hasZlibHeader(body) ? zlib.inflate : zlib.inflateRaw)(body, options);
-    if (coding === 'br') return await promisify(zlib.brotliDecompress)(body, options);
+    return await promisify<Buffer, { maxOutputLength: number }, Buffer>(decoder)(body, {
+      maxOutputLength: limit,
+    });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(url, limit, cause);
     throw new TransportError('broken', `the ${coding} body of the answer is cut or damaged`, cause);
   }
-  throw new TransportError(
-    'broken',
-    `the answer has the content encoding '${coding}', which was not asked for`,
-  );
-}
-
-/**
- * Some senders omit the zlib wrapper (RFC 9110 section 8.4.1.2), whose first two bytes identify it (RFC 1950 section
- * 2.2).
- */
-function hasZlibHeader(body: Buffer): boolean {
-  return body.length > 1 && ((body[0] as number) & 0x0f) === 8 && body.readUInt16BE() % 31 === 0;
 }
