@@ -32,7 +32,7 @@ export type ServiceRequest = Omit<HttpRequest, 'method'> & {
   readonly onRetry?: OnRetry | undefined;
 };
 
-export interface ServiceParts {
+interface ServiceParts {
   readonly baseUrl: URL;
   readonly vendor: string;
   readonly tokens: TokenSource;
@@ -103,14 +103,12 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
     return await tokens.replace(rejected);
   } catch (error) {
     if (!(error instanceof NotSignedInError)) throw error;
-    throw new NotSignedInError(
-      `the service rejected the access token (${response.status}); ${error.message}`,
-      {
-        details: error.details,
-        next: error.next,
-        cause: error,
-      },
-    );
+    const { details, next, message } = error;
+    throw new NotSignedInError(`the service rejected the access token (${response.status}); ${message}`, {
+      details,
+      next,
+      cause: error,
+    });
   }
 }
 
@@ -153,22 +151,14 @@ export function serviceError(
   ifNotFound = 'check --base-url (HOOKTRAIL_BASE_URL)',
 ): ServiceError | NotSignedInError {
   const { status } = response;
-  const details = describeBody(response);
-  const message = `${what}: the service answered ${status}${reasonOf(status)}`;
-  if (status === 401) {
-    return new NotSignedInError(message, {
-      details,
-      next: SIGN_IN_AGAIN,
-      status,
-      errorObject: parsed(response.body.toString('utf8')),
-    });
-  }
+  const message = `${what}: the service answered ${`${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()}`;
+  const errorObject = parsed(response.body.toString('utf8'));
+  const parts = { details: describeBody(response), status, errorObject };
+  if (status === 401) return new NotSignedInError(message, { ...parts, next: SIGN_IN_AGAIN });
   return new ServiceError(message, {
-    details,
+    ...parts,
     next: status === 404 ? ifNotFound : nextStep(response),
-    status,
     retryable: TEMPORARY.has(status),
-    errorObject: parsed(response.body.toString('utf8')),
   });
 }
 
@@ -176,17 +166,13 @@ export function serviceError(
 export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
   const text = body.toString('utf8').trim();
   if (text === '') return [];
-  const value = parsed(text);
-  if (value !== undefined) {
-    const lines = Object.entries(value).flatMap(([name, member]) => describeMember(name, member));
-    if (lines.length > 0) return lines;
-  }
-  const type = headers['content-type'] ?? '';
-  if (/html/i.test(type)) {
+  const lines = Object.entries(parsed(text) ?? {}).flatMap(([name, member]) => describeMember(name, member));
+  if (lines.length > 0) return lines;
+  if (/html/i.test(headers['content-type'] ?? '')) {
     const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
     return [title ? `an HTML page: ${title}` : 'an HTML page'];
   }
-  return [text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text];
+  return [text.length > MAX_TEXT ? `${limited(text)} (${text.length} characters)` : text];
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {
@@ -203,15 +189,11 @@ function parsed(text: string): Record<string, unknown> | undefined {
 function describeMember(name: string, value: unknown): string[] {
   if (value === null || value === undefined) return [];
   if (typeof value !== 'object') return [`${name}: ${limited(String(value))}`];
-  const entries = Array.isArray(value)
-    ? value.map((entry) => ['-', entry])
-    : Object.entries(value).map(([key, entry]) => [`${key}:`, entry]);
-  if (entries.length === 0) return [];
-  const lines = entries.map(([mark, entry]) => {
+  const lines = Object.entries(value).map(([key, entry]) => {
     const shown = typeof entry === 'string' ? entry : JSON.stringify(entry);
-    return `  ${mark} ${limited(shown)}`;
+    return `  ${Array.isArray(value) ? '-' : `${key}:`} ${limited(shown)}`;
   });
-  return [`${name}:`, ...lines];
+  return lines.length === 0 ? [] : [`${name}:`, ...lines];
 }
 
 function limited(text: string): string {
@@ -232,20 +214,8 @@ function nextStep({ status, headers }: HttpResponse): string | undefined {
   return status >= 500 ? `try again ${time}` : undefined;
 }
 
-function reasonOf(status: number): string {
-  const reason = STATUS_CODES[status];
-  return reason ? ` ${reason}` : '';
-}
-
 /** Called before each wait, so that progress can show the reason. */
 export type OnRetry = (attempt: { reason: string; delay: number; status?: number }) => void;
-
-export interface RetryContext {
-  readonly clock: Clock;
-  readonly onRetry?: OnRetry | undefined;
-  /** 0 to 1; `Math.random` where absent. */
-  readonly random?: () => number;
-}
 
 const TRIES = 5;
 const FIRST_DELAY_MS = 500;
@@ -260,28 +230,28 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 export async function sendWithRetry(
   transport: Transport,
   request: HttpRequest,
-  { clock, onRetry, random = Math.random }: RetryContext,
+  { clock, onRetry }: { readonly clock: Clock; readonly onRetry?: OnRetry | undefined },
+  random = Math.random,
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
-    let reason: string;
     let delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + random() / 2);
-    let status: number | undefined;
+    let why: { reason: string; status?: number };
     try {
       const response = await transport.send(request);
-      if (!TEMPORARY.has(response.status) || attempt === TRIES) return response;
-      status = response.status;
-      const { date, 'retry-after': header } = response.headers;
+      const { status, headers } = response;
+      if (!TEMPORARY.has(status) || attempt === TRIES) return response;
+      const { date, 'retry-after': header } = headers;
       // A date is by the service's clock, which may differ from ours.
       const asked = retryAfter(header, Date.parse(date ?? '') || clock.now());
       // `Retry-After` is longer than we are willing to wait: the answer itself is more useful.
       if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return response;
       delay = Math.max(asked ?? 0, delay);
-      reason = `status ${response.status}`;
+      why = { reason: `status ${status}`, status };
     } catch (error) {
       if (!(error instanceof TransportError) || !error.passing || attempt === TRIES) throw error;
-      reason = error.message;
+      why = { reason: error.message };
     }
-    onRetry?.({ reason, delay, ...(status === undefined ? {} : { status }) });
+    onRetry?.({ ...why, delay });
     await clock.sleep(delay, request.signal);
   }
 }

@@ -25,7 +25,7 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
       } as HttpResponse;
     },
   };
-  const answer = () => sendWithRetry(transport, { method: 'GET', url }, { clock, random: () => 1 });
+  const answer = () => sendWithRetry(transport, { method: 'GET', url }, { clock }, () => 1);
   return { answer, slept, sent: () => sent };
 }
 
