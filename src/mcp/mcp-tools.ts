@@ -5,7 +5,6 @@ import { z } from 'zod';
 import type { Call, Invoke } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
-import { stringEnd } from '../json/json-scanner.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -40,214 +39,147 @@ const filters = {
     .describe('conditions on fields, all of which must hold, such as: delivery.attempts >= 3'),
   grep: z.string().optional().describe('a text that occurs in any value or name, ignoring case'),
 };
-type Filters = z.infer<z.ZodObject<typeof filters>>;
 
-/** Refuses unknown arguments, as the command line does: ignoring a filter would give a wrong result. */
-const takes = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape);
-
-function filterWords(asked: Filters): string[] {
-  const { since, until, status, types = [], subscriptions = [], where = [], grep } = asked;
-  return [
-    ...flagWith('since', since),
-    ...flagWith('until', until),
-    ...flagWith('status', status),
-    // Commas separate the values of a flag.
-    ...types.flatMap((type) => flagWith('type', type.replaceAll(',', '\\,'))),
-    ...subscriptions.flatMap((id) => flagWith('subscription', id)),
-    ...where.flatMap((condition) => flagWith('where', condition)),
-    ...flagWith('grep', grep),
-    // The descriptions of the filters promise UTC, whatever zone this machine's user has set.
-    '--timezone=UTC',
-  ];
-}
-
-const listOutput = {
+const listOutput = z.object({
   notice: z.string().describe('how far to trust the content'),
   items: z.array(z.unknown()).describe('numbers that JavaScript cannot represent exactly are strings'),
   returned: z.number(),
   matching: z.number().nullable().describe('how many events match in total; null if that is not known'),
   cut: z.string().nullable().describe('says what was left out, and how to get it'),
   warnings: z.array(z.string()),
+});
+const summaryOutput = z.looseObject({ notice: z.string(), warnings: z.array(z.string()) });
+
+type Arguments = Readonly<Record<string, unknown>>;
+/** Runs a command line: its words, the tool's arguments as flags, and operands. */
+type RunWords = (words: string, flags: Arguments, operands?: readonly string[]) => Promise<CommandResult>;
+
+interface Tool {
+  readonly title: string;
+  readonly description: string;
+  readonly input: z.ZodRawShape;
+  readonly output: z.ZodObject;
+  readonly call: (args: Arguments, run: RunWords) => Promise<CallToolResult>;
+}
+
+/** The tools by their names. The filters promise UTC, whatever zone this machine's user has set. */
+const tools: Readonly<Record<string, Tool>> = {
+  search_events: {
+    title: 'Search events',
+    description: `Events that match the filters, newest first: ${DEFAULT_EVENTS} unless limit says otherwise, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
+    input: {
+      ...filters,
+      limit: z.number().int().min(1).max(MOST_EVENTS).default(DEFAULT_EVENTS),
+      fields: z
+        .array(z.string())
+        .optional()
+        .describe('only these members, as dotted paths; with fewer members an answer holds more events'),
+    },
+    output: listOutput,
+    call: async ({ limit, fields, ...asked }, run) => {
+      const [found, counted] = await Promise.all([
+        run('events search --no-reverse --ndjson --timezone=UTC', { ...asked, limit, fields }),
+        run('events count --json --timezone=UTC', asked),
+      ]);
+      const count = hasResult(counted) ? (exactJson(counted.stdout) as { count: number }).count : null;
+      return listed(found, count, goOnAdvice);
+    },
+  },
+  get_events: {
+    title: 'Get events by id',
+    description: `Whole events by their ids, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
+    input: {
+      // The command line reads `-` as standard input.
+      ids: z
+        .array(z.string().refine((id) => id !== '-', 'is not a GUID'))
+        .min(1)
+        .max(MOST_EVENTS)
+        .describe('event ids (GUIDs)'),
+    },
+    output: listOutput,
+    call: async ({ ids }, run) =>
+      listed(await run('events get --ndjson', {}, ids as string[]), null, () => 'ask for fewer ids'),
+  },
+  count_events: {
+    title: 'Count events',
+    description: 'How many events match the filters. The service counts; no event is downloaded.',
+    input: filters,
+    output: z.looseObject({ count: z.number(), warnings: z.array(z.string()) }),
+    call: async (args, run) => summarised(await run('events count --json --timezone=UTC', args)),
+  },
+  event_statistics: {
+    title: 'Event statistics',
+    description: `Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise; or with by,
+the matching events in groups by any of their fields, largest first. Events are downloaded only for by, where and grep. ${UNTRUSTED}`,
+    input: {
+      ...filters,
+      buckets: z
+        .number()
+        .int()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('the number of buckets from since to until'),
+      by: z
+        .array(z.string())
+        .optional()
+        .describe(
+          'group by these fields instead, as dotted paths: count, share, first, last and an example of each',
+        ),
+    },
+    output: summaryOutput,
+    call: async (args, run) => summarised(await run('events stats --json --timezone=UTC', args), UNTRUSTED),
+  },
+  explain_failures: {
+    title: 'Explain failures',
+    description: `What failed events have that delivered ones have not: values, presence, thresholds and spans of time, the last 24 hours
+unless since and until say otherwise; each cause with counts, since when, and whether it goes on. The events are downloaded. ${UNTRUSTED}`,
+    input: {
+      ...filters,
+      baseline: z
+        .enum(['previous', '1d', '7d'])
+        .optional()
+        .describe('compare with the window before, or with the same one a day or a week ago'),
+    },
+    output: summaryOutput,
+    call: async (args, run) => summarised(await run('events explain --json --timezone=UTC', args), UNTRUSTED),
+  },
+  subscription_health: {
+    title: 'Health of subscriptions',
+    description: `A row for each subscription, or each value of another field, failing first: failing, recovered or ok; failed of events; since
+when; last success; the last ten, newest first. By order of creation, which is not that of delivery. The events are downloaded. ${UNTRUSTED}`,
+    input: {
+      ...filters,
+      by: z.string().optional().describe('a field, as a dotted path, instead of subscriptionId'),
+    },
+    output: summaryOutput.extend({ rows: z.array(z.unknown()) }),
+    call: async (args, run) => summarised(await run('events health --json --timezone=UTC', args), UNTRUSTED),
+  },
+  list_event_types: {
+    title: 'List event types',
+    description: `The event types that the service offers. ${UNTRUSTED}`,
+    input: { match: z.string().optional().describe('only those with this text in a value') },
+    output: listOutput,
+    call: async (args, run) =>
+      listed(await run('event-types --ndjson', args), null, () => 'give a text to match'),
+  },
 };
 
 /** Registers the read-only commands as tools. Each call of one runs a command line of this program. */
 export function registerTools(server: McpServer, { flags, context, invoke }: Call<SettingFlags>): void {
   const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
-  const run = (words: readonly string[], signal: AbortSignal, args: readonly string[] = []) =>
-    callCommand([...words, ...connection, '--quiet', '--', ...args], invoke, context, signal);
+  const runner =
+    (signal: AbortSignal): RunWords =>
+    (words, given, operands = []) => {
+      const argv = [...words.split(' '), ...flagsOf(given), ...connection, '--quiet', '--', ...operands];
+      return callCommand(argv, invoke, { ...context, signal: AbortSignal.any([context.signal, signal]) });
+    };
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
-
-  server.registerTool(
-    'search_events',
-    {
-      title: 'Search events',
-      description: `Events that match the filters, newest first: ${DEFAULT_EVENTS} unless limit says otherwise, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
-      inputSchema: takes({
-        ...filters,
-        limit: z.number().int().min(1).max(MOST_EVENTS).default(DEFAULT_EVENTS),
-        fields: z
-          .array(z.string())
-          .optional()
-          .describe('only these members, as dotted paths; with fewer members an answer holds more events'),
-      }),
-      outputSchema: listOutput,
-      annotations,
-    },
-    async ({ limit, fields, ...asked }, { signal }) => {
-      const words = filterWords(asked);
-      const chosen = flagWith('fields', fields?.join(','));
-      const search = run(
-        ['events', 'search', '--no-reverse', '--ndjson', ...flagWith('limit', limit), ...chosen, ...words],
-        signal,
-      );
-      const count = run(['events', 'count', '--json', ...words], signal);
-      const [found, counted] = await Promise.all([search, count]);
-      const matching = hasResult(counted.code)
-        ? (exactJson(counted.stdout) as { count: number }).count
-        : null;
-      return listed(found, matching, goOnAdvice);
-    },
-  );
-
-  server.registerTool(
-    'get_events',
-    {
-      title: 'Get events by id',
-      description: `Whole events by their ids, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
-      inputSchema: takes({
-        // The command line reads `-` as standard input.
-        ids: z
-          .array(z.string().refine((id) => id !== '-', 'is not a GUID'))
-          .min(1)
-          .max(MOST_EVENTS)
-          .describe('event ids (GUIDs)'),
-      }),
-      outputSchema: listOutput,
-      annotations,
-    },
-    async ({ ids }, { signal }) =>
-      listed(await run(['events', 'get', '--ndjson'], signal, ids), null, () => 'ask for fewer ids'),
-  );
-
-  server.registerTool(
-    'count_events',
-    {
-      title: 'Count events',
-      description: 'How many events match the filters. The service counts; no event is downloaded.',
-      inputSchema: takes(filters),
-      outputSchema: z.looseObject({ count: z.number(), warnings: z.array(z.string()) }),
-      annotations,
-    },
-    async (asked, { signal }) =>
-      summarised(await run(['events', 'count', '--json', ...filterWords(asked)], signal)),
-  );
-
-  server.registerTool(
-    'event_statistics',
-    {
-      title: 'Event statistics',
-      description: `Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise; or with by,
-the matching events in groups by any of their fields, largest first. Events are downloaded only for by, where and grep. ${UNTRUSTED}`,
-      inputSchema: takes({
-        ...filters,
-        buckets: z
-          .number()
-          .int()
-          .min(1)
-          .max(200)
-          .optional()
-          .describe('the number of buckets from since to until'),
-        by: z
-          .array(z.string())
-          .optional()
-          .describe(
-            'group by these fields instead, as dotted paths: count, share, first, last and an example of each',
-          ),
-      }),
-      outputSchema: z.looseObject({ notice: z.string(), warnings: z.array(z.string()) }),
-      annotations,
-    },
-    async ({ buckets, by, ...asked }, { signal }) =>
-      summarised(
-        await run(
-          [
-            ...['events', 'stats', '--json', ...filterWords(asked)],
-            ...flagWith('buckets', buckets),
-            ...flagWith('by', by?.join(',')),
-          ],
-          signal,
-        ),
-        UNTRUSTED,
-      ),
-  );
-
-  server.registerTool(
-    'explain_failures',
-    {
-      title: 'Explain failures',
-      description: `What failed events have that delivered ones have not: values, presence, thresholds and spans of time, the last 24 hours
-unless since and until say otherwise; each cause with counts, since when, and whether it goes on. The events are downloaded. ${UNTRUSTED}`,
-      inputSchema: takes({
-        ...filters,
-        baseline: z
-          .enum(['previous', '1d', '7d'])
-          .optional()
-          .describe('compare with the window before, or with the same one a day or a week ago'),
-      }),
-      outputSchema: z.looseObject({ notice: z.string(), warnings: z.array(z.string()) }),
-      annotations,
-    },
-    async ({ baseline, ...asked }, { signal }) =>
-      summarised(
-        await run(
-          ['events', 'explain', '--json', ...filterWords(asked), ...flagWith('baseline', baseline)],
-          signal,
-        ),
-        UNTRUSTED,
-      ),
-  );
-
-  server.registerTool(
-    'subscription_health',
-    {
-      title: 'Health of subscriptions',
-      description: `A row for each subscription, or each value of another field, failing first: failing, recovered or ok; failed of events; since
-when; last success; the last ten, newest first. By order of creation, which is not that of delivery. The events are downloaded. ${UNTRUSTED}`,
-      inputSchema: takes({
-        ...filters,
-        by: z.string().optional().describe('a field, as a dotted path, instead of subscriptionId'),
-      }),
-      outputSchema: z.looseObject({
-        notice: z.string(),
-        rows: z.array(z.unknown()),
-        warnings: z.array(z.string()),
-      }),
-      annotations,
-    },
-    async ({ by, ...asked }, { signal }) =>
-      summarised(
-        await run(['events', 'health', '--json', ...filterWords(asked), ...flagWith('by', by)], signal),
-        UNTRUSTED,
-      ),
-  );
-
-  server.registerTool(
-    'list_event_types',
-    {
-      title: 'List event types',
-      description: `The event types that the service offers. ${UNTRUSTED}`,
-      inputSchema: takes({ match: z.string().optional().describe('only those with this text in a value') }),
-      outputSchema: listOutput,
-      annotations,
-    },
-    async ({ match }, { signal }) =>
-      listed(
-        await run(['event-types', '--ndjson', ...flagWith('match', match)], signal),
-        null,
-        () => 'give a text to match',
-      ),
-  );
-
+  for (const [name, { title, description, input, output, call }] of Object.entries(tools)) {
+    // Unknown arguments are refused, as by the command line: ignoring a filter would give a wrong result.
+    const config = { title, description, inputSchema: z.strictObject(input), outputSchema: output };
+    server.registerTool(name, { ...config, annotations }, (args, { signal }) => call(args, runner(signal)));
+  }
   server.registerTool(
     'sign_in_status',
     {
@@ -258,18 +190,32 @@ when; last success; the last ten, newest first. By order of creation, which is n
       annotations: { ...annotations, openWorldHint: false },
     },
     async ({ signal }) => {
-      const result = await run(['status', '--json'], signal);
-      if (result.stdout.length === 0) return refused(result);
+      const result = await runner(signal)('status --json', {});
+      if (result.stdout === '') return refused(result);
       const state = exactJson(result.stdout) as { signedIn: boolean };
       return answer(state.signedIn ? state : { ...state, next: 'a person has to run `hooktrail login`' });
     },
   );
 }
 
+/** Each flag and its value as one word, so that no value can look like a flag. */
+function flagsOf({ types, subscriptions, where, ...others }: Arguments): string[] {
+  const listed = {
+    // Commas separate the values of a flag.
+    type: (types as string[] | undefined)?.map((type) => type.replaceAll(',', '\\,')),
+    subscription: subscriptions,
+    ...others,
+  };
+  const words = Object.entries(listed).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}=${[value].flat().join(',')}`],
+  );
+  return [...words, ...((where ?? []) as string[]).map((condition) => `--where=${condition}`)];
+}
+
 /** The output of a command line. */
 interface CommandResult {
   readonly code: ExitCode;
-  readonly stdout: Buffer;
+  readonly stdout: string;
   readonly stderr: string;
 }
 
@@ -281,49 +227,39 @@ async function callCommand(
   argv: readonly string[],
   invoke: Invoke,
   context: Context,
-  signal: AbortSignal,
 ): Promise<CommandResult> {
-  const keepPrinted = () => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const output: Output = {
-      isTerminal: false,
-      columns: 80,
-      rows: 24,
-      colorDepth: 1,
-      stream: () => new PassThrough(),
-      write: async (chunk) => {
-        length += chunk.length;
-        // The writer may use its memory again.
-        if (length <= MOST_PRINTED_BYTES) chunks.push(Buffer.from(chunk));
-      },
-    };
-    return { output, bytes: () => Buffer.concat(chunks) };
+  const [stdout, stderr] = [keptOutput(), keptOutput()];
+  const stdin = {
+    isTerminal: false,
+    stream: () => new PassThrough().end(),
+    lines: async function* () {},
+    bytes: async () => Buffer.alloc(0),
   };
-  const [stdout, stderr] = [keepPrinted(), keepPrinted()];
-  const code = await invoke(argv, {
-    ...context,
-    stdin: {
-      isTerminal: false,
-      stream: () => new PassThrough().end(),
-      lines: async function* () {},
-      bytes: async () => Buffer.alloc(0),
+  const code = await invoke(argv, { ...context, stdin, stdout: stdout.output, stderr: stderr.output });
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+function keptOutput(): { output: Output; text: () => string } {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const output: Output = {
+    isTerminal: false,
+    columns: 80,
+    rows: 24,
+    colorDepth: 1,
+    stream: () => new PassThrough(),
+    write: async (chunk) => {
+      length += chunk.length;
+      // The writer may use its memory again.
+      if (length <= MOST_PRINTED_BYTES) chunks.push(Buffer.from(chunk));
     },
-    stdout: stdout.output,
-    stderr: stderr.output,
-    signal: AbortSignal.any([context.signal, signal]),
-  });
-  return { code, stdout: stdout.bytes(), stderr: stderr.bytes().toString() };
+  };
+  return { output, text: () => Buffer.concat(chunks).toString() };
 }
 
 /** True if the command line printed a result; with exit code 3 some of the ids were not found. */
-function hasResult(code: ExitCode): boolean {
+function hasResult({ code }: CommandResult): boolean {
   return code === ExitCode.done || code === ExitCode.notFound;
-}
-
-/** Returns a flag and its value as one word, so that no value can look like a flag. */
-function flagWith(name: string, value: string | number | undefined): string[] {
-  return value === undefined ? [] : [`--${name}=${value}`];
 }
 
 /**
@@ -335,35 +271,30 @@ function listed(
   matching: number | null,
   advice: (items: readonly unknown[]) => string,
 ): CallToolResult {
-  if (!hasResult(result.code)) return refused(result);
-  const lines = linesOf(result.stdout);
+  if (!hasResult(result)) return refused(result);
+  const lines = result.stdout.split('\n').filter((line) => line !== '');
   // Half of the limit: each item is in the text, and once more in the structured form.
-  const fitting = lines.filter((line) => line.length <= MOST_BYTES / 2 && levelsOf(line) <= MOST_LEVELS);
-  let held = 0;
-  const most = fitting.findIndex((line) => {
-    held += 2 * line.length;
-    return held > MOST_BYTES;
-  });
-  const items = fitting.slice(0, most === -1 ? fitting.length : most).map(exactJson);
-  for (let kept = items.length; ; kept = Math.floor(kept * 0.9)) {
-    const here = items.slice(0, kept);
-    const total = matching ?? lines.length;
-    const unfit = lines.length - fitting.length;
+  const fitting = lines.filter((line) => bytesOf(line) <= MOST_BYTES / 2 && levelsOf(line) <= MOST_LEVELS);
+  const unfit = lines.length - fitting.length;
+  const total = matching ?? lines.length;
+  const items: unknown[] = [];
+  let bytes = 0;
+  for (const line of fitting) {
+    bytes += 2 * bytesOf(line);
+    if (bytes <= MOST_BYTES) items.push(exactJson(line));
+  }
+  for (;;) {
+    const returned = items.length;
     const reasons = [
-      ...(kept < total ? [`${kept} of ${total} are here: ${advice(here)}`] : []),
+      ...(returned < total ? [`${returned} of ${total} are here: ${advice(items)}`] : []),
       ...(unfit > 0
         ? [`${unfit} left out, larger than 50 KB or nested deeper than ${MOST_LEVELS} levels: give fields`]
         : []),
     ];
-    const text = answer({
-      notice: UNTRUSTED,
-      items: here,
-      returned: kept,
-      matching,
-      cut: reasons.length > 0 ? reasons.join('; ') : null,
-      warnings: warningsOf(result),
-    });
-    if (kept === 0 || sizeOf(text) <= MOST_BYTES) return text;
+    const cut = reasons.length > 0 ? reasons.join('; ') : null;
+    const text = answer({ notice: UNTRUSTED, items, returned, matching, cut, warnings: warningsOf(result) });
+    if (returned === 0 || bytesOf(JSON.stringify(text)) <= MOST_BYTES) return text;
+    items.pop();
   }
 }
 
@@ -384,45 +315,29 @@ function justAfter(time: string): string {
   });
 }
 
-function linesOf(bytes: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  let start = 0;
-  for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, start)) {
-    if (end > start) lines.push(bytes.subarray(start, end));
-    start = end + 1;
-  }
-  return lines;
-}
-
 /** How many objects and lists of a JSON value lie inside each other. */
-function levelsOf(json: Buffer): number {
+function levelsOf(json: string): number {
   let level = 0;
   let deepest = 0;
-  for (let at = 0; at < json.length; ) {
-    const byte = json[at] as number;
-    if (byte === 0x22) {
-      at = stringEnd(json, at);
-      continue;
-    }
-    if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++level);
-    else if (byte === 0x7d || byte === 0x5d) level--;
-    at++;
+  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/g)) {
+    if (token === '{' || token === '[') deepest = Math.max(deepest, ++level);
+    else if (token === '}' || token === ']') level--;
   }
   return deepest;
 }
 
 /** `notice` says how far to trust the content; without it, only warnings can hold words of the service. */
 function summarised(result: CommandResult, notice?: string): CallToolResult {
-  if (!hasResult(result.code)) return refused(result);
+  if (!hasResult(result)) return refused(result);
   const tooLarge = () =>
     failure('the result is larger than 100 KB: narrow the filters, or ask for fewer buckets or fields');
-  if (result.stdout.length > MOST_BYTES || levelsOf(result.stdout) > MOST_LEVELS) return tooLarge();
+  if (bytesOf(result.stdout) > MOST_BYTES || levelsOf(result.stdout) > MOST_LEVELS) return tooLarge();
   const warnings = warningsOf(result);
   const mark = notice ?? (warnings.length > 0 ? UNTRUSTED : undefined);
   const value = exactJson(result.stdout) as object;
   const members = Array.isArray(value) ? { rows: value } : value;
   const text = answer({ ...(mark ? { notice: mark } : {}), ...members, warnings });
-  return sizeOf(text) <= MOST_BYTES ? text : tooLarge();
+  return bytesOf(JSON.stringify(text)) <= MOST_BYTES ? text : tooLarge();
 }
 
 function answer(value: object): CallToolResult {
@@ -452,18 +367,16 @@ function warningsOf({ stderr }: CommandResult): string[] {
     .map((line) => line.slice('warning: '.length, MOST_ERROR_LETTERS).toWellFormed());
 }
 
-function sizeOf(result: CallToolResult): number {
-  return Buffer.byteLength(JSON.stringify(result));
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text);
 }
 
 /** Parses JSON without changing a number: one that JavaScript cannot represent becomes a string. */
-function exactJson(json: Buffer): unknown {
+function exactJson(json: string): unknown {
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
   return JSON.parse(
-    json
-      .toString()
-      .replaceAll(tokens, (token) =>
-        token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`,
-      ),
+    json.replaceAll(tokens, (token) =>
+      token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`,
+    ),
   );
 }
