@@ -131,6 +131,13 @@ export class EventFilters {
     return combined(queries, 'eventType', this.eventTypes);
   }
 
+  /** The searches of these filters within other bounds than their own. */
+  queriesWithin({ after, before }: Pick<Query, 'after' | 'before'>): Query[] {
+    return this.withoutTimes()
+      .queries(0)
+      .map((query) => ({ ...query, after, before }));
+  }
+
   /** True if the filters begin later than `now`, a time of a clock that may be wrong. */
   seemsToBeginLater(now: number): boolean {
     const after = this.after && resolveTime(this.after.time, now);

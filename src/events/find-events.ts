@@ -59,7 +59,7 @@ export async function* findEvents(
   const most = keep ? Number.POSITIVE_INFINITY : limit;
   const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, most) });
   const { queries, fetchPage } = options.within
-    ? { queries: within(filters, options.within), fetchPage: send }
+    ? { queries: filters.queriesWithin(options.within), fetchPage: send }
     : await byServiceClock(filters, send, first, clock, onDoubt);
   options.onQueries?.(queries);
   const read = async function* (limit: number): AsyncGenerator<FoundPage> {
@@ -228,14 +228,6 @@ export async function* readWithProgress(
   } finally {
     progress.stop();
   }
-}
-
-/** The searches of filters whose times are known already. */
-function within(filters: EventFilters, { after, before }: Window): Query[] {
-  return filters
-    .withoutTimes()
-    .queries(0)
-    .map((query) => ({ ...query, after, before }));
 }
 
 interface Window {

@@ -1,14 +1,13 @@
 import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf } from '../files/whole-files.ts';
-import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
+import { createCursor, memberPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
-import { JsonScanner, JsonSyntaxError, stringText } from '../json/json-scanner.ts';
+import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import { compareInstants, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
@@ -37,16 +36,11 @@ export async function* storedEvents(
   { limit = Number.POSITIVE_INFINITY, context, onDoubt, within }: StoredOptions,
 ): AsyncGenerator<FoundPage> {
   const { signal } = context;
+  const now = context.clock.now();
   const ofAnyType = filters.withTypes([], []);
-  const queries = within
-    ? ofAnyType
-        .withoutTimes()
-        .queries(0)
-        .map((query) => ({ ...query, ...within }))
-    : ofAnyType.queries(context.clock.now());
-  if (!within) filters.requirePastStart(context.clock.now(), "this machine's");
-  const matches = matcher(queries);
-  const ofTypes = typeFilter(filters.eventTypes);
+  const queries = within ? ofAnyType.queriesWithin(within) : ofAnyType.queries(now);
+  if (!within) filters.requirePastStart(now, "this machine's");
+  const matching = matcher(queries, filters.eventTypes);
   const { keep } = filters;
   const { lists, checkRest } = await openPlace(place, context, onDoubt);
   const [only, another] = lists;
@@ -54,8 +48,8 @@ export async function* storedEvents(
   let found = 0;
   for await (const { items } of pages) {
     signal.throwIfAborted();
-    const matching = ofTypes(matches(items));
-    const due = (keep?.(matching) ?? matching).first(limit - found);
+    const matched = matching(items);
+    const due = (keep?.(matched) ?? matched).first(limit - found);
     found += due.count;
     yield { items: due, total: undefined };
     if (found >= limit) break;
@@ -78,10 +72,15 @@ async function openPlace(
   onDoubt: ((doubt: string) => void) | undefined,
 ): Promise<Place> {
   if (place === '-') return { lists: [pagesOfText('standard input', stdin.stream(), signal)] };
-  const found = await stat(place).catch((error: NodeJS.ErrnoException) => {
+  const unreadable = (error: NodeJS.ErrnoException) => {
     throw unreadablePlace(place, error);
-  });
-  if (!found.isDirectory()) return { lists: [pagesOfFile(place, signal)] };
+  };
+  if (!(await stat(place).catch(unreadable)).isDirectory()) {
+    // Opened here, since a stream reports a missing file only later.
+    const handle = await open(place).catch(unreadable);
+    const stream = handle.createReadStream({ highWaterMark: PIECE_BYTES });
+    return { lists: [pagesOfText(place, stream, signal)] };
+  }
   const manifest = await readManifest(place);
   if (!manifest) {
     throw new UsageError(`--from: ${place} holds no export: there is no ${MANIFEST}`, {
@@ -115,14 +114,6 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
       : '--from takes the directory of `hooktrail events export`, a file of NDJSON or a JSON array, or - for standard input',
     cause: error,
   });
-}
-
-async function* pagesOfFile(file: string, signal: AbortSignal): AsyncGenerator<FoundPage> {
-  // Opened here, since a stream reports a missing file only later.
-  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    throw unreadablePlace(file, error);
-  });
-  yield* pagesOfText(file, createReadStream('', { fd: handle, highWaterMark: PIECE_BYTES }), signal);
 }
 
 /** The objects in a stream of JSON text, which may be compressed. */
@@ -172,36 +163,32 @@ async function* pagesOfParts(
   }
 }
 
-/** Keeps the items that match any of the searches, as the event service matches them (service description, part 4). */
-function matcher(queries: readonly Query[]): (items: Items) => Items {
+/**
+ * Keeps the items that match any of the searches, as the event service matches them (service description, part 4). Types
+ * are taken in any case and with `*` for any text: here no service lists what they stand for.
+ */
+function matcher(queries: readonly Query[], types: readonly string[]): (items: Items) => Items {
   const fields = ['subscriptionId', 'eventId', 'publishStatus'] as const;
   const [{ after, before } = {} as Query] = queries;
   const asked = fields.filter((field) => queries.some((query) => query[field] !== undefined));
   const isBound = after !== undefined || before !== undefined;
-  if (asked.length === 0 && !isBound) return (items) => items;
+  if (asked.length + types.length === 0 && !isBound) return (items) => items;
   // The case of a GUID does not matter.
   const normal = (field: (typeof fields)[number], text: string) =>
     field.endsWith('Id') ? text.toLowerCase() : text;
   const accepted = new Set(
     queries.map((query) => asked.map((field) => normal(field, query[field] as string)).join('\n')),
   );
-  const cursor = createCursor(['createdOn', ...asked].map(memberPath));
-  const textAt = (bytes: Buffer, path: number) => {
-    const start = cursor.starts[path] as number;
-    return start === MISSING || bytes[start] !== 0x22
-      ? undefined
-      : stringText(bytes, start, cursor.ends[path] as number);
-  };
-  const matches = (bytes: Buffer) => {
-    const values: string[] = [];
-    for (const [index, field] of asked.entries()) {
-      const text = textAt(bytes, index + 1);
-      if (text === undefined) return false;
-      values.push(normal(field, text));
-    }
-    if (asked.length > 0 && !accepted.has(values.join('\n'))) return false;
+  const patterns = types.map(typePattern);
+  const cursor = createCursor(['createdOn', 'eventType', ...asked].map(memberPath));
+  const matches = () => {
+    const values = asked.map((field, index) => normal(field, cursor.text(index + 2) ?? ''));
+    if (!accepted.has(values.join('\n'))) return false;
+    const type = cursor.text(1);
+    if (patterns.length > 0 && (type === undefined || !patterns.some((pattern) => pattern.test(type))))
+      return false;
     if (!isBound) return true;
-    const createdOn = parseInstant(textAt(bytes, 0) ?? '');
+    const createdOn = parseInstant(cursor.text(0) ?? '');
     return (
       createdOn !== undefined &&
       (after === undefined || compareInstants(createdOn, after) > 0) &&
@@ -215,34 +202,7 @@ function matcher(queries: readonly Query[]): (items: Items) => Items {
     for (let item = 0; item < items.count; item++) {
       if (!isCandidate(item)) continue;
       cursor.read(items.bytes, items.start(item));
-      if (matches(items.bytes)) kept.push(item);
-    }
-    return kept.length === items.count ? items : items.pick(kept);
-  };
-}
-
-/** Keeps the items of these types, in any case and with `*` for any text: here no service lists what they stand for. */
-function typeFilter(types: readonly string[]): (items: Items) => Items {
-  if (types.length === 0) return (items) => items;
-  const patterns = types.map(typePattern);
-  const answers = new Map<string, boolean>();
-  const cursor = createCursor([memberPath('eventType')]);
-  const isWanted = ({ bytes }: Items): boolean => {
-    const [start, end] = [cursor.starts[0] as number, cursor.ends[0] as number];
-    if (start === MISSING || bytes[start] !== 0x22) return false;
-    const text = stringText(bytes, start, end);
-    let answer = answers.get(text);
-    if (answer === undefined) {
-      answer = patterns.some((pattern) => pattern.test(text));
-      answers.set(text, answer);
-    }
-    return answer;
-  };
-  return (items) => {
-    const kept: number[] = [];
-    for (let item = 0; item < items.count; item++) {
-      cursor.read(items.bytes, items.start(item));
-      if (isWanted(items)) kept.push(item);
+      if (matches()) kept.push(item);
     }
     return kept.length === items.count ? items : items.pick(kept);
   };
@@ -315,9 +275,9 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
 class ItemTextParser {
   readonly #name: string;
   /** Undefined until the first byte that is not white space tells. */
-  #form: 'lines' | 'array' | 'after array' | undefined;
-  /** True if the next value of the array follows a comma. */
-  #hasValues = false;
+  #form: 'lines' | 'array' | undefined;
+  /** The place in an array. */
+  #behind: 'start' | 'value' | 'comma' | 'end' = 'start';
   /** Lines before the bytes at hand. */
   #lines = 0;
 
@@ -331,19 +291,9 @@ class ItemTextParser {
 
   /** Takes the objects that are whole, and says how many bytes they are. At the end, everything has to be whole. */
   parse(bytes: Buffer, isEnd: boolean): { items: Items; used: number } {
-    const isMarked = this.#lines === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
-    let at = this.#form === undefined && isMarked ? BYTE_ORDER_MARK.length : 0;
-    if (this.#form === undefined) {
-      const first = skipSpace(bytes, at);
-      if (first === bytes.length) return { items: new Items(bytes, []), used: isEnd ? first : 0 };
-      this.#form = bytes[first] === 0x5b ? 'array' : 'lines';
-      if (this.#form === 'array') at = first + 1;
-    }
     const spans: number[] = [];
     const scanner = new JsonScanner(bytes);
-    const used = this.isLines
-      ? this.#parseLines(scanner, at, spans, isEnd)
-      : this.#parseArray(scanner, at, spans, isEnd);
+    const used = this.#parseObjects(scanner, skipSpace(bytes, this.#begin(bytes)), spans, isEnd);
     const read = bytes.subarray(0, used);
     if (!isUtf8(read)) throw this.#encodingFault(read);
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
@@ -360,74 +310,71 @@ class ItemTextParser {
     });
   }
 
-  #parseLines(scanner: JsonScanner, from: number, spans: number[], isEnd: boolean): number {
-    const { bytes } = scanner;
-    const to = isEnd ? bytes.length : bytes.lastIndexOf(NEWLINE) + 1;
-    for (let start = from; start < bytes.length; ) {
-      const first = skipBlanks(bytes, start);
-      if (first === bytes.length) break;
-      if (bytes[first] === NEWLINE) {
-        start = first + 1;
-        continue;
-      }
-      // An endless line of something else is not waited for.
-      if (bytes[first] !== 0x7b) throw this.#notAnObject(bytes, first);
-      if (first >= to) break;
-      const lineEnd = endOfLine(bytes, first);
-      const behind = this.#objectEnd(scanner, first, lineEnd);
-      const end = skipBlanks(bytes, behind);
-      // A line feed within an object is white space to the scanner.
-      if (behind > lineEnd || end < lineEnd) throw this.faultAt('it is not one JSON object', bytes, first);
-      spans.push(first, behind);
-      start = lineEnd + 1;
-    }
-    return to;
+  /** The offset after a byte order mark and the opening bracket of an array. */
+  #begin(bytes: Buffer): number {
+    if (this.#form !== undefined) return 0;
+    const isMarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
+    const first = skipSpace(bytes, isMarked ? BYTE_ORDER_MARK.length : 0);
+    if (first === bytes.length) return 0;
+    this.#form = bytes[first] === 0x5b ? 'array' : 'lines';
+    return this.isLines ? first : first + 1;
   }
 
-  #objectEnd(scanner: JsonScanner, first: number, lineEnd: number): number {
+  #parseObjects(scanner: JsonScanner, from: number, spans: number[], isEnd: boolean): number {
+    const { bytes } = scanner;
+    let at = from;
+    while (at < bytes.length) {
+      if (this.#form === 'array') {
+        if (this.#behind === 'end') throw this.faultAt('something follows the array', bytes, at);
+        const isClosed = bytes[at] === 0x5d && this.#behind !== 'comma';
+        if (isClosed || (bytes[at] === 0x2c && this.#behind === 'value')) {
+          this.#behind = isClosed ? 'end' : 'comma';
+          at = skipSpace(bytes, at + 1);
+          continue;
+        }
+        if (this.#behind === 'value') throw this.faultAt("',' or ']' expected", bytes, at);
+      }
+      // An endless text of something else is not waited for.
+      if (bytes[at] !== 0x7b) throw this.#notAnObject(bytes, at);
+      const end = this.isLines ? this.#lineEnd(scanner, at, isEnd) : this.#objectEnd(scanner, at);
+      if (end === undefined) break;
+      spans.push(at, end);
+      this.#behind = 'value';
+      at = skipSpace(bytes, end);
+    }
+    if (isEnd && this.#form === 'array' && this.#behind !== 'end')
+      throw this.faultAt('the array is not closed', bytes, bytes.length);
+    return at;
+  }
+
+  /** The end of an object in an array; undefined if it is not all there. */
+  #objectEnd(scanner: JsonScanner, at: number): number | undefined {
     try {
-      return scanner.value(first);
+      return scanner.value(at);
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      if (error.offset >= scanner.bytes.length) return undefined;
+      throw this.faultAt('it is not JSON', scanner.bytes, error.offset, error);
+    }
+  }
+
+  /** The end of an object that has a line to itself; undefined if the line is not all there. */
+  #lineEnd(scanner: JsonScanner, at: number, isEnd: boolean): number | undefined {
+    const { bytes } = scanner;
+    const lineEnd = endOfLine(bytes, at);
+    if (lineEnd === bytes.length && !isEnd) return undefined;
+    let end: number;
+    try {
+      end = scanner.value(at);
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       const why = error.offset > lineEnd ? 'it is not one JSON object' : 'it is not JSON';
-      throw this.faultAt(why, scanner.bytes, first, error);
+      throw this.faultAt(why, bytes, at, error);
     }
-  }
-
-  #parseArray(scanner: JsonScanner, from: number, spans: number[], isEnd: boolean): number {
-    const { bytes } = scanner;
-    let used = from;
-    const waitForMore = () => {
-      if (isEnd) throw this.faultAt('the array is not closed', bytes, bytes.length);
-      return used;
-    };
-    for (;;) {
-      let at = skipSpace(bytes, used);
-      if (this.#form === 'after array' && at < bytes.length)
-        throw this.faultAt('something follows the array', bytes, at);
-      if (this.#form === 'after array') return at;
-      if (at === bytes.length) return waitForMore();
-      if (bytes[at] === 0x5d) {
-        this.#form = 'after array';
-        used = at + 1;
-        continue;
-      }
-      if (this.#hasValues) {
-        if (bytes[at] !== 0x2c) throw this.faultAt("',' or ']' expected", bytes, at);
-        at = skipSpace(bytes, at + 1);
-        if (at === bytes.length) return waitForMore();
-      }
-      if (bytes[at] !== 0x7b) throw this.#notAnObject(bytes, at);
-      try {
-        used = scanner.value(at);
-      } catch (error) {
-        if (!(error instanceof JsonSyntaxError)) throw error;
-        if (error.offset >= bytes.length) return waitForMore();
-        throw this.faultAt('it is not JSON', bytes, error.offset, error);
-      }
-      spans.push(at, used);
-      this.#hasValues = true;
-    }
+    // A line feed within an object is white space to the scanner.
+    if (end > lineEnd || Math.min(skipSpace(bytes, end), lineEnd) < lineEnd)
+      throw this.faultAt('it is not one JSON object', bytes, at);
+    return end;
   }
 
   #notAnObject(bytes: Buffer, at: number): ServiceError {
@@ -450,12 +397,6 @@ class ItemTextParser {
 function endOfLine(bytes: Buffer, start: number): number {
   const newline = bytes.indexOf(NEWLINE, start);
   return newline === -1 ? bytes.length : newline;
-}
-
-function skipBlanks(bytes: Buffer, from: number): number {
-  let at = from;
-  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++;
-  return at;
 }
 
 function skipSpace(bytes: Buffer, from: number): number {
