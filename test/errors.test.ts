@@ -1,8 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { ExitCode, InterruptedError, UsageError } from '../src/errors.ts';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openPager } from '../src/child-programs.ts';
+import { ExitCode, HooktrailError, InterruptedError, UsageError } from '../src/errors.ts';
+import { clock } from './support/clock.ts';
+import { callsIn, commandFor } from './support/command-lines.ts';
 import { createHome } from './support/home.ts';
-import { hooktrail } from './support/program.ts';
+import { hooktrail, startHooktrail } from './support/program.ts';
+import type { FaultTarget } from './support/sandbox.ts';
+import { accessTokenOf } from './support/sandbox-client.ts';
+import { type SigningIn, startSigningIn } from './support/signing-in.ts';
 
 /** A service that gives every request the same answer, and the environment in which commands ask it. */
 async function startService(status: number, body: string) {
@@ -12,13 +22,205 @@ async function startService(status: number, body: string) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const { port } = server.address() as { port: number };
-  return serviceAt(`http://127.0.0.1:${port}`);
+  return serviceAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
 function serviceAt(url: string) {
   return { HOOKTRAIL_BASE_URL: url, HOOKTRAIL_VENDOR: 'v', HOOKTRAIL_ACCESS_TOKEN: 'an-access-token' };
 }
+
+describe('every error', () => {
+  /*
+   * errors.txt is a session of a shell for each error: the lines typed into a new home, what the last one printed on
+   * standard error, and its exit code. Beside `hooktrail` the shell knows `echo TEXT > FILE`, `mkdir`, `rm`, and
+   *
+   *   signed-in                  a sandbox with three events, by an access token in the environment
+   *   sandbox                    the same sandbox, to sign in to
+   *   fault TARGET STATUS BODY   one answer of that sandbox
+   *   answers STATUS BODY        a service that gives this answer to everything, at $PORT
+   *   later                      an hour passes
+   *   terminal                   the standard streams are a terminal
+   *
+   * `npx vitest run errors -u` writes the messages anew.
+   */
+  const CATALOGUE = path.join(import.meta.dirname, 'errors.txt');
+  const SOURCE = path.join(import.meta.dirname, '../src');
+  /** Errors without words of their own that no line of a shell leads to here, and the test that does. */
+  const ELSEWHERE: Readonly<Record<string, string>> = {
+    'errors.ts message': 'errors.test.ts',
+    'streams.ts error': 'streams.test.ts',
+    'folders.ts `${named}: ${place} is a ${kind} that ${how}`': 'files/trusted-path.machine.test.ts',
+    'service.ts message': 'http/hostile-answers.test.ts',
+    'token-endpoint.ts error.message': 'http/hostile-answers.test.ts',
+    'lock.ts message': 'lock/lock.test.ts',
+    'file-vault.ts `the encrypted file of secrets ${how}: ${place}`': 'secrets/file-vault.test.ts',
+    'settings.ts message': 'files/unsynced.machine.test.ts',
+    'journal.ts message': 'commands/webhooks/listen.disk.machine.test.ts',
+    'recover.ts has': 'commands/webhooks/recover.together.process.test.ts',
+    'export-manifest.ts gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error':
+      'commands/events/export.process.test.ts',
+    'report-page.ts `${file} could not be written: ${(error as Error).message}`':
+      'commands/events/output-faults.machine.test.ts',
+    // Every sign-in stores it.
+    "refresh.ts 'the client secret is not stored'": '',
+    // Commander has no other complaint today.
+    'corrections.ts error.message.replace(/^error: /': '',
+    // Only a user without the right meets it.
+    'listen.ts `--port: this user may not listen on ${port}`': '',
+    // Five million events.
+    'event-table.ts `there are more than ${MOST_ROWS / 1e6} million events: too many to compare at once`': '',
+  };
+
+  let at: SigningIn;
+  let signedIn: Readonly<Record<string, string>>;
+  /** `file:line` of each error that was made. */
+  const made = new Set<string>();
+  beforeAll(async () => {
+    at = await startSigningIn({ events: 3 });
+    const { baseUrl, vendor } = at.sandbox.settings;
+    const token = await accessTokenOf(at.sandbox);
+    signedIn = { ...serviceAt(baseUrl), HOOKTRAIL_VENDOR: vendor, HOOKTRAIL_ACCESS_TOKEN: token };
+    // The constructor of all errors of the program assigns the name.
+    Object.defineProperty(HooktrailError.prototype, 'name', {
+      configurable: true,
+      set(this: HooktrailError, value: string) {
+        const maker = this.stack?.split('\n').find((line) => /^ +at (?!new )/.test(line)) ?? '';
+        made.add(/src\/([^:]+:\d+)/.exec(maker)?.[1] ?? '');
+        Object.defineProperty(this, 'name', { value });
+      },
+    });
+  });
+  afterAll(async () => {
+    Reflect.deleteProperty(HooktrailError.prototype, 'name');
+    await at[Symbol.asyncDispose]();
+  });
+
+  const wordsOf = (line: string) =>
+    [...line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) =>
+      word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'),
+    );
+
+  /** Types the lines into a new home. Returns what the last one prints on standard error, and its exit code. */
+  async function type(lines: readonly string[]): Promise<string> {
+    await using home = await createHome();
+    const restore = clock.held();
+    let env: Record<string, string> = { ...home.env };
+    let port = '';
+    let terminal: number | undefined;
+    let printed = '';
+    for (const line of lines) {
+      const [, verb = '', rest = ''] = /^(\S+) ?(.*)/.exec(line) ?? [];
+      const words = wordsOf(rest);
+      const file = path.join(home.folder, words.at(-1) ?? '');
+      const [, target, status, body = ''] = /^([a-z]*) ?(\d+) ?(.*)/.exec(rest) ?? [];
+      if (verb === 'signed-in') env = { ...env, ...signedIn };
+      else if (verb === 'sandbox') env = { ...at.env, ...env };
+      else if (verb === 'later') clock.advance(3_600_000);
+      else if (verb === 'mkdir') await mkdir(file, { recursive: true });
+      else if (verb === 'rm') await rm(file);
+      else if (verb === 'fault')
+        at.sandbox.control.fault(target as FaultTarget, { kind: 'status', status: Number(status), body });
+      else if (verb === 'answers') {
+        const service = await startService(Number(status), body);
+        port = new URL(service.HOOKTRAIL_BASE_URL).port;
+        env = { ...env, ...service };
+      } else if (verb === 'terminal') {
+        terminal = 100;
+        env = { ...env, NO_COLOR: '1' };
+      } else if (verb === 'echo' && !line.includes(' | ')) {
+        await mkdir(path.dirname(file), { recursive: true });
+        await writeFile(file, words.slice(0, -2).join(' '));
+      } else {
+        const [input = '', command = line] = line.split(' | hooktrail').length > 1 ? line.split(' | ') : [];
+        const typed = wordsOf(command).map((word) => word.replace('$PORT', port));
+        const at = typed.indexOf('hooktrail');
+        const variables = typed.slice(0, at).map((word) => word.split(/=(.*)/s).slice(0, 2));
+        const program = startHooktrail(typed.slice(at + 1), {
+          env: { ...env, ...Object.fromEntries(variables) },
+          stdin: wordsOf(input).slice(1).join(' ').replaceAll('\\n', '\n'),
+          ...(terminal ? { terminal } : {}),
+          context: { openPager: async (command) => openPager(command, env) },
+        });
+        const { code, stderr } = await program.finished;
+        // A prompt or a help stands before the error.
+        printed = `${stderr.replace(/(?<![\s\S])(?!error: |warning: )[\s\S]*?(?=^error: )/m, '')}[${code}]\n`;
+      }
+    }
+    restore();
+    return printed
+      .replaceAll(home.folder, '~')
+      .replaceAll(/~[0-9a-f]{16}(?=\.vault)/g, '~ID')
+      .replaceAll(new URL(at.sandbox.settings.baseUrl).port, 'PORT')
+      .replaceAll(port || 'no port', 'PORT');
+  }
+
+  test('has its text, its exit code, and a next step whose commands parse', async () => {
+    const wrong: string[] = [];
+    let whole = '';
+    for (const block of (await readFile(CATALOGUE, 'utf8')).trimEnd().split('\n\n')) {
+      const typed = block.split('\n').filter((line) => line.startsWith('$ '));
+      const printed = typed.length > 0 ? await type(typed.map((line) => line.slice(2))) : `${block}\n`;
+      whole += `${whole && '\n'}${typed.map((line) => `${line}\n`).join('')}${printed}`;
+      const next = /^next: (.*)$/m.exec(printed)?.[1] ?? '';
+      const lines = next.startsWith('hooktrail ') ? [next] : next.match(/(?<=`)hooktrail [^`]*/g);
+      for (const words of (lines ?? []).flatMap(callsIn)) {
+        const problem = words.includes('--help')
+          ? ''
+          : await commandFor(words).then(
+              () => '',
+              (error) => error.message,
+            );
+        // A text may speak of a command without its arguments.
+        if (!/^$|missing required argument/.test(problem)) wrong.push(problem);
+      }
+    }
+    expect(wrong).toEqual([]);
+    await expect(whole).toMatchFileSnapshot(CATALOGUE);
+  });
+
+  const filesIn = (folder: string, ending: string) =>
+    (readdirSync(folder, { recursive: true }) as string[])
+      .filter((file) => file.endsWith(ending))
+      .map((file) => ({ file, text: readFileSync(path.join(folder, file), 'utf8') }));
+
+  /** Returns each `new …Error(` of an error that is shown to users, with the source of its message. */
+  function placesOf(sources: readonly { file: string; text: string }[]) {
+    const classes = sources.flatMap(({ text }) => [...text.matchAll(/class (\w+) extends (\w+)/g)]);
+    const family = new Set(['HooktrailError']);
+    for (const _ of classes)
+      for (const [, name = '', parent = ''] of classes) if (family.has(parent)) family.add(name);
+    for (const name of ['InterruptedError', 'NoAnswerError', 'ClosedPipeError']) family.delete(name);
+    const place =
+      /\bnew (\w+)\(\s*(?:\w+,\s*(?=['"`]))?('[^']*'|"[^"]*"|`(?:[^`$]|\$\{(?:[^{}`]|`[^`]*`)*\}|\$)*`|[^,;)]*)/g;
+    return sources.flatMap(({ file, text }) =>
+      [...text.matchAll(place)]
+        .filter(([, name = '']) => family.has(name))
+        .map(({ index, 2: message = '' }) => ({
+          at: `${file}:${text.slice(0, index).split('\n').length}`,
+          name: `${path.basename(file)} ${message.replaceAll(/\s+/g, ' ').trim()}`,
+          literals: /^['"`]/.test(message) ? message.slice(1, -1).split(/\$\{[^}]*\}/) : [],
+        })),
+    );
+  }
+
+  test('of the source is in the catalogue, or its words are in another test', () => {
+    const tests = filesIn(import.meta.dirname, '.test.ts').filter(({ file }) => file !== 'errors.test.ts');
+    const all = tests.map(({ text }) => text).join('\n');
+    const isElsewhere = (literal: string) => {
+      const words = literal.trim().split(' ');
+      const runs = words.map((_, at) => words.slice(at, at + 4).join(' ')).slice(0, -3);
+      return [literal, ...runs].some((run) => run.length > 10 && all.includes(run));
+    };
+    const sources = filesIn(SOURCE, '.ts').filter(({ file }) => !file.startsWith('sandbox/'));
+    const missing = placesOf(sources)
+      // The conditions of a keychain have their texts in one table, which keychain-conditions.machine.test.ts prints.
+      .filter(({ at }) => !at.startsWith('secrets/keychain'))
+      .filter(
+        ({ at, name, literals }) => !made.has(at) && !literals.some(isElsewhere) && !(name in ELSEWHERE),
+      );
+    expect(missing.map(({ at, name }) => `${at}: ${name}`)).toEqual([]);
+  });
+});
 
 /** What a command prints with `--error-format json`: one object a line. */
 async function problems(args: readonly string[], env: Record<string, string> = {}, context = {}) {

@@ -73,7 +73,7 @@ async function inputBody(file: string, { stdin }: Call['context']): Promise<Buff
   try {
     return readRegularFile(file);
   } catch (error) {
-    throw new UsageError(`--input: ${(error as Error).message}`, { cause: error });
+    throw new UsageError(`--input: ${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
 

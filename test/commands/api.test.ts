@@ -103,25 +103,4 @@ describe('a request to any path', () => {
     ]);
     expect(result.stderr).toMatch(/^error: PUT /);
   });
-
-  test.each([
-    [
-      ['--method', 'gett'],
-      "--method: invalid value 'gett': must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
-      'GET',
-    ],
-    [
-      ['-X', 'PSOT'],
-      "--method: invalid value 'PSOT': must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS",
-      'POST',
-    ],
-  ])('suggests the method that %j meant', async (flags, message, meant) => {
-    await using searching = await startSearching({ events: 1 });
-    const result = await hooktrail(['api', '/event-types', ...flags], { env: searching.env });
-    expect(result).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `error: ${message}\nnext: hooktrail api /event-types ${flags[0]} ${meant}\n`,
-    });
-  });
 });

@@ -47,35 +47,6 @@ describe('config', () => {
     });
   });
 
-  test.each([
-    [
-      ['set', 'base-url', 'http://events.example.com'],
-      "base-url: invalid value 'http://events.example.com': must be an https: URL",
-    ],
-    [['set', 'base-urll', 'x'], "there is no setting 'base-urll'"],
-    [['get', 'vendr'], "there is no setting 'vendr'"],
-    [['set', 'client-secret', 'x'], "'client-secret' is not saved in the settings: secrets never are"],
-    [['set', 'store', 'keychian'], "store: invalid value 'keychian': must be keychain or file"],
-    // A name server may resolve such a name to any address.
-    [
-      ['set', 'auth-url', 'http://id.localhost:8080'],
-      "auth-url: invalid value 'http://id.localhost:8080': must be an https: URL (http: only for loopback hosts)",
-    ],
-    [
-      ['set', 'redirect-uri', 'http://me:secret@127.0.0.1:8976/callback'],
-      "redirect-uri: invalid value 'http://[redacted]@127.0.0.1:8976/callback': must be a URL without user name and password",
-    ],
-    [['set', 'issuer', 'nobody'], "issuer: invalid value 'nobody'"],
-    [['set', 'vendor', 'a b'], "vendor: invalid value 'a b'"],
-    [['set', 'scope', ''], "scope: invalid value ''"],
-    [['list', '--profile', '../x'], "--profile: invalid value '../x'"],
-  ])('%j is a usage error', async (args, message) => {
-    await using home = await createHome();
-    const { code, stderr } = await config(home, ...args);
-    expect(stderr).toContain(`error: ${message}`);
-    expect(code).toBe(2);
-  });
-
   test.each(['{', '[]', '{"version":2}', '{"version":1,"profiles":{"a":{"vendor":1}}}'])(
     'a settings file that holds %s is reported, not replaced',
     async (text) => {
@@ -117,25 +88,5 @@ describe('profiles', () => {
       ['two', false],
       ['three', false],
     ]);
-  });
-
-  test('an empty name is not a name', async () => {
-    await using home = await createHome();
-    expect(await hooktrail(['status', '--profile', ''], { env: home.env })).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/^error: --profile: invalid value ''/),
-    });
-  });
-
-  test('for an unknown one the nearest is suggested', async () => {
-    await using home = await createHome();
-    await config(home, 'set', 'vendor', 'acme', '--profile', 'production');
-    for (const verb of ['use', 'delete']) {
-      const { code, stderr } = await hooktrail(['profiles', verb, 'prodution'], { env: home.env });
-      expect(stderr).toBe(
-        `error: there is no profile 'prodution'\n  profiles: production\nnext: hooktrail profiles ${verb} production\n`,
-      );
-      expect(code).toBe(2);
-    }
   });
 });

@@ -99,19 +99,6 @@ describe('events count', () => {
     expect(searching.queries()).toEqual([]);
   });
 
-  test.each([
-    [['--concurrency', '17'], "--concurrency: invalid value '17': must be a whole number from 1 to 16"],
-    [['--output', 'csv'], "--output: invalid value 'csv': must be table or json"],
-    [['--after', 'never'], "--after: invalid value 'never': must be a time"],
-    [['--dry-run', '--curl'], '--dry-run and --curl contradict each other: give one'],
-    [['--jq', '.['], "--jq: '.[' is not a jq program"],
-  ])('%j is a usage error', async (args, message) => {
-    await using searching = await startSearching({ events: 1 });
-    const { code, stdout, stderr } = await count(searching, ...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(`error: ${message}\n`);
-  });
-
   test('an error of the service is reported, and nothing is printed', async () => {
     await using searching = await startSearching({ events: 1 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });

@@ -187,14 +187,6 @@ describe('events explain', () => {
     );
   });
 
-  test('of only successes, and a baseline of what is read once, are usage errors', async () => {
-    expect(await explain(['--status', 'SUCCESS'])).toMatchObject({ code: 2, stdout: '' });
-    const { code, stderr } = await explain(['--baseline', '1d'], { place: '-', stdin: '{}\n' });
-    expect(code).toBe(2);
-    expect(stderr).toContain('error: --baseline: standard input is read once');
-    expect((await explain(['--baseline', '2d'])).stderr).toContain('must be previous, 1d or 7d');
-  });
-
   test('asks the service for the window alone, and counts the baseline without reading it', async () => {
     await using searching = await startSearching({ events: 0 });
     const { control } = searching.sandbox;

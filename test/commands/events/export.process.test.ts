@@ -149,26 +149,6 @@ describe('a directory', () => {
     expect(exporting.queries()).toEqual([]);
   });
 
-  test.each([
-    ['not JSON', '{"format": "hooktrail-exp', 'is not the manifest of an export'],
-    [
-      'of a newer version',
-      '{"format":"hooktrail-export","version":2}',
-      'was written by a newer version of hooktrail',
-    ],
-    [
-      'that leads elsewhere',
-      '{"format":"hooktrail-export","version":1,"queries":[{}],"parts":[{"file":"../x","query":0}],"filters":{},"pin":"","service":""}',
-      'is damaged',
-    ],
-  ])('with a manifest %s is refused', async (_, text, why) => {
-    await using exporting = await startExporting();
-    await mkdir(exporting.directory);
-    await writeFile(path.join(exporting.directory, 'manifest.json'), text);
-    const { code, stderr } = await exporting.export();
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`manifest.json ${why}\n`)]);
-  });
-
   test('that cannot be created or filled is reported; existing content stays intact', async () => {
     await using exporting = await startExporting({ events: 4000 });
     const file = path.join(exporting.env['HOME'] as string, 'file');
@@ -198,17 +178,6 @@ describe('a directory', () => {
     expect(await exporting.parts()).toEqual([]);
     expect((await exporting.export()).code).toBe(0);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
-  });
-
-  test('that is a file is refused', async () => {
-    await using exporting = await startExporting();
-    await writeFile(exporting.directory, 'precious');
-    const { code, stderr } = await exporting.export();
-    expect(code).toBe(2);
-    expect(stderr).toBe(
-      `error: ${exporting.directory} is a file, or inside one: an export needs a directory\nnext: choose another directory\n`,
-    );
-    expect(await readFile(exporting.directory, 'utf8')).toBe('precious');
   });
 
   test('of another export is refused, with what differs', async () => {
@@ -260,22 +229,5 @@ describe('a directory', () => {
     );
     first.kill('SIGINT');
     expect((await first.finished).code).toBe(130);
-  });
-
-  test('that is missing, or a wrong flag, is a usage error', async () => {
-    await using exporting = await startExporting({ events: 1 });
-    expect((await spawnHooktrail(['events', 'export'], exporting)).code).toBe(2);
-    for (const [flag, value] of [
-      ['--page-size', '501'],
-      ['--concurrency', '17'],
-      ['--after', 'x'],
-    ] as const) {
-      const { code, stderr } = await exporting.export(flag, value);
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringContaining(`error: ${flag}: invalid value '${value}'`),
-      ]);
-    }
-    await expect(stat(exporting.directory)).rejects.toThrow('ENOENT');
   });
 });

@@ -240,27 +240,6 @@ describe('--from, without a sign-in', () => {
     ]);
   });
 
-  test('an unreadable source is a usage error', async () => {
-    const nowhere = inHome('nowhere');
-    for (const [args, message] of [
-      [['search', '--from', nowhere], `error: --from: ${nowhere} cannot be read: `],
-      [
-        ['search', '--from', home.env['HOME'] as string],
-        `error: --from: ${home.env['HOME']} holds no export: there is no manifest.json\n`,
-      ],
-      [['search', '--from', '-', '--curl'], 'error: --from sends no requests'],
-      [['explain', '--from', '-', '--baseline', '1d'], 'error: --baseline: standard input is read once'],
-      [['get', '-', '--from', '-'], 'error: standard input cannot hold both'],
-      [
-        ['search', '--from', 'yesterday'],
-        "error: --from: there is no file or directory 'yesterday'\nnext: a time goes to --since: --since 'yesterday'\n",
-      ],
-    ] as const) {
-      const { code, stderr } = await offline(args);
-      expect([code, stderr.slice(0, message.length)]).toEqual([2, message]);
-    }
-  });
-
   test('an unfinished export is a warning, and one with a missing file is an error', async () => {
     const directory = inHome('unfinished');
     await cp(at.directory, directory, { recursive: true });

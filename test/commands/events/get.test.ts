@@ -68,24 +68,6 @@ describe('events get', () => {
     expect(code).toBe(0);
   });
 
-  test('no id on standard input is a usage error, also with -', async () => {
-    await using searching = await startSearching({ events: 1 });
-    for (const [args, stdin] of [
-      [['-'], ''],
-      [[], ''],
-      [['-'], '\n\n'],
-      [['-'], 'eventId\n'],
-      [['-'], '[]\n'],
-      [['-'], '{"subscriptionId":"0f8fad5b-d9cb-469f-a165-70867728950e"}\n'],
-    ] as const) {
-      const { code, stdout, stderr } = await get(searching, [...args], stdin);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toBe(
-        'error: an event id is missing\nnext: give one or more ids, or - to read them from standard input: one a line, or the output of events search\n',
-      );
-    }
-  });
-
   test.each([
     [[]],
     [['--fields', 'eventId']],
@@ -252,29 +234,4 @@ describe('events get', () => {
     const ids = newest(searching, 2).join('\n');
     expect(await get(searching, ['--ndjson'], ids)).toEqual(await get(searching, ['-', '--ndjson'], ids));
   });
-
-  test.each([
-    [['nonsense'], "<eventId>: 'nonsense' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e"],
-    [[NONE, '-'], '<eventId>: - reads all ids from standard input: give only -, or only ids'],
-    [[], 'an event id is missing'],
-    [[NONE, '--concurrency', '0'], "--concurrency: invalid value '0': must be a whole number from 1 to 16"],
-  ])('%j is a usage error and sends no request', async (args, message) => {
-    await using searching = await startSearching({ events: 1 });
-    const { code, stderr } = await get(searching, args);
-    expect(stderr).toContain(`error: ${message}\n`);
-    expect(code).toBe(2);
-    expect(searching.queries()).toEqual([]);
-  });
-
-  test.each(['e853b3d4', 'e853b3d4…', '0f8fad5b-d9cb'])(
-    'a shortened id such as %s says how to find the event',
-    async (id) => {
-      await using searching = await startSearching({ events: 1 });
-      const { code, stderr } = await get(searching, [id]);
-      expect({ code, next: stderr.split('\n')[1] }).toEqual({
-        code: 2,
-        next: `next: \`hooktrail events search --grep ${id.replace('…', '')}\` finds an event by part of its id`,
-      });
-    },
-  );
 });

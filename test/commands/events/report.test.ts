@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -137,33 +137,5 @@ describe('--open', () => {
     const { code, stderr } = await hooktrail(['events', 'report', reporting.file, '--open'], { env });
     expect(code).toBe(0);
     expect(stderr).toContain(`; open ${pathToFileURL(reporting.file).href} yourself\n`);
-  });
-});
-
-describe('a usage error', () => {
-  test('is reported before any request is sent', async () => {
-    await using reporting = await startReporting({ events: 10 });
-    const home = reporting.env['HOME'] as string;
-    await mkdir(path.join(home, 'folder'));
-    const cases: [string[], string][] = [
-      [[path.join(home, 'no', 'x.html')], `error: the folder ${path.join(home, 'no')} does not exist\n`],
-      [[path.join(home, 'folder')], `error: ${path.join(home, 'folder')} is a folder\n`],
-      [['-', '--open'], 'error: --open: a page on standard output cannot be shown: name a file\n'],
-      [
-        [path.join(home, 'x.sh'), '--open'],
-        `error: --open: '${path.join(home, 'x.sh')}' does not end in .html`,
-      ],
-      [['x.html', '--limit', '5001'], "error: --limit: invalid value '5001'"],
-      [['x.html', '--buckets', '0'], "error: --buckets: invalid value '0'"],
-      [['x.html', '--concurrency', '17'], "error: --concurrency: invalid value '17'"],
-      [['x.html', '--status', 'SUCCESS'], 'error: --status: a report is about failed deliveries'],
-      [['x.html', '--after', 'x'], "error: --after: invalid value 'x': must be a time"],
-      [[], 'error: events report needs <file>'],
-    ];
-    for (const [args, text] of cases) {
-      const { code, stdout, stderr } = await hooktrail(['events', 'report', ...args], reporting);
-      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(text)]);
-    }
-    expect(reporting.sandbox.log.filter(({ url }) => url.includes('/events/v1'))).toEqual([]);
   });
 });

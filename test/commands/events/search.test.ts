@@ -163,15 +163,6 @@ describe('--type', () => {
       expect([args, await asked(...args)]).toEqual([args, ['eq(eventType,document.signed)']]);
   });
 
-  test('a pattern that nothing on offer matches is a usage error', async () => {
-    await using at = await startSearching({ events: 10 });
-    expect(await at.search('--type', 'documents.*')).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: "error: --type: no event type on offer matches 'documents.*'\nnext: did you mean document.*?\n",
-    });
-  });
-
   test('an event type that is no longer on offer is searched for as it is typed', async () => {
     await using at = await startSearching({ events: 10 });
     const { eventId } = at.sandbox.control.addEvent({ eventType: 'Old.Type' });

@@ -169,20 +169,6 @@ describe('events stats', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^error: the service gives no count, .*\nnext: .*events search --ndjson/);
   });
-
-  test.each([
-    [['--buckets', '0'], "--buckets: invalid value '0': must be a whole number from 1 to 500"],
-    [['--concurrency', '99'], "--concurrency: invalid value '99': must be a whole number from 1 to 16"],
-    [['--output', 'ndjson'], "--output: invalid value 'ndjson': must be table, json, csv or markdown"],
-    [['--after', '2h', '--before', '3h'], '--after 2h and --before 3h leave no time between them'],
-    [['--status', 'MAYBE'], "--status: invalid value 'MAYBE': must be SUCCESS or FAILED"],
-  ])('%j is a usage error and sends no request', async (args, message) => {
-    await using searching = await startSearching({ events: 1 });
-    const { code, stderr } = await stats(searching, ...args);
-    expect(stderr).toContain(`error: ${message}`);
-    expect(code).toBe(2);
-    expect(searching.sandbox.log.filter(({ url }) => url.startsWith('/events'))).toEqual([]);
-  });
 });
 
 test('on a terminal names of types are inert, in every format', async () => {

@@ -303,25 +303,6 @@ describe('events watch', () => {
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
     expect((await watch(searching).finished).code).toBe(1);
   });
-
-  test.each([
-    [
-      ['--interval', '15'],
-      "--interval: invalid value '15': must be a length of time such as 15s, 2m or 1h, from 1s to 24d",
-    ],
-    [['--interval', '100ms'], "--interval: invalid value '100ms'"],
-    [['--overlap', 'soon'], "--overlap: invalid value 'soon'"],
-    [['--limit', '0'], "--limit: invalid value '0': must be a whole number of at least 1"],
-    [['--concurrency', '17'], "--concurrency: invalid value '17'"],
-    [['--timeout', '5m'], '--timeout needs --count'],
-    [['--count', '1', '--limit', '1'], '--count and --limit mean the same'],
-    [['--before', '2020-01-01'], '--until: 2020-01-01 has passed'],
-  ])('%j is a usage error', async (args, message) => {
-    await using searching = await startSearching({ events: 1 });
-    const { code, stdout, stderr } = await hooktrail(['events', 'watch', ...args], { env: searching.env });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(`error: ${message}`);
-  });
 });
 
 describe('watch --until now with --state, as cron runs it', () => {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { createHome } from '../../support/home.ts';
 import { accepted, ended, portOf, post } from '../../support/listening.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
+import { startHooktrail } from '../../support/program.ts';
 import { type Recovering, startRecovering } from '../../support/recovering.ts';
 
 const MINUTE = 60_000;
@@ -102,26 +101,4 @@ test('events that the handler refuses are tried again the next time', async () =
   clock.advance(5 * MINUTE);
   await listener.program.printed('stderr', /recovered 1 event whose/);
   expect(at.handler.taken.get(eventId)).toBe(1);
-});
-
-test('without a sign-in it does not start', async () => {
-  await using home = await createHome();
-  const env = { ...home.env, HOOKTRAIL_API_TOKEN: 'x' };
-  const args = ['webhooks', 'listen', '--port', '0', '--recover'];
-  const { code, stderr } = await hooktrail(args, { env });
-  expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: settings are missing']);
-});
-
-test.each([
-  [
-    ['--recover', '5s'],
-    "--recover: invalid value '5s': must be a length of time such as 15s, 2m or 1h, at least 1m",
-  ],
-  [['--recover-interval', '5m'], '--recover-interval has no effect without --recover'],
-  [['--health', '/'], "--health: invalid value '/': must be another path than that of the deliveries"],
-  [['--health', 'x'], "--health: invalid value 'x': must be a path such as /events, without a query"],
-])('%j is an error of usage', async (flags, message) => {
-  await using home = await createHome();
-  const { code, stderr } = await hooktrail(['webhooks', 'listen', ...flags], { env: home.env });
-  expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${message}`]);
 });

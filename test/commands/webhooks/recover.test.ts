@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { createHome } from '../../support/home.ts';
 import { API_TOKEN } from '../../support/listening.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
+import { startHooktrail } from '../../support/program.ts';
 import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -179,68 +178,4 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   handler.answer = () => 200;
   expect((await recovering.recover()).stderr).toMatch(/^59 forwarded; 1 in the journal already; 0 left\n/);
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
-});
-
-describe('the command line', () => {
-  const usage: [string, string[], string][] = [
-    [
-      'no --since',
-      ['--forward-to', 'http://127.0.0.1:1/'],
-      '--since is missing: the time from which events are recovered',
-    ],
-    ['no --forward-to', ['--after', '1h'], '--forward-to is missing: the handler that gets the events'],
-    [
-      '--forward-to',
-      ['--after', '1h', '--forward-to', 'ftp://127.0.0.1/'],
-      "--forward-to: invalid value 'ftp://127.0.0.1/': must be an https: URL (http: only for loopback hosts)",
-    ],
-    ['--after', ['--after', 'x', '--dry-run'], "--after: invalid value 'x': must be a time"],
-    [
-      '--status',
-      ['--after', '1h', '--dry-run', '--status', 'BAD'],
-      "--status: invalid value 'BAD': must be SUCCESS or FAILED",
-    ],
-    [
-      '--concurrency',
-      ['--after', '1h', '--dry-run', '--concurrency', '65'],
-      "--concurrency: invalid value '65': must be a whole number from 1 to 64",
-    ],
-    [
-      '--retry-for',
-      ['--after', '1h', '--dry-run', '--retry-for', '5'],
-      "--retry-for: invalid value '5': must be a length of time such as 15s, 2m or 1h, at least 1s",
-    ],
-    [
-      '--forward-timeout',
-      ['--after', '1h', '--dry-run', '--forward-timeout', '-1'],
-      "--forward-timeout: invalid value '-1': must be a length of time such as 15s, 2m or 1h, from 1s to 1h",
-    ],
-    [
-      'a --journal that is not there',
-      ['--after', '1h', '--dry-run', '--journal', '/nowhere/events.journal'],
-      '--journal: there is no journal /nowhere/events.journal',
-    ],
-    [
-      'no journal',
-      ['--after', '1h', '--dry-run'],
-      "--journal is missing, and the profile 'default' has no journal yet",
-    ],
-    [
-      '--journal',
-      ['--after', '1h', '--dry-run', '--journal', '/'],
-      expect.stringMatching(/^--journal: \/ cannot be used: /) as unknown as string,
-    ],
-  ];
-  test.each(usage)('%s is named', async (_name, flags, message) => {
-    await using home = await createHome();
-    const env = {
-      ...home.env,
-      HOOKTRAIL_BASE_URL: 'http://127.0.0.1:1',
-      HOOKTRAIL_VENDOR: 'x',
-      HOOKTRAIL_ACCESS_TOKEN: 'x',
-    };
-    const { code, stderr, stdout } = await hooktrail(['webhooks', 'recover', ...flags], { env });
-    expect(stderr.split('\n')[0]?.replace(/^error: /, '')).toEqual(message);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  });
 });

@@ -162,13 +162,3 @@ describe('more than 100 events', () => {
     expect(at.received()).toHaveLength(240);
   });
 });
-
-test.each([
-  ['nothing chosen', [], 'an event id is missing'],
-  ['no handler', ['--dry-run-not'], "unknown option '--dry-run-not'"],
-  ['an id as an argument', ['abc'], "unexpected argument 'abc'"],
-])('%s is an error of usage', async (_name, flags, message) => {
-  await using at = await startReplaying(1);
-  const { code, stdout, stderr } = await at.replay(flags);
-  expect([code, stdout, stderr.split('\n')[0]]).toEqual([2, '', `error: ${message}`]);
-});

@@ -91,26 +91,6 @@ test('the handler may be `webhooks listen` itself', async () => {
   expect(JSON.parse(listening.program.stdout)).toMatchObject({ eventId: stdout.trim(), eventType: 'a' });
 });
 
-test.each([
-  [['--type', 'a'], '--forward-to is missing: the handler that gets the event'],
-  [['--forward-to', '1'], '--type is missing: the event type of the new event'],
-  [['--forward-to', '1', '--body', '-'], '--body: the body is not a JSON object'],
-  [['--forward-to', '1', '--body', '/nowhere'], /^--body: \/nowhere cannot be read: ENOENT/],
-])('%j is an error of usage', async (flags, message) => {
-  await using home = await createHome();
-  const { code, stdout, stderr } = await hooktrail(['webhooks', 'send', ...flags], {
-    env: home.env,
-    stdin: '[]',
-  });
-  expect([code, stdout]).toEqual([2, '']);
-  const text = stderr
-    .split('\n')
-    .find((line) => line.startsWith('error: '))
-    ?.slice(7);
-  if (typeof message === 'string') expect(text).toBe(message);
-  else expect(text).toMatch(message);
-});
-
 test('a given token that cannot be sent is an error; a missing token is a warning', async () => {
   await using at = await startSending();
   const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
