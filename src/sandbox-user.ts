@@ -7,11 +7,15 @@ import type { SandboxSettings } from './sandbox/sandbox-options.ts';
 import { quotedWord } from './settings/flag-values.ts';
 import { REDIRECTS_ONLY, visitWithoutBrowser } from './sign-in/sign-in.ts';
 
+type Variables = Readonly<Record<string, string>>;
+
 /** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
   readonly context: Context;
   /** For programs that run as this user. */
   readonly environment: Environment;
+  /** Those of them that make the difference: the sandbox's settings, with an encrypted store of their own. */
+  readonly variables: Variables;
   /** Removes the folder. */
   remove(): Promise<void>;
 }
@@ -22,14 +26,15 @@ export interface SandboxUser {
  */
 export async function createSandboxUser(context: Context, settings: SandboxSettings): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-');
-  const own = environmentOf(settings, folder.path);
+  const variables = variablesOf(settings, folder.path);
   const browserFailed = new AbortController();
   return {
-    environment: { ...withoutUserSecrets(context.environment), ...own },
+    variables,
+    environment: { ...withoutUserSecrets(context.environment), ...variables },
     context: {
       ...context,
       stdin: noInput,
-      environment: { ...terminalVariables(context.environment), ...own },
+      environment: { ...terminalVariables(context.environment), ...variables },
       machine: { ...context.machine, userHome: folder.path, isContainer: false },
       signal: AbortSignal.any([context.signal, browserFailed.signal]),
       browser: {
@@ -64,15 +69,14 @@ function terminalVariables(environment: Environment): Environment {
   return Object.fromEntries(kept.map((name) => [name, environment[name]]));
 }
 
-/** Variables of the real user that `environmentOf` does not replace. */
+/** Variables of the real user that `variablesOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
 
 function withoutUserSecrets(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !OF_THE_USER.test(name)));
 }
 
-/** A sandbox's settings as environment variables, with an encrypted store of their own in a folder. */
-function environmentOf(settings: SandboxSettings, folder: string): Readonly<Record<string, string>> {
+function variablesOf(settings: SandboxSettings, folder: string): Variables {
   return {
     HOOKTRAIL_PROFILE: 'sandbox',
     HOOKTRAIL_AUTH_URL: settings.authUrl,
@@ -89,30 +93,16 @@ function environmentOf(settings: SandboxSettings, folder: string): Readonly<Reco
   };
 }
 
-/** Lines for a shell of any machine, with or without a keychain and a browser, and what removes their folder. */
-export interface ShellLines {
-  readonly text: string;
-  remove(): Promise<void>;
-}
-
 /**
- * Lines that set the variables in a POSIX shell, or in PowerShell on Windows. Where the sandbox approves sign-ins itself,
- * they need no browser.
+ * Lines for a shell of any machine, with or without a keychain: for PowerShell on Windows, else for a POSIX shell. Where the
+ * sandbox approves sign-ins itself, they need no browser.
  */
-export async function shellLines(
-  settings: SandboxSettings,
-  approves: boolean,
-  platform: NodeJS.Platform,
-): Promise<ShellLines> {
-  const folder = await temporaryFolder('hooktrail-sandbox-');
-  const variables = Object.entries({
-    ...environmentOf(settings, folder.path),
-    ...(approves ? { HOOKTRAIL_BROWSER: REDIRECTS_ONLY } : {}),
-  });
-  const text = variables.map(([name, value]) =>
+export function shellLines(variables: Variables, approves: boolean, platform: NodeJS.Platform): string {
+  const all = Object.entries({ ...variables, ...(approves ? { HOOKTRAIL_BROWSER: REDIRECTS_ONLY } : {}) });
+  const lines = all.map(([name, value]) =>
     platform === 'win32'
       ? `$env:${name} = '${value.replaceAll("'", "''")}'\n`
       : `export ${name}=${quotedWord(value)}\n`,
   );
-  return { text: text.join(''), remove: folder.remove };
+  return lines.join('');
 }

@@ -3,7 +3,10 @@ import type { Command } from 'commander';
 import { type Action, type Call, untilStopped } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import type { DeliveryOptions, Sandbox, SandboxOptions, SandboxSettings } from '../sandbox/sandbox.ts';
+import type { DeliveryOptions } from '../sandbox/deliveries.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
+import type { SandboxUser } from '../sandbox-user.ts';
 import { duration, share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
 
@@ -106,10 +109,13 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, args, context, reporter } = call;
+  const { flags, args, context } = call;
   if (args.length > 0 && flags.json)
     throw new UsageError('--json: not together with a command, which has the settings in its environment');
-  const { startSandbox } = await import('../sandbox/sandbox.ts');
+  const [{ startSandbox }, { createSandboxUser, shellLines }] = await Promise.all([
+    import('../sandbox/sandbox.ts'),
+    import('../sandbox-user.ts'),
+  ]);
   const options = await sandboxOptions(flags, context);
   // Any port will do for the sign-in, so that several of them can run side by side.
   const forCommand = args.length > 0 ? { redirectUri: 'http://127.0.0.1:0/callback' } : {};
@@ -118,76 +124,57 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
       ? new UsageError(`--port: ${flags.port} is taken`, { next: 'choose another port, or leave --port out' })
       : error;
   });
+  const { settings } = sandbox;
+  const user = await createSandboxUser(context, settings);
   try {
-    if (args.length > 0) return await runCommand(args, sandbox, options.deliveries?.apiToken, call);
-    const { settings } = sandbox;
-    if (!flags.json) return await untilStoppedWithLines(settings, options.autoApprove === true, call);
-    await context.stdout.write(`${JSON.stringify(settings)}\n`);
-    reporter.notice(runningAt(settings));
+    if (args.length > 0) return await runCommand(args, sandbox, user, options.deliveries?.apiToken, call);
+    const { platform } = context.machine;
+    const lines = () => shellLines(user.variables, options.autoApprove === true, platform);
+    await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : lines());
+    sayHowToUse(settings, call);
     return await untilStopped(context.signal);
   } finally {
     await sandbox.close();
+    await user.remove();
   }
 }
 
-function runningAt({ baseUrl }: SandboxSettings): string {
-  return `the sandbox runs at ${baseUrl}; stop it with Ctrl-C`;
-}
-
-/** Prints lines for a shell, and keeps the folder that they name until the sandbox stops. */
-async function untilStoppedWithLines(
-  settings: SandboxSettings,
-  approves: boolean,
-  { context, reporter }: Call<Flags>,
-): Promise<never> {
-  const { shellLines } = await import('../sandbox-user.ts');
-  const { stdout, environment, machine, signal } = context;
-  const lines = await shellLines(settings, approves, machine.platform);
-  try {
-    await stdout.write(lines.text);
-    if (stdout.isTerminal) {
-      const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
-      reporter.notice(
-        `\nPaste these lines into another terminal and type \`hooktrail login\` there. Or stop\nthis sandbox: \`hooktrail sandbox -- ${shell}\` is a shell that is signed in to one.`,
-      );
-    }
-    reporter.notice(runningAt(settings));
-    return await untilStopped(signal);
-  } finally {
-    await lines.remove();
+function sayHowToUse({ baseUrl }: SandboxSettings, { flags, context, reporter }: Call<Flags>): void {
+  const { stdout, environment, machine } = context;
+  if (stdout.isTerminal && !flags.json) {
+    const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
+    reporter.notice(
+      `\nPaste these lines into another terminal and type \`hooktrail login\` there. Or stop\nthis sandbox: \`hooktrail sandbox -- ${shell}\` is a shell that is signed in to one.`,
+    );
   }
+  reporter.notice(`the sandbox runs at ${baseUrl}; stop it with Ctrl-C`);
 }
 
 /** Runs a command that is signed in to the sandbox; returns its exit code. */
 async function runCommand(
   words: readonly string[],
-  { settings, control }: Sandbox,
+  { behaviour }: Sandbox,
+  user: SandboxUser,
   apiToken: string | undefined,
   { context, invoke }: Call<Flags>,
 ): Promise<ExitCode> {
-  const { createSandboxUser } = await import('../sandbox-user.ts');
-  const user = await createSandboxUser(context, settings);
-  try {
-    const { autoApprove } = control.behaviour;
-    control.behaviour.autoApprove = true;
-    let said = '';
-    const write = async (text: string | Uint8Array) => {
-      said += String(text);
-    };
-    const code = await invoke(['login'], { ...user.context, stderr: { ...context.stderr, write } });
-    if (code !== ExitCode.done) {
-      await context.stderr.write(said);
-      return code;
-    }
-    control.behaviour.autoApprove = autoApprove;
-    const environment = { ...user.environment, ...(apiToken ? { HOOKTRAIL_API_TOKEN: apiToken } : {}) };
-    return (await context.runProgram(words, environment).catch((error: NodeJS.ErrnoException) => {
-      const problem = runProblems[error.code ?? ''] ?? error.message;
-      throw new UsageError(`cannot run '${words[0]}': ${problem}`, { cause: error });
-    })) as ExitCode;
-  } finally {
-    await user.remove();
+  const { autoApprove } = behaviour;
+  behaviour.autoApprove = true;
+  let said = '';
+  const write = async (text: string | Uint8Array) => {
+    said += String(text);
+  };
+  const code = await invoke(['login'], { ...user.context, stderr: { ...context.stderr, write } });
+  if (code !== ExitCode.done) {
+    await context.stderr.write(said);
+    return code;
   }
+  behaviour.autoApprove = autoApprove;
+  const environment = { ...user.environment, ...(apiToken ? { HOOKTRAIL_API_TOKEN: apiToken } : {}) };
+  return (await context.runProgram(words, environment).catch((error: NodeJS.ErrnoException) => {
+    const problem = runProblems[error.code ?? ''] ?? error.message;
+    throw new UsageError(`cannot run '${words[0]}': ${problem}`, { cause: error });
+  })) as ExitCode;
 }
 
 const runProblems: Readonly<Record<string, string>> = {
@@ -197,18 +184,13 @@ const runProblems: Readonly<Record<string, string>> = {
 
 /** @throws UsageError for flags that do not go together. */
 async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
-  const { port, events, seed, latency, tokenLifetime, autoApprove, rateLimit, faultRate } = flags;
+  const { latency, tokenLifetime, rate, ...others } = flags;
   const deliveries = await deliveryOptions(flags, context);
   return {
-    port,
-    events,
-    seed,
+    ...others,
     latencyMs: latency,
     tokenLifetimeSeconds: tokenLifetime === undefined ? undefined : tokenLifetime / 1_000,
-    autoApprove,
-    rateLimit,
-    faultRate,
-    rate: flags.rate ?? (deliveries ? DELIVERY_RATE : undefined),
+    rate: rate ?? (deliveries ? DELIVERY_RATE : undefined),
     deliveries,
     now: () => context.clock.now(),
   };

@@ -178,7 +178,8 @@ export function readRegularFile(file: string): Buffer {
   const { fd, stats } = openWithoutWaiting(file);
   try {
     // For a folder, reading it gives the system's own error.
-    if (!stats.isFile() && !stats.isDirectory()) throw new Error('it is not a regular file');
+    if (!stats.isFile() && !stats.isDirectory())
+      throw Object.assign(new Error('it is not a regular file'), { code: 'EINVAL', syscall: 'open' });
     return readFileSync(fd);
   } finally {
     closeSync(fd);

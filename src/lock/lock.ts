@@ -7,12 +7,15 @@ import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
 import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import {
   type Claim,
+  claimLock,
   conditionOf,
   describeSelf,
   type Holder,
   type HolderCondition,
-  LockFiles,
   type LockState,
+  readLock,
+  sweepSiblings,
+  tidyLock,
 } from './lock-file.ts';
 
 /** Another process kept the lock for longer than this one was willing to wait. */
@@ -119,12 +122,11 @@ async function take<T>(
 ): Promise<TakenLock | { readonly result: T }> {
   const folder = options.folder ?? (await lockFolder(name, context.machine));
   try {
-    const files = new LockFiles(folder);
-    const taken = await claimed(files, await describeSelf(context.machine), context, options);
+    const taken = await claimed(folder, await describeSelf(context.machine), context, options);
     if ('result' in taken) return taken;
     // Leftover files do no harm.
-    await files.tidy(taken.number).catch(() => undefined);
-    if (taken.number === 1 && !options.folder) await files.sweepSiblings(1).catch(() => undefined);
+    await tidyLock(folder, taken.number).catch(() => undefined);
+    if (taken.number === 1 && !options.folder) await sweepSiblings(folder, 1).catch(() => undefined);
     return kept(taken, folder, context.lockRhythm ?? RHYTHM, options.subject ?? SUBJECT);
   } catch (error) {
     throw explained(error, folder);
@@ -164,34 +166,46 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: strin
 
 /** Waits until the lock is free or its holder is gone, and claims it. */
 async function claimed<T>(
-  files: LockFiles,
+  folder: string,
   self: Holder,
   { clock, machine, signal, lockRhythm = RHYTHM }: Surroundings,
   { patience = 60_000, meanwhile, subject = SUBJECT }: LockOptions<T>,
 ): Promise<Claim | { readonly result: T }> {
-  let watched: Watched | undefined;
+  let seen: LockState | undefined;
+  let condition: HolderCondition = 'unknown';
+  let askedAt = Number.NEGATIVE_INFINITY;
+  // Measured with this process's own clock: no two clocks are ever compared.
+  let silence = 0;
+  let hasBeaten = false;
   let waited = 0;
   let lookedAt = clock.now();
   for (;;) {
-    const latest = await files.latest();
+    const latest = await readLock(folder);
     // A waiter that was suspended itself has observed nothing, and a clock that was set tells nothing.
     const passed = Math.min(Math.max(clock.now() - lookedAt, 0), LONGEST_LOOK_MS);
     lookedAt = clock.now();
     waited += passed;
-    if (watched && (watched.number !== latest.number || latest.released)) {
+    const isSame = seen?.number === latest.number && !latest.released;
+    if (seen && !isSame) {
       const result = await meanwhile?.();
       if (result !== undefined) return { result };
     }
-    if (latest.released) watched = undefined;
-    else if (watched?.number === latest.number) watched.look(latest, passed);
-    else watched = new Watched(latest);
-    if (watched && waited - watched.askedAt >= CONDITION_INTERVAL_MS) await watched.ask(machine, waited);
-    if (watched === undefined || watched.isGone(lockRhythm.silence)) {
-      const claim = await files.claim(latest.number, self);
+    const isSilent = isSame && seen?.text === latest.text;
+    silence = isSilent ? silence + passed : 0;
+    hasBeaten = isSame && (hasBeaten || !isSilent);
+    if (!isSame) askedAt = Number.NEGATIVE_INFINITY;
+    seen = latest.released ? undefined : latest;
+    if (waited - askedAt >= CONDITION_INTERVAL_MS) {
+      askedAt = waited;
+      condition = seen?.holder ? await conditionOf(seen.holder, machine) : 'unknown';
+    }
+    if (!seen || condition === 'dead' || (condition === 'unknown' && silence >= lockRhythm.silence)) {
+      const claim = await claimLock(folder, latest.number, self);
       if (claim) return claim;
       continue;
     }
-    if (waited >= patience && watched.isAlive) throw outOfPatience(watched, machine, patience, subject);
+    if (waited >= patience && (condition !== 'unknown' || hasBeaten))
+      throw outOfPatience(seen.holder, condition, machine, patience, subject);
     // Jitter keeps many waiters from asking at the same moments.
     await clock.sleep(15 + Math.random() * 35, signal);
   }
@@ -200,66 +214,22 @@ async function claimed<T>(
 /** The most that one look can add to a silence. */
 const LONGEST_LOOK_MS = 1_000;
 
-/**
- * A holder, as one waiting process sees it. Its silence is measured with the waiter's own clock: no two clocks are ever
- * compared.
- */
-class Watched {
-  readonly number: number;
-  askedAt = Number.NEGATIVE_INFINITY;
-  condition: HolderCondition = 'unknown';
-  holder: Holder | undefined;
-  #text: string;
-  #silence = 0;
-  #hasBeaten = false;
-
-  constructor({ number, text, holder }: LockState) {
-    this.number = number;
-    this.holder = holder;
-    this.#text = text;
-  }
-
-  look({ text, holder }: LockState, passed: number): void {
-    this.#silence += passed;
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#silence = 0;
-    this.#hasBeaten = true;
-    this.holder = holder;
-  }
-
-  async ask(machine: Machine, waited: number): Promise<void> {
-    this.askedAt = waited;
-    this.condition = this.holder ? await conditionOf(this.holder, machine) : 'unknown';
-  }
-
-  get isAlive(): boolean {
-    return this.condition === 'running' || this.condition === 'suspended' || this.#hasBeaten;
-  }
-
-  isGone(silence: number): boolean {
-    return this.condition === 'dead' || (this.condition === 'unknown' && this.#silence >= silence);
-  }
-}
-
 function outOfPatience(
-  { holder, condition }: Watched,
+  holder: Holder | undefined,
+  condition: HolderCondition,
   machine: Machine,
   patience: number,
   subject: string,
 ): LockedError {
-  const seconds = Math.round(patience / 1000);
-  if (!holder) {
-    const message = `another hooktrail process kept ${subject} locked for ${seconds} s`;
-    return new LockedError(message, { next: 'run the command again' });
-  }
-  const other =
-    holder.hostname === machine.hostname ? `${holder.pid}` : `${holder.pid} on ${holder.hostname}`;
-  const suspended = condition === 'suspended';
+  const kept = `kept ${subject} locked for ${Math.round(patience / 1000)} s`;
+  if (!holder) return new LockedError(`another hooktrail process ${kept}`, { next: 'run the command again' });
+  const host = holder.hostname === machine.hostname ? '' : ` on ${holder.hostname}`;
+  const other = `${holder.pid}${host}`;
+  const isSuspended = condition === 'suspended';
   return new LockedError(
-    `another hooktrail process (${other}) kept ${subject} locked for ${seconds} s${suspended ? ': it is suspended' : ''}`,
+    `another hooktrail process (${other}) ${kept}${isSuspended ? ': it is suspended' : ''}`,
     {
-      next: suspended
+      next: isSuspended
         ? `continue it (\`fg\`, or \`kill -CONT ${holder.pid}\`), or end it`
         : `wait for process ${other}, or end it`,
     },
@@ -282,26 +252,20 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
     await access(home, constants.W_OK | constants.X_OK);
     return home;
   } catch (error) {
-    if (user.platform === 'win32' || !UNWRITABLE.has((error as NodeJS.ErrnoException).code ?? '')) {
+    if (user.platform === 'win32' || !UNWRITABLE.has((error as NodeJS.ErrnoException).code ?? ''))
       throw explained(error, home);
-    }
   }
   // Users without a writable home: service accounts, read-only containers.
-  try {
-    return await ownFolderInTmp(user, hash);
-  } catch (error) {
-    throw unusable(
-      path.join(user.sharedFolder, `hooktrail-${user.userId}`),
-      (error as Error).message,
-      error as Error,
-    );
-  }
+  return await ownFolderInTmp(user, hash).catch((error: NodeJS.ErrnoException) => {
+    throw unusable(path.join(user.sharedFolder, `hooktrail-${user.userId}`), error);
+  });
 }
 
 /** Turns an error of the system into an error of the lock. Returns any other error unchanged. */
 function explained(error: unknown, folder: string): unknown {
-  if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return unusable(folder, error.message, error as NodeJS.ErrnoException);
+  return error instanceof Error && 'syscall' in error
+    ? unusable(folder, error as NodeJS.ErrnoException)
+    : error;
 }
 
 const STEPS: Readonly<Record<string, string>> = {
@@ -311,9 +275,9 @@ const STEPS: Readonly<Record<string, string>> = {
   ENFILE: 'end programs that hold many files open: the system has reached its limit',
 };
 
-function unusable(folder: string, why: string, cause: NodeJS.ErrnoException): UnusableLockError {
+function unusable(folder: string, cause: NodeJS.ErrnoException): UnusableLockError {
   return new UnusableLockError(
-    `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${why}`,
+    `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${cause.message}`,
     { next: STEPS[cause.code ?? ''] ?? 'repair the folder, or remove it', cause },
   );
 }

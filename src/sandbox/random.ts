@@ -2,13 +2,12 @@
 export class Random {
   #a: number;
   #b: number;
-  #c: number;
+  #c = 0x9e3779b9 | 0;
   #d = 1;
 
   constructor(seed: number) {
     this.#a = seed | 0;
     this.#b = Math.floor(seed / 0x100000000) | 0;
-    this.#c = 0x9e3779b9 | 0;
     for (let i = 0; i < 12; i++) this.uint32();
   }
 

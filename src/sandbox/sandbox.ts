@@ -1,49 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Deliveries } from './deliveries.ts';
-import { createIdentityProvider } from './identity/identity-provider.ts';
+import { createIdentityProvider, type IdentityProvider } from './identity/identity-provider.ts';
 import { Random } from './random.ts';
-import { createRequestHandler, RequestLog, type RequestRecord } from './request-handler.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
-import type { PublishStatus } from './store/event-item.ts';
+import { withTrouble } from './service/service-trouble.ts';
 import { EventStore } from './store/event-store.ts';
-import { EventWriter, type NewEvent, type WrittenEvent } from './store/event-writer.ts';
-import { type Subscription, writeHistory } from './store/seeded-history.ts';
-
-export type { DeliveryAttempt, DeliveryOptions } from './deliveries.ts';
-export type { RequestRecord } from './request-handler.ts';
-export type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
-export type { NewEvent, WrittenEvent } from './store/event-writer.ts';
+import { EventWriter } from './store/event-writer.ts';
+import { writeHistory } from './store/seeded-history.ts';
 
 export interface Sandbox extends AsyncDisposable {
   readonly settings: SandboxSettings;
-  /** The latest 100,000 requests, oldest first. */
-  readonly log: readonly RequestRecord[];
-  readonly control: Control;
+  /** Assign to its members: a change applies from the next request. */
+  readonly behaviour: Behaviour;
+  readonly events: EventWriter;
+  readonly identity: Pick<IdentityProvider, 'memory'>;
+  readonly deliveries: Deliveries | undefined;
   /** Frees the port and all connections at once. */
   close(): Promise<void>;
-}
-
-/** For tests: inspects and changes a running sandbox. Changes apply from the next request. */
-export interface Control {
-  /** Assign to its members to change them. */
-  readonly behaviour: Behaviour;
-  /** The endpoints that the seeded history was published to. */
-  readonly subscriptions: readonly Subscription[];
-  readonly store: EventStore;
-  addEvent(event?: NewEvent): WrittenEvent;
-  /** Changes an event's publish status; false when there is no such event. */
-  setStatus(eventId: string, status: PublishStatus): boolean;
-  /** Adds events at a steady rate until the returned function is called. */
-  startLive(perSecond: number, event?: () => NewEvent): () => void;
-  /** Refuses all access tokens issued so far; refresh tokens stay valid. */
-  revokeAccessTokens(): void;
-  /** Refuses everything issued so far, refresh tokens too. */
-  revokeGrants(): void;
-  /** The deliveries of events that were added; undefined if nothing is delivered. */
-  readonly deliveries: Pick<Deliveries, 'attempts' | 'pending'> | undefined;
 }
 
 /**
@@ -63,58 +39,44 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 async function serve(server: Server, origin: string, options: SandboxOptions): Promise<Sandbox> {
-  const seed = options.seed ?? 1;
+  const { seed = 1, now = Date.now, intercept } = options;
   const settings = settingsFor(origin, options);
   const behaviour = behaviourFor(options);
-  const { now = Date.now } = options;
   const clock = typeof now === 'number' ? () => now : now;
-  const log = new RequestLog(clock);
+  const identity = await createIdentityProvider(settings, behaviour, clock);
   const store = new EventStore();
-  const identity = await createIdentityProvider(settings, behaviour, clock, log);
   const subscriptions = writeHistory(store, options.events ?? 5000, seed, clock());
-  const serviceClock = () => clock() + behaviour.clockOffsetMs;
-  const writer = new EventWriter(store, new Random(seed + 1), subscriptions, serviceClock);
-  const deliveries =
-    options.deliveries && new Deliveries(options.deliveries, writer, new Random(seed + 3), serviceClock);
-  if (deliveries) writer.onAdded = (event) => deliveries.add(event);
-  if (options.rate) writer.startLive(options.rate);
-  const control: Control = {
-    behaviour,
-    deliveries,
-    subscriptions,
-    store,
-    addEvent: (event = {}) => writer.add(event),
-    setStatus: (eventId, status) => writer.setStatus(eventId, status),
-    startLive: (perSecond, event) => writer.startLive(perSecond, event),
-    revokeAccessTokens: () => identity.tokens.revokeAll(),
-    revokeGrants: () => identity.revokeGrants(),
-  };
-  const service = createEventService({
-    baseUrl: settings.baseUrl,
-    vendor: settings.vendor,
-    store,
-    behaviour,
-    verify: (token) => identity.tokens.verify(token),
+  const events = new EventWriter(store, new Random(seed + 1), subscriptions, clock);
+  const deliveries = options.deliveries && new Deliveries(options.deliveries, events, new Random(seed + 3));
+  if (deliveries) events.onAdded = (event) => deliveries.add(event);
+  const live = options.rate && setInterval(() => events.add({}), 1000 / options.rate).unref();
+  const { verify } = identity;
+  const service = createEventService(settings, store, (token) => verify(token));
+  const troubled = withTrouble(service, behaviour, clock, new Random(seed + 2));
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('Date', new Date(clock()).toUTCString());
+    if (intercept && !(await intercept(request, response))) return;
+    const url = `${origin}${request.url}`;
+    if (url.startsWith(`${settings.baseUrl}/`)) await troubled(request, response);
+    else if (url.startsWith(`${settings.authUrl}/`)) await identity.handle(request, response);
+    else response.writeHead(404, { 'Content-Type': 'text/plain' }).end('There is nothing here.\n');
+  }
+
+  server.on('request', (request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      // An error in the sandbox itself must be visible. A broken connection is not one.
+      if (response.headersSent || response.destroyed) return void request.socket.destroy();
+      response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8' });
+      response.end(JSON.stringify({ code: 'sandbox.defect', message: String(error) }));
+    });
   });
-  server.on(
-    'request',
-    createRequestHandler({
-      settings,
-      behaviour,
-      log,
-      intercept: options.intercept,
-      clock: serviceClock,
-      random: new Random(seed + 2),
-      identity: (request, response) => identity.handle(request, response),
-      service,
-    }),
-  );
   const stop = () => {
-    writer.stopAll();
+    if (live) clearInterval(live);
     deliveries?.stop();
     return close(server);
   };
-  return { settings, log: log.records, control, close: stop, [Symbol.asyncDispose]: stop };
+  return { settings, behaviour, events, identity, deliveries, close: stop, [Symbol.asyncDispose]: stop };
 }
 
 function settingsFor(origin: string, options: SandboxOptions): SandboxSettings {
@@ -136,12 +98,8 @@ function behaviourFor(options: SandboxOptions): Behaviour {
     latencyMs: options.latencyMs ?? 0,
     rateLimit: options.rateLimit ?? 0,
     faultRate: options.faultRate ?? 0,
-    compress: options.compress ?? false,
-    order: 'newest-first',
-    maxPageSize: 500,
-    clockOffsetMs: 0,
-    autoApprove: options.autoApprove ?? false,
     tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 1800,
+    autoApprove: options.autoApprove ?? false,
   };
 }
 

@@ -2,19 +2,17 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Claim, LockFiles } from '../../src/lock/lock-file.ts';
+import { type Claim, claimLock, readLock, sweepSiblings, tidyLock } from '../../src/lock/lock-file.ts';
 
 const holder = (nonce: string) => ({ pid: 1, hostname: 'here', nonce });
 let top: string;
 let folder: string;
-let files: LockFiles;
 const claims: Claim[] = [];
 
 beforeEach(async () => {
   top = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-lock-file-'));
   folder = path.join(top, 'lock');
   await mkdir(folder);
-  files = new LockFiles(folder);
 });
 afterEach(async () => {
   for (const claim of claims.splice(0)) await claim.release().catch(() => undefined);
@@ -22,7 +20,7 @@ afterEach(async () => {
 });
 
 async function claim(previous: number, nonce: string): Promise<Claim | undefined> {
-  const made = await files.claim(previous, holder(nonce));
+  const made = await claimLock(folder, previous, holder(nonce));
   if (made) claims.push(made);
   return made;
 }
@@ -36,7 +34,7 @@ test('one of many claims of a number wins', async () => {
 test('a claim of a number that was used and tidied away is withdrawn', async () => {
   for (let number = 1; number <= 20; number++) {
     expect(await claim(number - 1, 'a')).toBeDefined();
-    await files.tidy(number);
+    await tidyLock(folder, number);
   }
   expect(await claim(2, 'late')).toBeUndefined();
   expect(await claims[19]?.isHeld()).toBe(true);
@@ -52,7 +50,7 @@ test('a claim after a number that is gone is withdrawn: the folder was swept and
 
 test('a released number stays the highest', async () => {
   await (await claim(0, 'a'))?.release();
-  expect(await files.latest()).toMatchObject({ number: 1, released: true });
+  expect(await readLock(folder)).toMatchObject({ number: 1, released: true });
   expect(await claim(0, 'b')).toBeUndefined();
   expect(await claim(1, 'b')).toBeDefined();
 });
@@ -62,12 +60,12 @@ test('nobody releases a lock that another process holds', async () => {
   const second = await claim(1, 'b');
   expect([await first?.isHeld(), await second?.isHeld()]).toEqual([false, true]);
   await first?.release();
-  expect(await files.latest()).toMatchObject({ number: 2, released: false });
+  expect(await readLock(folder)).toMatchObject({ number: 2, released: false });
 });
 
 test('a file that was created but is still empty counts as held', async () => {
   await writeFile(path.join(folder, '1.lock'), '');
-  expect(await files.latest()).toEqual({ number: 1, released: false, text: '' });
+  expect(await readLock(folder)).toEqual({ number: 1, released: false, text: '' });
 });
 
 test('each beat changes the text, and the holder can be read all the time', async () => {
@@ -75,7 +73,7 @@ test('each beat changes the text, and the holder can be read all the time', asyn
   const texts: string[] = [];
   for (let beat = 0; beat < 3; beat++) {
     await made?.beat();
-    const { text, holder: found } = await files.latest();
+    const { text, holder: found } = await readLock(folder);
     texts.push(text);
     expect(found).toEqual(holder('a'));
   }
@@ -94,6 +92,6 @@ test('folders of locks that nobody took for a month are swept, and no others', a
   await utimes(path.join(top, 'old', '4.lock'), then, then);
   await utimes(path.join(top, 'old'), then, then);
   await utimes(path.join(top, 'beating'), then, then);
-  await files.sweepSiblings(1);
+  await sweepSiblings(folder, 1);
   expect((await readdir(top)).sort()).toEqual(['beating', 'lock', 'recent']);
 });

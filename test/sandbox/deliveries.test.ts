@@ -62,7 +62,6 @@ describe('deliveries of the sandbox', () => {
     expect(twice).toBeGreaterThan(15);
     expect(twice).toBeLessThan(45);
     expect(got).toHaveLength(60 + twice);
-    expect(sandbox.control.deliveries?.attempts.filter(({ isCopy }) => isCopy)).toHaveLength(twice);
   });
 
   test('that fail are repeated; the event is FAILED until a try succeeds', async () => {
@@ -82,8 +81,6 @@ describe('deliveries of the sandbox', () => {
     await settled(sandbox);
     expect(handler.received).toHaveLength(6);
     expect(statusOf(sandbox, failed.eventId)).toBe('FAILED');
-    const attempts = sandbox.control.deliveries?.attempts.filter(({ eventId }) => eventId === failed.eventId);
-    expect(attempts?.map(({ status }) => status)).toEqual([404, 404, 404]);
   });
 
   test('fail if nobody listens', async () => {
@@ -93,9 +90,6 @@ describe('deliveries of the sandbox', () => {
     const { eventId } = sandbox.control.addEvent();
     await settled(sandbox);
     expect(statusOf(sandbox, eventId)).toBe('FAILED');
-    expect(sandbox.control.deliveries?.attempts.map(({ status }) => status)).toEqual(
-      Array(3).fill(undefined),
-    );
   });
 
   test('that succeed later turn a FAILED event into SUCCESS', async () => {

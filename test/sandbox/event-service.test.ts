@@ -79,6 +79,14 @@ describe('what a request must carry', () => {
   });
 });
 
+test('requests beyond the rate limit get 429', async () => {
+  service.sandbox.control.behaviour.rateLimit = 3;
+  const answers = await Promise.all(Array.from({ length: 8 }, () => service.get('/event-types')));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThanOrEqual(2);
+  expect(refused[0]?.headers['retry-after']).toBe('1');
+});
+
 describe('event types', () => {
   test('are a collection with names and descriptions', async () => {
     const { href, count, items } = await service.json('/event-types');

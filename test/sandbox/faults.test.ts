@@ -18,16 +18,6 @@ afterEach(() => {
 });
 afterAll(() => sandbox.close());
 
-/** Returns the result of one request for 100 events: its status and body, or the error. */
-async function _outcome(timeout = 400): Promise<string> {
-  const broken = async () => {
-    const { status, body } = await rawGet(sandbox, '/integrator-events?limit(1,100)', headers);
-    return `${status} ${body.length}`;
-  };
-  const late = new Promise<string>((resolve) => setTimeout(() => resolve('nothing'), timeout));
-  return Promise.race([broken().catch((error: NodeJS.ErrnoException) => `${error.code}`), late]);
-}
-
 describe('scripted faults', () => {
   test('lose the answer of a token request that was carried out', async () => {
     const { refresh_token } = await signIn(sandbox);

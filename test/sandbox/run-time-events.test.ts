@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useEventService } from '../support/event-service.ts';
+import { startSandbox } from '../support/sandbox.ts';
 
 const service = useEventService();
 
@@ -43,9 +44,7 @@ describe('events at run time', () => {
   });
 
   test('keep coming while the sandbox runs', async () => {
-    const before = service.sandbox.control.store.size;
-    const stop = service.sandbox.control.startLive(200, () => ({ publishStatus: 'FAILED' }));
-    await expect.poll(() => service.sandbox.control.store.size).toBeGreaterThan(before + 3);
-    stop();
+    await using sandbox = await startSandbox({ events: 0, rate: 200 });
+    await expect.poll(() => sandbox.control.store.size).toBeGreaterThan(3);
   });
 });

@@ -39,8 +39,8 @@ export async function startExporting(options: SandboxOptions = {}): Promise<Expo
     forget: (ids) => {
       const { store } = searching.sandbox.control;
       const page = store.page.bind(store);
-      store.page = (filter, start, size, order) => {
-        const all = page(filter, 1, Number.POSITIVE_INFINITY, order).events;
+      store.page = (filter, start, size) => {
+        const all = page(filter, 1, Number.POSITIVE_INFINITY).events;
         const events = all.filter(({ eventId }) => !ids.includes(eventId));
         return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
       };

@@ -1,10 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Sandbox as ProductSandbox, startSandbox as startProduct } from '../../src/sandbox/sandbox.ts';
 import type { Behaviour as ProductBehaviour, SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
+import { createdOnText, type PublishStatus } from '../../src/sandbox/store/event-item.ts';
+import type { EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
+import type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-writer.ts';
 import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
 import { indentJson } from './json-text.ts';
 
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
+export type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-writer.ts';
 export { type Answer, type Fault, interimForEver, switchingProtocols } from './faults.ts';
 
 /** The requests that a fault applies to; `service` means both operations of the event service. */
@@ -52,14 +56,53 @@ interface Oddities {
   refreshTokens: boolean;
   /** Characters of padding at the end of each access token. */
   accessTokenPadding: number;
+  /** The order of search answers. `unordered` is the same order on each page. */
+  order: 'newest-first' | 'oldest-first' | 'unordered';
+  /** Pages hold no more items than this, whatever the client asks for. */
+  maxPageSize: number;
+  /**
+   * The service's clock is ahead by this many milliseconds, which are added to the `Date` header and to the creation
+   * time of new events.
+   */
+  clockOffsetMs: number;
 }
 export type Behaviour = ProductBehaviour & Oddities;
 
+/** One request that the sandbox received. */
+export interface RequestRecord {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  /** Path and raw query. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Undefined until there is an answer, and if the connection broke before one. */
+  status: number | undefined;
+  /** Time until the answer was sent or the connection broke. */
+  ms: number | undefined;
+  /** Token requests only: the grant type, and the error that was answered. */
+  grantType?: string | undefined;
+  error?: string | undefined;
+}
+
 /** A sandbox whose answers a test can make odd or faulty. Changes apply from the next request. */
-export interface Sandbox extends ProductSandbox {
-  readonly control: Omit<ProductSandbox['control'], 'behaviour'> & {
+export interface Sandbox extends Pick<ProductSandbox, 'settings' | 'close' | typeof Symbol.asyncDispose> {
+  /** The requests, oldest first. */
+  readonly log: readonly RequestRecord[];
+  readonly control: Pick<ProductSandbox, 'deliveries'> & {
     /** Assign to its members to change them. */
     readonly behaviour: Behaviour;
+    readonly store: EventStore & {
+      /** Ids of the newest events, the newest first. */
+      newestIds(limit: number): string[];
+    };
+    addEvent(event?: NewEvent): WrittenEvent;
+    /** Changes an event's publish status; false when there is no such event. */
+    setStatus(eventId: string, status: PublishStatus): boolean;
+    /** Refuses all access tokens issued so far; refresh tokens stay valid. */
+    revokeAccessTokens(): void;
+    /** Refuses everything issued so far, refresh tokens too. */
+    revokeGrants(): void;
     /** Makes the next requests to a target fail, one fault each, in this order. */
     fault(target: FaultTarget, ...faults: Fault[]): void;
     /** Faults that no request has met yet. */
@@ -70,17 +113,26 @@ export interface Sandbox extends ProductSandbox {
 
 /** Starts a sandbox in this process. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { now = Date.now } = options;
+  const clock = typeof now === 'number' ? () => now : now;
+  // An event at exactly the start of a watch is not after it.
+  let ticks = 1;
   const waiting = new Map<FaultTarget, Fault[]>();
-  const sandbox = await startProduct({
+  const log: RequestRecord[] = [];
+  const { settings, events, identity, deliveries, ...sandbox } = await startProduct({
     ...options,
     intercept: async (request, response) => {
+      const noteGrant = record(request, response, clock(), log);
       const route = (request.url ?? '').replace(/\?.*/s, '');
       const target = targetsOf(route).find((name) => waiting.get(name)?.length);
       const fault = target && waiting.get(target)?.shift();
+      response.setHeader('Date', new Date(clock() + behaviour.clockOffsetMs).toUTCString());
       if (fault && !(await applyFault(fault, request, response))) return false;
       // What is changed last is seen first: the fault happens to the odd answer.
       oddAnswers(request, response, route, behaviour, options.redirectUri);
-      return !response.writableEnded;
+      if (response.writableEnded) return false;
+      noteGrant();
+      return true;
     },
   });
   const oddities: Oddities = {
@@ -95,19 +147,70 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     metadata: 'whole',
     refreshTokens: true,
     accessTokenPadding: 0,
+    order: 'newest-first',
+    maxPageSize: 500,
+    clockOffsetMs: 0,
   };
-  const behaviour: Behaviour = Object.assign(sandbox.control.behaviour, oddities);
-  const control: Sandbox['control'] = Object.assign(sandbox.control, {
+  const behaviour: Behaviour = Object.assign(sandbox.behaviour, oddities);
+  const { store } = events;
+  const newestFirst = store.page.bind(store);
+  store.page = (filter: EventFilter, start: number, size: number) => {
+    if (behaviour.order === 'newest-first') return newestFirst(filter, start, size);
+    const { count, events } = newestFirst(filter, 1, Number.POSITIVE_INFINITY);
+    // Ids are random: sorting by them gives an order that is unrelated to time and the same on every page.
+    const ordered =
+      behaviour.order === 'unordered'
+        ? events.toSorted((one, other) => (one.eventId < other.eventId ? -1 : 1))
+        : events.toReversed();
+    return { count, events: ordered.slice(start - 1, start - 1 + size) };
+  };
+  const control: Sandbox['control'] = {
     behaviour,
-    pendingFaults: 0,
-    fault: (target: FaultTarget, ...faults: Fault[]) =>
-      void waiting.set(target, [...(waiting.get(target) ?? []), ...faults]),
+    store: Object.assign(store, {
+      newestIds: (limit: number) => newestFirst({}, 1, limit).events.map(({ eventId }) => eventId),
+    }),
+    deliveries,
+    addEvent: (event = {}) => {
+      const { clockOffsetMs } = behaviour;
+      const createdOn = createdOnText(clock() + clockOffsetMs, ticks++);
+      return events.add(clockOffsetMs === 0 ? event : { createdOn, ...event });
+    },
+    setStatus: (eventId, status) => events.setStatus(eventId, status),
+    revokeAccessTokens: () => identity.memory.clear('AccessToken:'),
+    revokeGrants: () => identity.memory.clear(),
+    get pendingFaults() {
+      return [...waiting.values()].reduce((sum, faults) => sum + faults.length, 0);
+    },
+    fault: (target, ...faults) => void waiting.set(target, [...(waiting.get(target) ?? []), ...faults]),
     clearFaults: () => waiting.clear(),
+  };
+  return { ...sandbox, settings, log, control };
+}
+
+/** Notes a request. Call the returned function before the sandbox carries it out. */
+function record(request: IncomingMessage, response: ServerResponse, at: number, log: RequestRecord[]) {
+  const started = performance.now();
+  const { method = '', url = '', headers } = request;
+  const noted: RequestRecord = { at, method, url, headers, status: undefined, ms: undefined };
+  response.once('close', () => {
+    if (response.headersSent) noted.status = response.statusCode;
+    noted.ms = performance.now() - started;
   });
-  Object.defineProperty(control, 'pendingFaults', {
-    get: () => [...waiting.values()].reduce((sum, faults) => sum + faults.length, 0),
-  });
-  return Object.assign(sandbox, { control });
+  log.push(noted);
+  let body = '';
+  const push = request.push.bind(request);
+  request.push = (chunk: unknown) => {
+    body += chunk ?? '';
+    return push(chunk);
+  };
+  return () => {
+    if (!url.endsWith('/connect/token')) return;
+    editAnswer(response, (answer) => {
+      noted.grantType = new URLSearchParams(body).get('grant_type') ?? undefined;
+      if (answer.status !== 200) noted.error = JSON.parse(answer.body.toString()).error;
+      return answer;
+    });
+  };
 }
 
 const targets: readonly (readonly [RegExp, readonly FaultTarget[]])[] = [
@@ -141,6 +244,7 @@ function oddAnswers(
   const notOffered = () => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not offered\n');
   const [target] = targetsOf(route);
   const { authorization } = request.headers;
+  if (target === 'events') request.url = withPageSize(request.url ?? '', behaviour.maxPageSize);
   if (authorization?.includes('~')) request.headers.authorization = authorization.replace(/~.*/, '');
   if (!behaviour.retryAfter)
     edit(({ headers: { 'retry-after': _, ...headers }, ...rest }) => ({ ...rest, headers }));
@@ -194,6 +298,15 @@ function withIssuer(
   if (issuer === null) url.searchParams.delete('iss');
   else url.searchParams.set('iss', issuer);
   return { ...headers, location: url.href };
+}
+
+/** Returns the path of a request for pages that hold no more items than this. */
+function withPageSize(target: string, most: number): string {
+  if (most === 500) return target;
+  const [path, query = ''] = target.split('?');
+  const keys = query.split('&').filter((key) => key !== '' && !key.startsWith('limit('));
+  const [, start = '1', size = '500'] = /limit\((\d+),(\d+)\)/.exec(query) ?? [];
+  return `${path}?${[...keys, `limit(${start},${Math.min(Number(size), most)})`].join('&')}`;
 }
 
 /** Changes the members of a search answer around its items, whose text stays as it is. */

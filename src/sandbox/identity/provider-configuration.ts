@@ -1,6 +1,6 @@
 import type { Configuration, errors, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
-import type { AccessTokens, IdentityMemory } from './identity-memory.ts';
+import type { IdentityMemory } from './identity-memory.ts';
 import { errorPage, pageHeaders } from './sign-in-pages.ts';
 
 const DAY_SECONDS = 86_400;
@@ -18,42 +18,18 @@ export const paths = {
 
 interface Parts {
   readonly settings: SandboxSettings;
-  readonly behaviour: Behaviour;
+  readonly behaviour: Readonly<Behaviour>;
   readonly clock: () => number;
-  readonly tokens: AccessTokens;
   readonly memory: IdentityMemory;
   readonly key: JWK;
   readonly errors: typeof errors;
-}
-
-/** An error that is shown and not sent back to the client (`allow_redirect` is the library's word for it). */
-class ShownError extends Error {
-  readonly error = 'invalid_request';
-  readonly error_description: string;
-  readonly status = 400;
-  readonly statusCode = 400;
-  readonly expose = true;
-  readonly allow_redirect = false;
-
-  constructor(description: string) {
-    super('invalid_request');
-    this.error_description = description;
-  }
 }
 
 /**
  * Configures the library to behave as the service description says. Each function also replaces a default that would
  * print a notice.
  */
-export function configuration({
-  settings,
-  behaviour,
-  clock,
-  tokens,
-  memory,
-  key,
-  errors,
-}: Parts): Configuration {
+export function configuration({ settings, behaviour, clock, memory, key, errors }: Parts): Configuration {
   return {
     adapter: (kind: string) => memory.adapter(kind),
     jwks: { keys: [key] },
@@ -81,8 +57,11 @@ export function configuration({
     // The service requires `grant_type` at the authorization endpoint, where OAuth does not have it.
     extraParams: {
       grant_type: (ctx, value) => {
-        if (value !== 'authorization_code' && ctx.oidc.route === 'authorization')
-          throw new ShownError("the parameter grant_type must be 'authorization_code'");
+        if (value !== 'authorization_code' && ctx.oidc.route === 'authorization') {
+          const error = new errors.InvalidRequest("the parameter grant_type must be 'authorization_code'");
+          // It is shown, and not sent back to the client.
+          throw Object.assign(error, { allow_redirect: false });
+        }
         checkScopes(String(ctx.oidc.params?.['scope'] ?? ''), settings.scope, errors);
       },
     },
@@ -91,10 +70,6 @@ export function configuration({
     issueRefreshToken: async (_ctx, client, code) =>
       client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
     expiresWithSession: async () => false,
-    extraTokenClaims: async (_ctx, token) => ({
-      generation: tokens.generation,
-      grant_id: 'grantId' in token ? token.grantId : undefined,
-    }),
     // The library uses the machine's clock for tokens.
     formats: {
       customizers: {
@@ -117,7 +92,7 @@ export function configuration({
     findAccount: async (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
     clientBasedCORS: () => false,
     renderError: async (ctx: KoaContextWithOIDC, out) => {
-      for (const [name, value] of Object.entries(pageHeaders())) ctx.set(name, value);
+      ctx.set(pageHeaders);
       ctx.body = errorPage(out.error, out.error_description ?? 'The request was refused.');
     },
     interactions: { url: (_ctx, { uid }) => `${new URL(settings.issuer).pathname}/sign-in/${uid}` },

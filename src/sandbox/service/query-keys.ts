@@ -1,7 +1,7 @@
 import { parseGuid, sortableTime } from '../store/event-item.ts';
 import type { EventFilter } from '../store/event-store.ts';
 
-export const MAXIMUM_LIMIT = 500;
+const MAXIMUM_LIMIT = 500;
 
 export interface EventQuery {
   readonly filter: EventFilter;
@@ -12,39 +12,47 @@ export interface EventQuery {
   readonly filterKeys: readonly string[];
 }
 
+/** An answer of the event service other than 200. */
+export class ServiceFailure extends Error {
+  readonly status: number;
+  /** The service's Error object (service description, part 2). `code` has the shape `<resource>.<issue_type>`. */
+  readonly body: { readonly code: string; readonly message: string; readonly property?: string };
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, body: ServiceFailure['body'], headers: Readonly<Record<string, string>> = {}) {
+    super(body.message);
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
 /**
  * operator(argument,value). The value may contain the characters that RFC 3986 allows in a query, except those of this
  * grammar.
  */
 const KEY = /^([a-z]+)\(([A-Za-z0-9]+),((?:[\w.~!$'*+;:@/?-]|%[0-9A-Fa-f]{2})*)\)$/;
 
-/** Operators and properties of the query keys (service description, part 4). */
-const readers: Readonly<Record<string, (filter: EventFilter, value: string) => void>> = {
-  'gt(createdOn': (filter, value) => {
-    filter.after = createdOn(value);
-  },
-  'lt(createdOn': (filter, value) => {
-    filter.before = createdOn(value);
-  },
-  'eq(subscriptionId': (filter, value) => {
-    filter.subscription = guid('subscriptionId', value);
-  },
-  'eq(eventId': (filter, value) => {
-    filter.id = guid('eventId', value);
-  },
-  'eq(publishStatus': (filter, value) => {
-    if (value !== 'SUCCESS' && value !== 'FAILED')
-      throw invalidValue('publishStatus', value, 'is neither SUCCESS nor FAILED');
-    filter.status = value;
-  },
-  'eq(eventType': (filter, value) => {
-    filter.type = value;
-  },
-};
+type Reader = (value: string) => string | undefined;
+
+const time = [sortableTime, 'is not a UTC ISO 8601 date or date-time'] as const;
+const guid = [parseGuid, 'is not a GUID'] as const;
+const status: Reader = (value) => (['SUCCESS', 'FAILED'].includes(value) ? value : undefined);
+
+/** By operator and property: the member of the filter, and how its value is read (service description, part 4). */
+const filters = new Map<string, readonly [member: keyof EventFilter, read: Reader, problem: string]>([
+  ['gt(createdOn', ['after', ...time]],
+  ['lt(createdOn', ['before', ...time]],
+  ['eq(subscriptionId', ['subscription', ...guid]],
+  ['eq(eventId', ['id', ...guid]],
+  ['eq(publishStatus', ['status', status, 'is neither SUCCESS nor FAILED']],
+  ['eq(eventType', ['type', String, 'is no text']],
+]);
 
 /**
- * Reads a raw query whose keys carry operator and argument and no value: `gt(createdOn,2026-11-01)&limit(1,500)`.
- * Parentheses and the first comma are grammar when sent literally, and data when percent-encoded.
+ * Reads a raw query whose keys carry operator and argument and no value for instance
+ * `gt(createdOn,2026-11-01)&limit(1,500)`. Parentheses and the first comma are grammar when sent literally, and data when
+ * percent-encoded.
  *
  * @throws ServiceFailure 400 for anything that does not follow the grammar.
  */
@@ -55,13 +63,11 @@ export function parseQuery(query: string): EventQuery {
   let start = 1;
   let size = MAXIMUM_LIMIT;
   for (const key of query === '' ? [] : query.split('&')) {
-    const parts = KEY.exec(key);
-    if (!parts) {
-      const problem =
-        "is not of the form operator(argument,value) without '=', with other characters percent-encoded";
-      throw badParameter('malformed_parameter', key, `'${key}' ${problem}`);
+    const [, operator, argument = '', raw = ''] = KEY.exec(key) ?? [];
+    if (!operator) {
+      const form = "operator(argument,value) without '=', with other characters percent-encoded";
+      throw badParameter('malformed_parameter', key, `'${key}' is not of the form ${form}`);
     }
-    const [, operator, argument, raw] = parts as unknown as [string, string, string, string];
     const operation = operator === 'limit' ? operator : `${operator}(${argument}`;
     if (seen.has(operation)) throw badParameter('duplicate_parameter', key, `'${key}' repeats a parameter`);
     seen.add(operation);
@@ -72,9 +78,13 @@ export function parseQuery(query: string): EventQuery {
         throw badParameter('limit_exceeded', 'limit', `'${key}' asks for more than ${MAXIMUM_LIMIT} results`);
       continue;
     }
-    const read = Object.hasOwn(readers, operation) ? readers[operation] : undefined;
-    if (!read) throw badParameter('unknown_parameter', key, `'${key}' is not a parameter of this operation`);
-    read(filter, decode(raw, key));
+    const [member, read, problem] = filters.get(operation) ?? [];
+    if (!member || !read)
+      throw badParameter('unknown_parameter', key, `'${key}' is not a parameter of this operation`);
+    const text = decode(raw, key);
+    const value = read(text);
+    if (value === undefined) throw badParameter('invalid_value', argument, `'${text}' ${problem}`);
+    Object.assign(filter, { [member]: value });
     filterKeys.push(key);
   }
   return { filter, start, size, filterKeys };
@@ -95,44 +105,6 @@ function decode(raw: string, key: string): string {
   }
 }
 
-function createdOn(value: string): string {
-  const time = sortableTime(value);
-  if (!time) throw invalidValue('createdOn', value, 'is not a UTC ISO 8601 date or date-time');
-  return time;
-}
-
-function guid(property: string, value: string): string {
-  const id = parseGuid(value);
-  if (!id) throw invalidValue(property, value, 'is not a GUID');
-  return id;
-}
-
-function invalidValue(property: string, value: string, problem: string) {
-  return badParameter('invalid_value', property, `'${value}' ${problem}`);
-}
-
-/** The service's Error object (service description, part 2). `code` has the shape `<resource>.<issue_type>`. */
-export interface ErrorObject {
-  readonly code: string;
-  readonly message: string;
-  readonly property?: string;
-  readonly properties?: Readonly<Record<string, string>>;
-}
-
-/** An answer of the event service other than 200. */
-export class ServiceFailure extends Error {
-  readonly status: number;
-  readonly body: ErrorObject;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, body: ErrorObject, headers: Readonly<Record<string, string>> = {}) {
-    super(body.message);
-    this.status = status;
-    this.body = body;
-    this.headers = headers;
-  }
-}
-
-export function badParameter(code: string, property: string, message: string): ServiceFailure {
+function badParameter(code: string, property: string, message: string): ServiceFailure {
   return new ServiceFailure(400, { code: `event.${code}`, message, property });
 }

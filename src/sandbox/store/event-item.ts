@@ -40,43 +40,9 @@ export const eventTypes: readonly EventType[] = [
   type('invoice.paid', 16, 'An invoice for the organisation’s account was paid.'),
 ];
 
-const UTC = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?Z)?$/;
-
-/**
- * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits. The result
- * has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where they are not zero and
- * without the `Z`, so that the texts compare as the times do. Returns undefined if the day or time does not exist.
- */
-export function sortableTime(text: string): string | undefined {
-  const parts = UTC.exec(text);
-  if (!parts) return undefined;
-  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  const exists =
-    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  if (!exists || hour > 23 || minute > 59 || second > 59) return undefined;
-  const fraction = (parts[7] ?? '').padEnd(7, '0');
-  const rest = fraction.slice(7).replace(/0+$/, '');
-  const time = [parts[4], parts[5], parts[6]].map((part) => part ?? '00').join(':');
-  return `${text.slice(0, 10)}T${time}.${fraction.slice(0, 7)}${rest}`;
-}
-
-/** `2026-11-01T08:15:30.1234567Z`; `ticks` are the 100 ns within the millisecond, 0 to 9999. */
-export function createdOnText(ms: number, ticks: number): string {
-  return `${new Date(ms).toISOString().slice(0, -1)}${String(ticks).padStart(4, '0')}Z`;
-}
-
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
-/** An event in the store: the members that the service filters by, and the content of its JSON text. */
+/** An event in the store, from which `itemText` writes its JSON text. */
 export interface StoredEvent {
   /** A GUID in lower case. */
   readonly eventId: string;
@@ -84,19 +50,31 @@ export interface StoredEvent {
   /** As `createdOnText` writes it. */
   readonly createdOn: string;
   readonly subscriptionId: string;
-  publishStatus: PublishStatus;
-  /** The item's JSON text as it was given, or the parts from which `itemText` writes it. */
-  content: string | ItemParts;
-}
-
-interface ItemParts {
   readonly endpoint: string;
   /** The number of events before this one. */
   readonly ordinal: number;
   readonly details: string;
-  readonly attempts: number;
-  /** JSON text of the `lastError` member; `null` after a success. */
-  readonly lastError: string;
+  publishStatus: PublishStatus;
+  /** JSON text; `null` after a success. */
+  lastError: string;
+  /** The item's whole text, if it was given. */
+  json?: string | undefined;
+}
+
+/**
+ * An event as the sandbox's service shows it, about 540 bytes. The service description leaves an item's fields open: these
+ * hold what clients tend to damage, such as integers beyond 2^53, decimals with trailing zeros and characters beyond ASCII.
+ */
+export function itemText(event: StoredEvent): string {
+  const { eventId, eventType, createdOn, publishStatus, subscriptionId } = event;
+  if (event.json !== undefined) return event.json;
+  // 9007199254740993 is the first integer that a double cannot hold.
+  const sequence = `9007199${254_740_993 + event.ordinal}`;
+  const members = JSON.stringify({ eventId, eventType, createdOn, publishStatus, subscriptionId });
+  const resource = `{"type":${JSON.stringify(eventType.split('.', 1)[0])},${event.details}`;
+  const attempts = event.lastError === 'null' ? 1 : 5;
+  const delivery = `{"endpoint":"${event.endpoint}","attempts":${attempts},"lastError":${event.lastError}}`;
+  return `${members.slice(0, -1)},"sequence":${sequence},"resource":${resource},"delivery":${delivery}}`;
 }
 
 const json = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
@@ -113,48 +91,40 @@ const names = json([
   '業務委託契約書',
   'Quarterly report "final" 📎',
 ]);
-const people = json(
-  ['anna.berg', 'j.okafor', 'li.wei', 'maria.silva', 'support', 'tom.hughes', 'zoe.petit'].map(
-    (name) => `${name}@example.com`,
-  ),
-);
+const users = ['anna.berg', 'j.okafor', 'li.wei', 'maria.silva', 'support', 'tom.hughes', 'zoe.petit'];
+const people = json(users.map((name) => `${name}@example.com`));
 const currencies = json(['EUR', 'USD', 'GBP', 'NOK']);
 const versions = ['1.0', '1.10', '2.0', '2.50', '3.00'];
-const resources = new Map(eventTypes.map(({ name, category }) => [name, JSON.stringify(category)]));
 
 /** JSON text of the members that describe the event's subject; several events may share it. */
 export function drawDetails(random: Random): string {
-  const id = randomWords(random);
+  const id = guidText(drawWords(random));
   const name = random.pick(names);
   const version = random.pick(versions);
   const amount = `${random.below(5000)}.${String(random.below(100)).padStart(2, '0')}`;
   const currency = random.pick(currencies);
-  return `"id":"${guidText(...id)}","name":${name},"version":${version}},"amount":{"value":${amount},"currency":${currency}},"actor":${random.pick(people)}`;
+  return `"id":"${id}","name":${name},"version":${version}},"amount":{"value":${amount},"currency":${currency}},"actor":${random.pick(people)}`;
 }
+
+const UTC = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?:(:\d\d)(?:\.(\d+))?)?Z)?$/;
 
 /**
- * An event as the sandbox's service shows it, about 540 bytes. The service description leaves an item's fields open: these
- * hold what clients tend to damage, such as integers beyond 2^53, decimals with trailing zeros and characters beyond ASCII.
+ * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits. The result
+ * has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where they are not zero and
+ * without the `Z`, so that the texts compare as the times do. Returns undefined if the day or time does not exist.
  */
-export function itemText(event: StoredEvent): string {
-  const { content, eventType } = event;
-  if (typeof content === 'string') return content;
-  const resource = resources.get(eventType) ?? JSON.stringify(eventType.split('.', 1)[0]);
-  // 9007199254740993 is the first integer that a double cannot hold.
-  const sequence = `9007199${254_740_993 + content.ordinal}`;
-  return `{"eventId":"${event.eventId}","eventType":${JSON.stringify(eventType)},"createdOn":"${event.createdOn}","publishStatus":"${event.publishStatus}","subscriptionId":"${event.subscriptionId}","sequence":${sequence},"resource":{"type":${resource},${content.details},"delivery":{"endpoint":"${content.endpoint}","attempts":${content.attempts},"lastError":${content.lastError}}}`;
+export function sortableTime(text: string): string | undefined {
+  const [, day, time = '00:00', second = ':00', fraction = ''] = UTC.exec(text) ?? [];
+  const whole = `${day}T${time}${second}`;
+  const date = new Date(`${whole}Z`);
+  // `Date` takes 30 February for 2 March.
+  if (Number.isNaN(date.getTime()) || date.toISOString() !== `${whole}.000Z`) return undefined;
+  return `${whole}.${fraction.replace(/0+$/, '').padEnd(7, '0')}`;
 }
 
-/** Changes the publish status of an event; the rest of its text stays as it is. */
-export function changeStatus(event: StoredEvent, status: PublishStatus, lastError: string): void {
-  event.publishStatus = status;
-  const { content } = event;
-  event.content =
-    typeof content === 'string'
-      ? content
-          .replace(/"publishStatus"\s*:\s*"[^"]*"/, () => `"publishStatus":"${status}"`)
-          .replace(/"lastError":(null|\{[^{}]*\})/, () => `"lastError":${lastError}`)
-      : { ...content, lastError };
+/** `2026-11-01T08:15:30.1234567Z`; `ticks` are the 100 ns within the millisecond, 0 to 9999. */
+export function createdOnText(ms: number, ticks: number): string {
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(ticks).padStart(4, '0')}Z`;
 }
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -165,21 +135,23 @@ export function parseGuid(text: string): string | undefined {
   return GUID.test(guid) ? guid : undefined;
 }
 
-/** Returns the 128 bits of a GUID as four unsigned 32-bit words, first digits first. */
-type GuidWords = [number, number, number, number];
+/** A GUID of version 4 (RFC 9562 section 5.4): random bits, except for its version and variant. */
+export function randomGuid(random: Random): string {
+  const [a, b, c, d] = drawWords(random);
+  return guidText([a, ((b & 0xffff0fff) | 0x4000) >>> 0, ((c & 0x3fffffff) | 0x80000000) >>> 0, d]);
+}
 
-function randomWords(random: Random): GuidWords {
+/** The 128 bits of a GUID as four unsigned 32-bit words. */
+type GuidWords = readonly [number, number, number, number];
+
+function drawWords(random: Random): GuidWords {
   return [random.uint32(), random.uint32(), random.uint32(), random.uint32()];
 }
 
-/** A GUID of version 4 (RFC 9562 section 5.4): random bits, except for its version and variant. */
-export function randomGuid(random: Random): string {
-  const [a, b, c, d] = randomWords(random);
-  return guidText(a, ((b & 0xffff0fff) | 0x4000) >>> 0, ((c & 0x3fffffff) | 0x80000000) >>> 0, d);
-}
+const bits = Buffer.alloc(16);
 
-const HEX4 = Array.from({ length: 0x10000 }, (_, value) => value.toString(16).padStart(4, '0'));
-
-function guidText(...[a, b, c, d]: GuidWords): string {
-  return `${HEX4[a >>> 16]}${HEX4[a & 0xffff]}-${HEX4[b >>> 16]}-${HEX4[b & 0xffff]}-${HEX4[c >>> 16]}-${HEX4[c & 0xffff]}${HEX4[d >>> 16]}${HEX4[d & 0xffff]}`;
+function guidText(words: GuidWords): string {
+  for (const [index, word] of words.entries()) bits.writeUInt32BE(word, 4 * index);
+  const hex = bits.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -1,8 +1,5 @@
 import type { PublishStatus, StoredEvent } from './event-item.ts';
 
-/** The order of search answers, which the service description leaves open. `unordered` is the same order on each page. */
-export type EventOrder = 'newest-first' | 'oldest-first' | 'unordered';
-
 /**
  * An event must match all members. `after` and `before` are exclusive (service description, part 4) and in the form
  * that `sortableTime` returns.
@@ -27,6 +24,7 @@ export class EventStore {
   /** Sorted by creation, then by id; oldest first. */
   readonly #events: StoredEvent[] = [];
   readonly #byId = new Map<string, StoredEvent>();
+  /** The latest selection: clients request the pages of a search one after the other. */
   #selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
 
   get size(): number {
@@ -35,15 +33,13 @@ export class EventStore {
 
   add(event: StoredEvent): void {
     const last = this.#events.at(-1);
-    if (!last || compare(last, event) < 0) this.#events.push(event);
-    else
-      this.#events.splice(
-        countWhere(this.#events, (other) => compare(other, event) < 0),
-        0,
-        event,
-      );
+    if (!last || isBefore(last, event)) this.#events.push(event);
+    else {
+      const place = countWhere(this.#events, (other) => isBefore(other, event));
+      this.#events.splice(place, 0, event);
+    }
     this.#byId.set(event.eventId, event);
-    this.#selected = undefined;
+    this.changed();
   }
 
   find(eventId: string): StoredEvent | undefined {
@@ -55,28 +51,12 @@ export class EventStore {
     this.#selected = undefined;
   }
 
-  /** Ids of the newest events, the newest first. */
-  newestIds(limit: number): string[] {
-    return this.#events
-      .slice(-limit)
-      .reverse()
-      .map(({ eventId }) => eventId);
-  }
-
-  /** `start` counts from 1. */
-  page(filter: EventFilter, start: number, size: number, order: EventOrder = 'newest-first'): EventPage {
-    const events = this.#select(filter, order);
+  /** Returns a page of the matching events, newest first. `start` counts from 1. */
+  page(filter: EventFilter, start: number, size: number): EventPage {
+    const key = JSON.stringify(filter);
+    if (this.#selected?.key !== key) this.#selected = { key, events: this.#matching(filter).reverse() };
+    const { events } = this.#selected;
     return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
-  }
-
-  /**
-   * Returns the matching events. The latest selection is kept, since clients request the pages of a search one after
-   * the other.
-   */
-  #select(filter: EventFilter, order: EventOrder): readonly StoredEvent[] {
-    const key = JSON.stringify([filter, order]);
-    if (this.#selected?.key !== key) this.#selected = { key, events: ordered(this.#matching(filter), order) };
-    return this.#selected.events;
   }
 
   #matching({ after, before, id, status, type, subscription }: EventFilter): StoredEvent[] {
@@ -112,15 +92,7 @@ function timeOf({ createdOn }: StoredEvent): string {
   return createdOn.slice(0, -1);
 }
 
-function compare(one: StoredEvent, other: StoredEvent): number {
-  if (one.createdOn !== other.createdOn) return one.createdOn < other.createdOn ? -1 : 1;
-  return one.eventId < other.eventId ? -1 : one.eventId > other.eventId ? 1 : 0;
-}
-
-/** Returns the events, which are given oldest first, in the order of the answer. */
-function ordered(events: StoredEvent[], order: EventOrder): StoredEvent[] {
-  if (order === 'newest-first') return events.reverse();
-  // Ids are random: sorting by them gives an order that is unrelated to time and the same on every page.
-  if (order === 'unordered') return events.sort((one, other) => (one.eventId < other.eventId ? -1 : 1));
-  return events;
+function isBefore(one: StoredEvent, other: StoredEvent): boolean {
+  if (one.createdOn !== other.createdOn) return one.createdOn < other.createdOn;
+  return one.eventId < other.eventId;
 }

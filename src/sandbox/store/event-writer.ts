@@ -1,6 +1,5 @@
 import type { Random } from '../random.ts';
 import {
-  changeStatus,
   createdOnText,
   drawDetails,
   eventTypes,
@@ -26,24 +25,16 @@ export interface NewEvent {
   readonly json?: string;
 }
 
-export interface WrittenEvent {
-  readonly eventId: string;
-  readonly eventType: string;
-  readonly createdOn: string;
-  readonly publishStatus: PublishStatus;
-  readonly subscriptionId: string;
-  readonly json: string;
-}
+export type WrittenEvent = Required<NewEvent>;
 
 /** Adds and changes events while the sandbox runs. */
 export class EventWriter {
-  readonly #store: EventStore;
+  /** Called with each event that is added. */
+  onAdded: (event: WrittenEvent) => void = () => {};
+  readonly store: EventStore;
   readonly #random: Random;
   readonly #subscriptions: readonly Subscription[];
   readonly #clock: () => number;
-  readonly #live = new Set<NodeJS.Timeout>();
-  /** Called with each event that is added. */
-  onAdded: (event: WrittenEvent) => void = () => {};
 
   constructor(
     store: EventStore,
@@ -51,7 +42,7 @@ export class EventWriter {
     subscriptions: readonly Subscription[],
     clock: () => number,
   ) {
-    this.#store = store;
+    this.store = store;
     this.#random = random;
     this.#subscriptions = subscriptions;
     this.#clock = clock;
@@ -64,10 +55,10 @@ export class EventWriter {
     const time = sortableTime(event.createdOn ?? now);
     if (!eventId || !time)
       throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
-    if (this.#store.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
-    const subscription = random.pick(this.#subscriptions);
-    const subscriptionId = (event.subscriptionId ?? subscription.id).toLowerCase();
-    const { endpoint } = this.#subscriptions.find((one) => one.id === subscriptionId) ?? subscription;
+    if (this.store.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
+    const drawn = random.pick(this.#subscriptions);
+    const subscriptionId = (event.subscriptionId ?? drawn.id).toLowerCase();
+    const { endpoint } = this.#subscriptions.find(({ id }) => id === subscriptionId) ?? drawn;
     const publishStatus = event.publishStatus ?? 'SUCCESS';
     const added: StoredEvent = {
       eventId,
@@ -76,44 +67,27 @@ export class EventWriter {
       createdOn: `${time.slice(0, 27)}Z`,
       publishStatus,
       subscriptionId,
-      content: event.json ?? {
-        endpoint,
-        ordinal: this.#store.size,
-        details: drawDetails(random),
-        attempts: publishStatus === 'FAILED' ? 5 : 1,
-        lastError: publishStatus === 'FAILED' ? random.pick(causes) : 'null',
-      },
+      endpoint,
+      ordinal: this.store.size,
+      details: drawDetails(random),
+      lastError: publishStatus === 'FAILED' ? random.pick(causes) : 'null',
+      json: event.json,
     };
-    this.#store.add(added);
-    const { content: _, ...members } = added;
-    const written = { ...members, json: itemText(added) };
+    this.store.add(added);
+    const { eventType, createdOn } = added;
+    const written = { eventId, eventType, createdOn, publishStatus, subscriptionId, json: itemText(added) };
     this.onAdded(written);
     return written;
   }
 
-  /** False when there is no event with this id. */
+  /** Changes the publish status of an event; false when there is no event with this id. */
   setStatus(eventId: string, status: PublishStatus): boolean {
-    const event = this.#store.find(eventId.toLowerCase());
+    const event = this.store.find(eventId.toLowerCase());
     if (!event) return false;
-    changeStatus(event, status, status === 'FAILED' ? this.#random.pick(causes) : 'null');
-    this.#store.changed();
+    event.publishStatus = status;
+    event.lastError = status === 'FAILED' ? this.#random.pick(causes) : 'null';
+    event.json = event.json?.replace(/"publishStatus"\s*:\s*"[^"]*"/, `"publishStatus":"${status}"`);
+    this.store.changed();
     return true;
-  }
-
-  /** Adds events at a steady rate until the returned function is called. */
-  startLive(perSecond: number, event: () => NewEvent = () => ({})): () => void {
-    const timer = setInterval(() => this.add(event()), 1000 / perSecond);
-    timer.unref();
-    this.#live.add(timer);
-    return () => this.#stop(timer);
-  }
-
-  stopAll(): void {
-    for (const timer of this.#live) this.#stop(timer);
-  }
-
-  #stop(timer: NodeJS.Timeout): void {
-    clearInterval(timer);
-    this.#live.delete(timer);
   }
 }

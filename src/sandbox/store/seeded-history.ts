@@ -10,14 +10,6 @@ export interface Subscription {
   readonly share: number;
 }
 
-/** A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`. */
-interface Outage {
-  readonly subscription: number;
-  readonly from: number;
-  readonly to: number;
-  readonly cause: string;
-}
-
 const endpoints: readonly (readonly [string, number])[] = [
   ['https://hooks.example.com/contracts/events', 30],
   ['https://crm.example.com/inbound/signatures', 22],
@@ -46,6 +38,7 @@ export const causes: readonly string[] = [
 
 const DAYS = 30;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const SHARE_IN_OUTAGES = 0.04;
 const STRAY_FAILURES = 0.003;
 const SAME_MOMENT = 0.01;
@@ -61,17 +54,17 @@ const DISTINCT_DETAILS = 10_000;
 export function writeHistory(store: EventStore, count: number, seed: number, now: number): Subscription[] {
   const random = new Random(seed);
   const subscriptions = endpoints.map(([endpoint, share]) => ({ id: randomGuid(random), endpoint, share }));
-  const rhythm = new TrafficRhythm(now, DAYS);
-  const outages = drawOutages(new Random(seed + 4), rhythm, subscriptions, count);
+  const traffic = new Traffic(now);
+  const outages = drawOutages(new Random(seed + 4), traffic, subscriptions, count);
   const pickType = weighted(eventTypes, random);
   const pickSubscription = weighted(subscriptions, random);
   const details: string[] = [];
 
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
-  let ordinal = 0;
-  for (const time of rhythm.times(count, () => random.float())) {
+  for (let ordinal = 0; ordinal < count; ordinal++) {
     // The newest event is a failure within the last minute, so that even the smallest history has a failure to find.
     const newest = ordinal === count - 1;
+    const time = traffic.timeOf((ordinal + random.float()) / count);
     let ms = newest ? Math.max(now - 1 - random.below(MINUTE_MS), last.ms + 1) : Math.floor(time);
     let ticks = random.below(10_000);
     let eventId = randomGuid(random);
@@ -82,29 +75,32 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
       eventId = word.toString(16).padStart(8, '0') + eventId.slice(8);
     }
     const subscription = pickSubscription();
-    const eventType = (eventTypes[pickType()] as EventType).name;
-    const lastError =
-      failureCause(outages, subscription, ms, random) ?? (newest ? causes[0] : undefined) ?? 'null';
-    const { id: subscriptionId, endpoint } = subscriptions[subscription] as Subscription;
+    const { id: subscriptionId, endpoint } = subscription;
+    const eventType = pickType().name;
+    const lastError = drawFailure(outages, subscription, ms, random) ?? (newest ? causes[0] : undefined);
     if (ordinal < DISTINCT_DETAILS) details.push(drawDetails(random));
     store.add({
       eventId,
       eventType,
       createdOn: createdOnText(ms, ticks),
-      publishStatus: lastError === 'null' ? 'SUCCESS' : 'FAILED',
+      publishStatus: lastError === undefined ? 'SUCCESS' : 'FAILED',
       subscriptionId,
-      content: {
-        endpoint,
-        ordinal,
-        details: details[ordinal % DISTINCT_DETAILS] as string,
-        attempts: lastError === 'null' ? 1 : 5,
-        lastError,
-      },
+      endpoint,
+      ordinal,
+      details: details[ordinal % DISTINCT_DETAILS] as string,
+      lastError: lastError ?? 'null',
     });
     last = { ms, ticks, word: Number.parseInt(eventId.slice(0, 8), 16) };
-    ordinal++;
   }
   return subscriptions;
+}
+
+/** A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`. */
+interface Outage {
+  readonly subscription: Subscription;
+  readonly from: number;
+  readonly to: number;
+  readonly cause: string;
 }
 
 /**
@@ -113,7 +109,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
  */
 function drawOutages(
   random: Random,
-  rhythm: TrafficRhythm,
+  traffic: Traffic,
   subscriptions: readonly Subscription[],
   count: number,
 ): Outage[] {
@@ -121,30 +117,32 @@ function drawOutages(
   const outages: Outage[] = [];
   let failedShare = 0;
   for (let draws = 0; failedShare < SHARE_IN_OUTAGES && draws < 500; draws++) {
-    const subscription = draws === 0 ? 0 : random.below(subscriptions.length);
-    const duration = draws === 0 ? lasting(rhythm, count) : (20 + 300 * random.float() ** 2) * MINUTE_MS;
-    const latest = rhythm.end - duration;
-    const from = draws === 0 ? latest : rhythm.start + random.float() * (latest - rhythm.start);
-    const to = from + duration;
-    const share = (rhythm.share(from, to) * (subscriptions[subscription] as Subscription).share) / shares;
+    const isFirst = draws === 0;
+    const subscription = isFirst ? (subscriptions[0] as Subscription) : random.pick(subscriptions);
+    const duration = isFirst ? lasting(traffic, count) : (20 + 300 * random.float() ** 2) * MINUTE_MS;
+    const latest = traffic.end - duration;
+    const from = isFirst ? latest : traffic.start + random.float() * (latest - traffic.start);
+    const share = (traffic.share(from, from + duration) * subscription.share) / shares;
     // One long outage of a busy endpoint would use up the whole share.
     if (failedShare + share > SHARE_IN_OUTAGES * 1.2) continue;
     failedShare += share;
-    outages.push({ subscription, from, to, cause: random.pick(causes) });
+    outages.push({ subscription, from, to: from + duration, cause: random.pick(causes) });
   }
   return outages.sort((one, other) => one.from - other.from);
 }
 
 /** Returns how long the outage that still goes on has lasted: until it has enough events to show, 2 to 23 hours. */
-function lasting(rhythm: TrafficRhythm, count: number): number {
+function lasting(traffic: Traffic, count: number): number {
   let hours = 2;
-  while (hours < 23 && rhythm.share(rhythm.end - hours * HOUR_MS, rhythm.end) * count < SHOWN_EVENTS) hours++;
+  while (hours < 23 && traffic.share(traffic.end - hours * HOUR_MS, traffic.end) * count < SHOWN_EVENTS)
+    hours++;
   return hours * HOUR_MS;
 }
 
-function failureCause(
+/** Returns the cause if a delivery at that time fails. */
+function drawFailure(
   outages: readonly Outage[],
-  subscription: number,
+  subscription: Subscription,
   ms: number,
   random: Random,
 ): string | undefined {
@@ -155,57 +153,56 @@ function failureCause(
   return random.float() < STRAY_FAILURES ? random.pick(causes) : undefined;
 }
 
-/** Returns a function that chooses a random index, each in proportion to its share. */
-function weighted(values: readonly { readonly share: number }[], random: Random): () => number {
+/** Returns a function that chooses a random value, each in proportion to its share. */
+function weighted<T extends Subscription | EventType>(values: readonly T[], random: Random): () => T {
   const total = values.reduce((sum, { share }) => sum + share, 0);
-  const table = values.flatMap(({ share }, index) =>
-    new Array<number>(Math.ceil((share / total) * 1000)).fill(index),
-  );
-  return () => table[random.below(table.length)] as number;
+  const table = values.flatMap((value) => new Array<T>(Math.ceil((value.share / total) * 1000)).fill(value));
+  return () => random.pick(table);
 }
-
-const HOUR_MS = 3_600_000;
 
 // Traffic by hour of the day (UTC): people sign documents at work, machines send reminders at night.
 const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 62, 44, 34, 27, 20, 15, 11];
 const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 
-/** Spreads events over a span of time by day of the week and hour of the day. */
-class TrafficRhythm {
+/** Spreads events over the days up to `end` by day of the week and hour of the day. */
+class Traffic {
   readonly start: number;
   readonly end: number;
-  /** The cumulative weight at the start of each hour of the span, and at its end. */
+  /** The cumulative weight at the start of each hour, and at the end. */
   readonly #upTo: number[] = [0];
+  #hour = 0;
 
-  constructor(end: number, days: number) {
+  constructor(end: number) {
     this.end = end;
-    this.start = end - days * 24 * HOUR_MS;
+    this.start = end - DAYS * 24 * HOUR_MS;
     for (let hour = this.start; hour < end; hour += HOUR_MS) {
       const date = new Date(hour);
       const weight = (byHour[date.getUTCHours()] as number) * (byDay[date.getUTCDay()] as number);
-      this.#upTo.push((this.#upTo.at(-1) as number) + weight);
+      this.#upTo.push(this.#total + weight);
     }
+  }
+
+  get #total(): number {
+    return this.#upTo.at(-1) as number;
   }
 
   /** Returns the share of all events between two times in milliseconds. */
   share(from: number, to: number): number {
-    return (this.#weightUpTo(to) - this.#weightUpTo(from)) / (this.#upTo.at(-1) as number);
+    return (this.#weightUpTo(to) - this.#weightUpTo(from)) / this.#total;
   }
 
-  /** Yields `count` times in milliseconds with fractions, ascending; `jitter` returns numbers from 0 to 1. */
-  *times(count: number, jitter: () => number): Generator<number> {
-    const total = this.#upTo.at(-1) as number;
-    let hour = 0;
-    for (let index = 0; index < count; index++) {
-      const weight = ((index + jitter()) / count) * total;
-      while (hour + 2 < this.#upTo.length && (this.#upTo[hour + 1] as number) <= weight) hour++;
-      const before = this.#upTo[hour] as number;
-      yield this.start + (hour + (weight - before) / ((this.#upTo[hour + 1] as number) - before)) * HOUR_MS;
-    }
+  /** Returns the time, in milliseconds with fractions, before which this share of the events falls. Ask in ascending order. */
+  timeOf(share: number): number {
+    const weight = share * this.#total;
+    while (this.#hour + 2 < this.#upTo.length && (this.#upTo[this.#hour + 1] as number) <= weight)
+      this.#hour++;
+    const before = this.#upTo[this.#hour] as number;
+    const within = (weight - before) / ((this.#upTo[this.#hour + 1] as number) - before);
+    return this.start + (this.#hour + within) * HOUR_MS;
   }
 
   #weightUpTo(time: number): number {
-    const hours = Math.min(Math.max((time - this.start) / HOUR_MS, 0), this.#upTo.length - 1);
+    const hours = (time - this.start) / HOUR_MS;
     const hour = Math.min(Math.floor(hours), this.#upTo.length - 2);
     const before = this.#upTo[hour] as number;
     return before + (hours - hour) * ((this.#upTo[hour + 1] as number) - before);

@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../random.ts';
+import type { Behaviour } from '../sandbox-options.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+/** Returns a service that is as slow, as limited and as unreliable as `behaviour` says. */
+export function withTrouble(
+  service: Handler,
+  behaviour: Readonly<Behaviour>,
+  clock: () => number,
+  random: Random,
+): Handler {
+  let second = 0;
+  let requests = 0;
+
+  return async (request, response) => {
+    if (behaviour.latencyMs > 0) await sleep(behaviour.latencyMs);
+    if (clock() - second >= 1000) {
+      second = clock();
+      requests = 0;
+    }
+    if (++requests > behaviour.rateLimit && behaviour.rateLimit > 0) {
+      response.setHeader('Retry-After', 1);
+      return refuse(response, 429, 'request.rate_limited', 'too many requests per second');
+    }
+    if (behaviour.faultRate <= 0 || random.float() >= behaviour.faultRate) return service(request, response);
+    const draw = random.below(STATUSES.length + 2);
+    const status = STATUSES[draw];
+    if (status !== undefined) return refuse(response, status, 'service.unavailable', 'a random fault');
+    if (draw === STATUSES.length) return void request.socket.resetAndDestroy();
+    breakInTheMiddle(request, response);
+    return service(request, response);
+  };
+}
+
+const STATUSES = [500, 502, 503, 504];
+
+function refuse(response: ServerResponse, status: number, code: string, message: string): void {
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ code, message }));
+}
+
+/** Announces the answer's whole length and sends less, as a service does that fails while it answers. */
+function breakInTheMiddle(request: IncomingMessage, response: ServerResponse): void {
+  response.end = ((body: Buffer) => {
+    response.setHeader('Content-Length', body.length);
+    response.write(body.subarray(0, body.length >> 1), () =>
+      setTimeout(() => request.socket.resetAndDestroy(), 20),
+    );
+    return response;
+  }) as typeof response.end;
+}
