@@ -106,16 +106,3 @@ export function pinned(url: URL, pin: Instant | undefined): URL {
   if (!copy.search.includes(key)) copy.search = search === '' ? key : `${search}&${key}`;
   return copy;
 }
-
-/** Remembers the links of one read, and throws a `ServiceError` if they lead in a circle. */
-export function loopGuard(): (url: URL) => void {
-  const visited = new Set<string>();
-  return (url) => {
-    if (visited.has(url.href)) {
-      throw new ServiceError("the service's links to the next page lead in a circle", {
-        details: [`seen twice: ${url.href}`],
-      });
-    }
-    visited.add(url.href);
-  };
-}

@@ -1,4 +1,4 @@
-import { createdOnReader } from '../json/item-fields.ts';
+import { createdOnReader, directionBetween } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { readAhead } from './read-ahead.ts';
@@ -16,7 +16,7 @@ const BATCH = 500;
 /**
  * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's own pages
  * are. Holds one page of each search at a time. Events without a time come as soon as they are read. `onDoubt` is
- * called if such events, or unordered pages, keep the result from being in order.
+ * called once if such events, or unordered pages, keep the result from being in order.
  */
 export async function* mergePages(
   searches: readonly AsyncGenerator<FoundPage>[],
@@ -24,139 +24,105 @@ export async function* mergePages(
   signal: AbortSignal,
   onDoubt?: (doubt: string) => void,
 ): AsyncGenerator<FoundPage> {
-  const order = new Order(onDoubt);
-  const streams = searches.map((pages) => new Stream(pages, order));
+  const streams = searches.map((pages) => new Stream(pages));
+  let doubt: string | undefined;
   try {
     for await (const _ of readAhead(streams, (stream) => stream.advance(), width, signal));
     const total = streams.reduce<number | undefined>(
       (sum, stream) => (sum === undefined || stream.total === undefined ? undefined : sum + stream.total),
       0,
     );
-    let open = streams.filter((stream) => !stream.ended);
-    order.decide(open);
+    let open = streams.filter(({ items }) => items);
+    const direction = open
+      .map(({ items }) => items && directionBetween(items, items))
+      .find((known) => known !== undefined);
+    /** Positive if the first one comes first. */
+    const compare = (one: Instant, other: Instant) =>
+      direction === 'oldest first' ? compareInstants(other, one) : compareInstants(one, other);
     let batch: Buffer[] = [];
     while (open.length > 0) {
-      const next = open.reduce((best, stream) => (order.comesFirst(stream, best) ? stream : best));
-      batch.push(next.take());
-      const isRead = next.isRead;
-      if (isRead || batch.length === BATCH) {
+      const next = open.reduce((best, { createdOn }, index) => {
+        const first = (open[best] as Stream).createdOn;
+        const isFirst =
+          createdOn && first ? compare(createdOn, first) > 0 : !createdOn && first !== undefined;
+        return isFirst ? index : best;
+      }, 0);
+      const stream = open[next] as Stream;
+      const { createdOn } = stream;
+      const isLast = stream.isLastOfPage;
+      batch.push(stream.take());
+      if (isLast || batch.length === BATCH) {
         yield { items: Items.of(batch), total };
         batch = [];
       }
-      if (!isRead) continue;
-      await next.advance();
-      if (next.ended) open = open.filter((stream) => stream !== next);
+      if (isLast) await stream.advance();
+      if (!stream.items) open = open.toSpliced(next, 1);
+      else if (!doubt) {
+        doubt = doubtOf(createdOn, stream.createdOn, compare);
+        if (doubt) onDoubt?.(doubt);
+      }
     }
   } finally {
-    for (const stream of streams) await stream.close();
+    for (const stream of streams) await stream.pages.return(undefined);
   }
+}
+
+/** A reason to doubt the order of what is merged, by two neighbouring events of one search. */
+function doubtOf(
+  before: Instant | undefined,
+  next: Instant | undefined,
+  compare: (one: Instant, other: Instant) => number,
+): string | undefined {
+  if (!before || !next)
+    return 'some events have no creation time: the events of several filters are not in order';
+  return compare(before, next) < 0
+    ? 'the service does not return events in order of time: the events of several filters are not in order either'
+    : undefined;
 }
 
 /** Reads the pages of one search event by event. */
 class Stream {
-  readonly #pages: AsyncGenerator<FoundPage>;
-  readonly #order: Order;
+  readonly pages: AsyncGenerator<FoundPage>;
   readonly #createdOn = createdOnReader();
-  #items: Items | undefined;
   #index = 0;
-  total: number | undefined;
-  ended = false;
+  /** The page at hand; undefined after the last one. */
+  items: Items | undefined;
+  /** The search's number of events by its first page. */
+  total: number | undefined = 0;
   /** When the next event was created. */
   createdOn: Instant | undefined;
 
-  constructor(pages: AsyncGenerator<FoundPage>, order: Order) {
-    this.#pages = pages;
-    this.#order = order;
+  constructor(pages: AsyncGenerator<FoundPage>) {
+    this.pages = pages;
   }
 
-  /** True if all events of the page were taken. */
-  get isRead(): boolean {
-    return this.#index === this.#items?.count;
+  get isLastOfPage(): boolean {
+    return this.#index + 1 === this.items?.count;
   }
 
   /** Reads the next page that has events. */
   async advance(): Promise<void> {
-    for (;;) {
-      const { done, value } = await this.#pages.next();
-      if (done) {
-        this.ended = true;
-        this.total ??= 0;
-        return;
-      }
-      if (this.#items === undefined) this.total = value.total;
-      this.#items = value.items;
-      this.#index = 0;
-      if (value.items.count === 0) continue;
-      this.#look();
-      return;
-    }
+    let isFirst = this.items === undefined;
+    do {
+      const { done, value } = await this.pages.next();
+      this.items = done ? undefined : value.items;
+      if (isFirst && !done) this.total = value.total;
+      isFirst = false;
+    } while (this.items?.count === 0);
+    this.#index = 0;
+    this.#look();
   }
 
   /** The next event's text. */
   take(): Buffer {
-    const items = this.#items as Items;
-    const text = items.text(this.#index++);
-    if (this.#index < items.count) this.#look();
+    const text = (this.items as Items).text(this.#index++);
+    this.#look();
     return text;
   }
 
-  /** When the first and the last event of the page were created. */
-  get ends(): [Instant | undefined, Instant | undefined] {
-    const items = this.#items as Items;
-    const at = (index: number) => this.#createdOn(items.bytes, items.start(index));
-    return [at(0), at(items.count - 1)];
-  }
-
-  async close(): Promise<void> {
-    await this.#pages.return(undefined);
-  }
-
   #look(): void {
-    const items = this.#items as Items;
-    const before = this.createdOn;
-    this.createdOn = this.#createdOn(items.bytes, items.start(this.#index));
-    this.#order.check(before, this.createdOn);
-  }
-}
-
-/** The direction of the service's pages. Doubts are reported once: events without a time, or pages out of order. */
-class Order {
-  /** 1 for newest first, -1 for oldest first. */
-  #sign = 1;
-  #isDecided = false;
-  #doubted = false;
-  readonly #onDoubt: ((doubt: string) => void) | undefined;
-
-  constructor(onDoubt?: (doubt: string) => void) {
-    this.#onDoubt = onDoubt;
-  }
-
-  /** Decided by the first page whose first and last event have different times. */
-  decide(streams: readonly Stream[]): void {
-    for (const { ends } of streams) {
-      const [first, last] = ends;
-      const compared = first && last ? compareInstants(first, last) : 0;
-      if (compared === 0) continue;
-      this.#sign = Math.sign(compared);
-      break;
-    }
-    this.#isDecided = true;
-  }
-
-  comesFirst(one: Stream, other: Stream): boolean {
-    if (!one.createdOn || !other.createdOn) return !one.createdOn && other.createdOn !== undefined;
-    return this.#sign * compareInstants(one.createdOn, other.createdOn) > 0;
-  }
-
-  /** Checks that two neighbouring events of one search are in the direction of all. */
-  check(before: Instant | undefined, next: Instant | undefined): void {
-    if (!this.#isDecided || this.#doubted) return;
-    if (before && next && this.#sign * compareInstants(before, next) >= 0) return;
-    this.#doubted = true;
-    this.#onDoubt?.(
-      before && next
-        ? 'the service does not return events in order of time: the events of several filters are not in order either'
-        : 'some events have no creation time: the events of several filters are not in order',
-    );
+    const { items } = this;
+    const isThere = items && this.#index < items.count;
+    this.createdOn = isThere ? this.#createdOn(items.bytes, items.start(this.#index)) : undefined;
   }
 }

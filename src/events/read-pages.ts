@@ -1,16 +1,8 @@
 import { ServiceError } from '../errors.ts';
 import { directionBetween, holdsEventsFrom, isNewestFirst } from '../json/item-fields.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
-import {
-  followed,
-  leadsTo,
-  loopGuard,
-  type PageWindow,
-  pinned,
-  type Query,
-  searchUrl,
-} from './event-query.ts';
-import { type FetchPage, type IdentifiedItems, type Page, type PageAnswer, totalOf } from './page.ts';
+import { followed, leadsTo, type PageWindow, pinned, type Query, searchUrl } from './event-query.ts';
+import { type FetchPage, type IdentifiedItems, type Page, totalOf } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 
 export interface ReadOptions {
@@ -64,29 +56,22 @@ async function* readWindow(
   options: ReadOptions,
   hold: boolean,
 ): AsyncGenerator<ReadPage, undefined> {
-  const { baseUrl, query, concurrency, signal, limit = Number.POSITIVE_INFINITY } = options;
+  const { baseUrl, query, concurrency, signal, onDoubt, limit = Number.POSITIVE_INFINITY } = options;
   const size = Math.min(options.pageSize, limit);
   const at = searchUrl(baseUrl, query, { start: 1, count: size });
-  const first = await fetchPage(at, signal);
-  const pin = query.before || !hold ? undefined : pinOf(first);
+  const { page, serviceTime } = await fetchPage(at, signal);
+  // The service's time is rounded up, since `Date` has no fraction.
+  const pin = query.before || !hold || serviceTime === undefined ? undefined : nextFullSecond(serviceTime);
   const held: Query = pin ? { ...query, before: pin } : query;
-
-  const { page } = first;
   const reading = new Reading(page, limit, held.before !== undefined);
-  const newestFirst = pin !== undefined && isNewestFirst(page.items);
-  // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on this
-  // page. A count would show that some are missing; without one, the pinned window is read again from its start.
-  const startsLater =
-    pin !== undefined && reading.firstTotal === undefined && holdsEventsFrom(page.items, pin);
-  yield handOn(reading, first);
+  const total = reading.firstTotal;
+  yield handOn(reading, page);
+  if (reading.full) return;
   const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
   const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
-  const total = reading.firstTotal;
   const aligned = page.items.count === size && total !== undefined && !(page.next && total <= size);
-  if (reading.full) return;
-  if (hold && first.serviceTime === undefined && !query.before && (aligned || page.next)) {
-    options.onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
-  }
+  if (hold && serviceTime === undefined && !query.before && (aligned || page.next))
+    onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
   let end = yield* aligned && leadsTo(size + 1, page.next, at)
     ? byOffsets(plan, size + 1)
     : byLinks(plan, page, at, page.items.count + 1);
@@ -96,15 +81,18 @@ async function* readWindow(
     reading.startAgain();
     end = yield* byOffsets(plan, 1);
   }
-  const windows = pin ? [held, laterThan(query, pin)] : [];
-  if (newestFirst) windows.reverse();
+  // The window from a second before the pin on, since the resolution of the service's clock is unknown.
+  const later = pin && { ...query, after: laterOf(query.after, knownInstant(milliseconds(pin) - 1000)) };
+  const windows = later ? [held, later] : [];
+  if (isNewestFirst(page.items)) windows.reverse();
   if (end === 'later events') return yield* readWindows(plan, windows, options);
   if (!reading.complete) throw incomplete(reading);
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
-    yield* readWindows(plan, startsLater ? windows : windows.filter((window) => window !== held), options);
-    options.onDoubt?.(
-      'the service does not count its events: whether these are all of them could not be checked',
-    );
+    // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on
+    // the first page. A count would show that some are missing; without one, the pinned window is read again.
+    const isShifted = pin !== undefined && total === undefined && holdsEventsFrom(page.items, pin);
+    yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
+    onDoubt?.('the service does not count its events: whether these are all of them could not be checked');
   }
 }
 
@@ -128,13 +116,6 @@ async function* readWindows(
       if (reading.full) return;
     }
   }
-}
-
-/** The same search from a second before `pin` on, since the resolution of the service's clock is unknown. */
-function laterThan(query: Query, pin: Instant): Query {
-  const from = knownInstant(milliseconds(pin) - 1000);
-  const after = laterOf(query.after, from);
-  return { ...query, after };
 }
 
 /** Pages at known offsets, read ahead in parallel. */
@@ -164,7 +145,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
         start = Math.max(1, job.start - size - shrunk);
         continue read;
       }
-      yield handOn(reading, result);
+      yield handOn(reading, page);
       start = job.start + size;
       if (reading.full) return 'read';
       const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
@@ -185,17 +166,20 @@ function* windows(start: number, size: number, end: () => number): Generator<Pag
 /** The pages after `page`, by the service's own links, or without links by offsets, beginning at `start`. */
 async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGenerator<ReadPage, End> {
   const { reading, size } = plan;
-  const guard = loopGuard();
-  guard(pinned(at, plan.pin));
+  const visited = new Set([pinned(at, plan.pin).href]);
   let empty = 0;
   while (!reading.full) {
     if (page.next) at = pinned(followed(page.next, at), plan.pin);
     else if (hasMoreByOffset(page, reading, size, start)) at = plan.url({ start, count: size });
     else return 'read';
-    guard(at);
+    if (visited.has(at.href)) {
+      throw new ServiceError("the service's links to the next page lead in a circle", {
+        details: [`seen twice: ${at.href}`],
+      });
+    }
+    visited.add(at.href);
     const speculative = !page.next && reading.lastTotal === undefined;
-    const answer = await plan.fetchPage(at, plan.signal);
-    ({ page } = answer);
+    ({ page } = await plan.fetchPage(at, plan.signal));
     // There may be no more pages, and the service may not understand offsets.
     if (speculative && reading.repeats(page)) return 'read';
     if (lacksLaterEvents(plan, page)) return 'later events';
@@ -204,7 +188,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
       throw new ServiceError(
         `the service answered ${empty} empty pages in a row, each with a link to the next`,
       );
-    yield handOn(reading, answer);
+    yield handOn(reading, page);
     start += page.items.count;
   }
   return 'read';
@@ -225,13 +209,8 @@ function hasMoreByOffset(page: Page, reading: Reading, size: number, start: numb
   return page.next === undefined && page.items.count >= Math.min(size, page.limit ?? size);
 }
 
-function handOn(reading: Reading, { page }: PageAnswer): ReadPage {
+function handOn(reading: Reading, page: Page): ReadPage {
   return { items: reading.take(page), total: reading.lastTotal };
-}
-
-/** The service's time of an answer, rounded up to a full second, since `Date` has no fraction. */
-function pinOf(answer: PageAnswer): Instant | undefined {
-  return answer.serviceTime === undefined ? undefined : nextFullSecond(answer.serviceTime);
 }
 
 /** The number of events read is not the service's count. */
@@ -250,20 +229,22 @@ function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteErro
  * The account of one read: the items passed on, and the service's counts. Once the count has changed, only new items
  * are passed on.
  */
-export class Reading {
+class Reading {
   readonly limit: number;
   /** True if the search has an upper time bound, so that new events do not join it. */
   readonly #held: boolean;
-  /** The service's count at the first and at the latest page; undefined if it gives none. */
+  readonly #first: Page;
+  /** The service's count at the first and at the latest page, and the highest; undefined if it gives none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
-  readonly #first: Page;
-  /** The highest of its counts. */
   #highestTotal: number;
-  /** Pages read so far. */
+  /** Pages read, and items passed on so far. */
   pages = 0;
-  #ledger = new Ledger();
+  emitted = 0;
+  /** The keys of the items passed on, 8 bytes each, and the same as a set once they are looked up, which is rare. */
+  readonly #keys: Float64Array[] = [];
   #known: Set<number> | undefined;
+  /** The keys of the page before. */
   #before: Float64Array = new Float64Array(0);
   /** True if an event may have moved from a page to come onto one that was read before: the counts prove nothing then. */
   #torn = false;
@@ -272,14 +253,10 @@ export class Reading {
   constructor(first: Page, limit: number, held: boolean) {
     this.limit = limit;
     this.#held = held;
+    this.#first = first;
     this.firstTotal = totalOf(first);
     this.lastTotal = this.firstTotal;
     this.#highestTotal = this.firstTotal ?? 0;
-    this.#first = first;
-  }
-
-  get emitted(): number {
-    return this.#ledger.size;
   }
 
   get full(): boolean {
@@ -298,8 +275,8 @@ export class Reading {
    * counted instead.
    */
   get complete(): boolean {
-    if (this.full || this.firstTotal === undefined) return true;
     const { emitted, firstTotal, lastTotal } = this;
+    if (this.full || firstTotal === undefined) return true;
     if (this.#torn) return false;
     if (emitted === firstTotal || emitted === lastTotal) return true;
     return !this.#held && emitted > firstTotal && !this.hasSurplus;
@@ -310,30 +287,18 @@ export class Reading {
     return this.firstTotal !== undefined && this.emitted > this.#highestTotal;
   }
 
-  /**
-   * The number of items that left the result since the last page, by the service's count; negative if items were added.
-   */
+  /** The number of items that left the result since the last page, by the service's count; negative if items were added. */
   shrunkBy(page: Page): number {
     const total = totalOf(page);
     return total === undefined || this.lastTotal === undefined ? 0 : this.lastTotal - total;
   }
 
-  /** Records the service's present count. */
-  count(page: Page): void {
-    const total = totalOf(page);
-    // If the first count was not the total, later counts are not either.
-    if (total === undefined || this.lastTotal === undefined) return;
-    if (total !== this.lastTotal) this.move();
-    this.lastTotal = total;
-    this.#highestTotal = Math.max(this.#highestTotal, total);
-  }
-
-  /** The items of a page to pass on, up to the limit. */
+  /** The items of a page to pass on, up to the limit. Throws `ServiceError` for the page before once more. */
   take(page: Page): IdentifiedItems {
     this.pages++;
     if (!this.#atStart && this.shrunkBy(page) > 0) this.#torn = true;
     this.#atStart = false;
-    this.count(page);
+    this.#count(page);
     if (this.repeats(page)) {
       throw new ServiceError(
         'the service answered the same page twice: the result cannot be read to its end',
@@ -346,7 +311,8 @@ export class Reading {
   /** The items that were not passed on before, up to the limit. */
   handOn(items: IdentifiedItems): IdentifiedItems {
     const fresh = (this.#known ? items.without(this.#known) : items).first(this.limit - this.emitted);
-    this.#ledger.add(fresh.keys);
+    this.emitted += fresh.count;
+    this.#keys.push(fresh.keys);
     if (this.#known) for (const key of fresh.keys) this.#known.add(key);
     return fresh;
   }
@@ -356,6 +322,35 @@ export class Reading {
     const before = this.#before;
     if (keys.length === 0 || keys.length !== before.length || this.moved) return false;
     return keys.every((key, index) => key === before[index]) && (byEventId || new Set(keys).size > 1);
+  }
+
+  /** The next page begins before this one, whose items are not taken. */
+  stepBack(page: Page): void {
+    this.#count(page);
+    this.#before = new Float64Array(0);
+  }
+
+  /** Everything is read once more from the first page. */
+  startAgain(): void {
+    this.move();
+    this.#torn = false;
+    this.#atStart = true;
+  }
+
+  /** From now on items that were passed on before are dropped. */
+  move(): void {
+    if (this.#known) return;
+    this.#known = new Set();
+    for (const keys of this.#keys) for (const key of keys) this.#known.add(key);
+  }
+
+  /** Records the service's present count. If the first one was not the total, later ones are not either. */
+  #count(page: Page): void {
+    const total = totalOf(page);
+    if (total === undefined || this.lastTotal === undefined) return;
+    if (total !== this.lastTotal) this.move();
+    this.lastTotal = total;
+    this.#highestTotal = Math.max(this.#highestTotal, total);
   }
 
   /**
@@ -373,56 +368,5 @@ export class Reading {
       if (directionBetween(this.#first.items, items) === 'oldest first') this.#torn = true;
     }
     this.#before = keys;
-  }
-
-  /** The next page begins before this one, whose items are not taken. */
-  stepBack(page: Page): void {
-    this.count(page);
-    this.#before = new Float64Array(0);
-  }
-
-  /** Starts again: everything is read once more from the first page. */
-  startAgain(): void {
-    this.move();
-    this.#torn = false;
-    this.#atStart = true;
-  }
-
-  /** From now on items that were passed on before are dropped. */
-  move(): void {
-    this.#known ??= this.#ledger.lookup();
-  }
-}
-
-const CHUNK = 65_536;
-
-/**
- * The keys of all items printed so far, 8 bytes each, so that a result that changed can be completed without repeating
- * an item.
- */
-export class Ledger {
-  #chunks: Float64Array[] = [];
-  #used = CHUNK;
-  size = 0;
-
-  add(keys: Float64Array): void {
-    for (const key of keys) {
-      if (this.#used === CHUNK) {
-        this.#chunks.push(new Float64Array(CHUNK));
-        this.#used = 0;
-      }
-      (this.#chunks.at(-1) as Float64Array)[this.#used++] = key;
-    }
-    this.size += keys.length;
-  }
-
-  /** All keys as a set; built only when a result has changed, which is rare. */
-  lookup(): Set<number> {
-    const set = new Set<number>();
-    this.#chunks.forEach((chunk, index) => {
-      const used = index === this.#chunks.length - 1 ? this.#used : CHUNK;
-      for (let at = 0; at < used; at++) set.add(chunk[at] as number);
-    });
-    return set;
   }
 }

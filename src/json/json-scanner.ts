@@ -150,10 +150,10 @@ export class JsonScanner {
 
   #escape(at: number): number {
     const { bytes } = this;
-    if (ESCAPED.includes(bytes[at + 1] as number)) return at + 2;
+    if (ESCAPED.includes(bytes[at + 1] ?? 0)) return at + 2;
     if (bytes[at + 1] !== 0x75) throw this.fault('an escape', at + 1);
     for (let index = at + 2; index < at + 6; index++)
-      if (!HEX.includes(bytes[index] as number)) throw this.fault('four hex digits', index);
+      if (!HEX.includes(bytes[index] ?? 0)) throw this.fault('four hex digits', index);
     return at + 6;
   }
 
