@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { duration } from '../settings/flag-values.ts';
-import { addIdentityFlags, addServiceFlags } from '../settings/setting-names.ts';
+import { addSignInFlags } from '../settings/setting-names.ts';
 import type { SignInFlags } from '../sign-in/sign-in.ts';
 
 interface Flags extends SignInFlags {
@@ -25,7 +25,7 @@ export const commonFlags = [
 ];
 
 export function declare(command: Command, action: Action): void {
-  addServiceFlags(addIdentityFlags(command))
+  addSignInFlags(command)
     .option('--client-secret-stdin', 'read the client secret from standard input, first line')
     .option('--no-browser', 'only print the URL to sign in at')
     .option(

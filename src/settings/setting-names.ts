@@ -1,51 +1,7 @@
 import type { Command } from 'commander';
-import { UsageError } from '../errors.ts';
+import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
 import { didYouMean } from './flag-values.ts';
-
-/** Every setting with the names it has on the command line, in the environment and in messages. */
-export const settingNames = {
-  authUrl: {
-    key: 'auth-url',
-    flag: '--auth-url',
-    variable: 'HOOKTRAIL_AUTH_URL',
-    meaning: 'identity provider',
-  },
-  baseUrl: { key: 'base-url', flag: '--base-url', variable: 'HOOKTRAIL_BASE_URL', meaning: 'event service' },
-  clientId: { key: 'client-id', flag: '--client-id', variable: 'HOOKTRAIL_CLIENT_ID', meaning: 'client id' },
-  vendor: {
-    key: 'vendor',
-    flag: '--vendor',
-    variable: 'HOOKTRAIL_VENDOR',
-    meaning: 'vendor of the media type',
-  },
-  scope: { key: 'scope', flag: '--scope', variable: 'HOOKTRAIL_SCOPE', meaning: 'scopes' },
-  redirectUri: {
-    key: 'redirect-uri',
-    flag: '--redirect-uri',
-    variable: 'HOOKTRAIL_REDIRECT_URI',
-    meaning: 'redirect URI',
-  },
-  issuer: { key: 'issuer', flag: '--issuer', variable: 'HOOKTRAIL_ISSUER', meaning: 'expected issuer' },
-  timezone: {
-    key: 'timezone',
-    flag: '--timezone',
-    variable: 'HOOKTRAIL_TIMEZONE',
-    meaning: 'zone of times shown and typed',
-  },
-  fields: { key: 'fields', flag: '--fields', variable: 'HOOKTRAIL_FIELDS', meaning: 'columns of tables' },
-  errorFormat: {
-    key: 'error-format',
-    flag: '--error-format',
-    variable: 'HOOKTRAIL_ERROR_FORMAT',
-    meaning: 'form of errors and warnings: text or json',
-  },
-  store: { key: 'store', flag: '--store', variable: 'HOOKTRAIL_STORE', meaning: 'where secrets live' },
-} as const;
-
-export type SettingName = keyof typeof settingNames;
-
-export const settingOrder = Object.keys(settingNames) as SettingName[];
 
 /** The defaults of settings. */
 export const settingDefaults = {
@@ -54,7 +10,74 @@ export const settingDefaults = {
   store: 'keychain',
   timezone: 'UTC',
   errorFormat: 'text',
-} as const satisfies { readonly [Name in SettingName]?: string };
+} as const;
+
+/** Every setting: its name where it is saved, what it means, and how its text is read. */
+export const settingNames = {
+  authUrl: setting('auth-url', 'identity provider', serviceUrl),
+  baseUrl: setting('base-url', 'event service', serviceUrl),
+  clientId: setting('client-id', 'client id', clientId),
+  vendor: setting('vendor', 'vendor of the media type', vendorName),
+  /** Space-delimited. */
+  scope: setting('scope', 'scopes', scopeList),
+  redirectUri: setting('redirect-uri', 'redirect URI', redirectUri),
+  /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
+  issuer: setting('issuer', 'expected issuer', issuer),
+  /** `UTC`, `local`, or a name of the IANA database. */
+  timezone: setting('timezone', 'zone of times shown and typed', timezone),
+  /** As `--fields` takes them. */
+  fields: setting('fields', 'columns of tables', fieldList),
+  errorFormat: setting('error-format', 'form of errors and warnings: text or json', either('text', 'json')),
+  store: setting('store', 'where secrets live', either('keychain', 'file')),
+};
+
+export type SettingName = keyof typeof settingNames;
+export const settingOrder = Object.keys(settingNames) as SettingName[];
+
+/** The settings in their final form. */
+export type SettingValues = {
+  readonly [Name in SettingName]: ReturnType<(typeof settingNames)[Name]['parse']>;
+};
+
+type Refuse = (accepted: string, meant?: Pick<ErrorParts, 'next' | 'correction'>) => never;
+
+interface Setting<Value> {
+  /** Its name in the saved settings. */
+  readonly key: string;
+  readonly flag: string;
+  readonly variable: string;
+  readonly meaning: string;
+  readonly parse: (text: string, refuse: Refuse) => Value;
+}
+
+function setting<Value>(key: string, meaning: string, parse: Setting<Value>['parse']): Setting<Value> {
+  const variable = `HOOKTRAIL_${key.toUpperCase().replaceAll('-', '_')}`;
+  return { key, flag: `--${key}`, variable, meaning, parse };
+}
+
+/**
+ * Turns the text of a setting into its value. `source` is the flag, variable or file entry it came from, for the
+ * message of the `UsageError` that bad text gets.
+ */
+export function parseSetting<Name extends SettingName>(
+  name: Name,
+  text: string,
+  source: string,
+): SettingValues[Name] {
+  return settingNames[name].parse(text, (accepted, meant) => {
+    throw new UsageError(
+      `${source}: invalid value '${withoutCredentials(text)}': must be ${accepted}`,
+      meant,
+    );
+  }) as SettingValues[Name];
+}
+
+/** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
+export interface RedirectUri {
+  /** The text as given, which is sent. */
+  readonly text: string;
+  readonly url: URL;
+}
 
 /**
  * The setting that a key such as `base-url` names. Throws `UsageError` that suggests the nearest key, or says where
@@ -75,30 +98,18 @@ export function settingOfKey(key: string): SettingName {
   });
 }
 
-/** The placeholder and the help text of each setting's flag. */
-const flagTexts: { readonly [Name in SettingName]?: readonly [placeholder: string, text: string] } = {
-  authUrl: ['url', 'the identity provider, where sign-in happens'],
-  baseUrl: ['url', 'the event service'],
-  clientId: ['id', 'the client id assigned to you'],
-  vendor: ['name', 'the vendor of application/vnd.<vendor>.v1+json'],
-  scope: ['scopes', `the scopes to ask for, separated by spaces (default: ${settingDefaults.scope})`],
-  redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
-  issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
-  timezone: [
-    'zone',
-    `show and read times in this zone: UTC, local, Europe/Berlin (default: ${settingDefaults.timezone})`,
-  ],
-  store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
-};
-
-/** Flags that say who signs in and where the result is kept. */
-export function addIdentityFlags(command: Command): Command {
-  return add(command, ['authUrl', 'clientId', 'scope', 'redirectUri', 'issuer', 'store']);
-}
-
-/** Flags that say which event service is asked. */
-export function addServiceFlags(command: Command): Command {
-  return add(command, ['baseUrl', 'vendor']);
+/** The flags of `login`: who signs in and where the result is kept, and which event service is asked. */
+export function addSignInFlags(command: Command): Command {
+  return add(command, [
+    'authUrl',
+    'clientId',
+    'scope',
+    'redirectUri',
+    'issuer',
+    'store',
+    'baseUrl',
+    'vendor',
+  ]);
 }
 
 /** The flag that names the zone of times. */
@@ -127,86 +138,55 @@ function add(command: Command, names: readonly SettingName[], group?: string): C
   return command;
 }
 
-/** The settings in their final form. */
-export interface SettingValues {
-  /** Identity provider; its path ends without a slash. */
-  readonly authUrl: URL;
-  /** Event service; its path ends without a slash. */
-  readonly baseUrl: URL;
-  readonly clientId: string;
-  readonly vendor: string;
-  /** Space-delimited. */
-  readonly scope: string;
-  readonly redirectUri: RedirectUri;
-  /** The `iss` a redirect must carry (RFC 9207), or `none`: not checked. */
-  readonly issuer: string;
-  readonly store: 'keychain' | 'file';
-  /** `UTC`, `local`, or a name of the IANA database. */
-  readonly timezone: string;
-  /** Columns of tables, as `--fields` takes them. */
-  readonly fields: string;
-  readonly errorFormat: 'text' | 'json';
+/** The placeholder and the help text of each setting's flag. */
+const flagTexts: { readonly [Name in SettingName]?: readonly [placeholder: string, text: string] } = {
+  authUrl: ['url', 'the identity provider, where sign-in happens'],
+  baseUrl: ['url', 'the event service'],
+  clientId: ['id', 'the client id assigned to you'],
+  vendor: ['name', 'the vendor of application/vnd.<vendor>.v1+json'],
+  scope: ['scopes', `the scopes to ask for, separated by spaces (default: ${settingDefaults.scope})`],
+  redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
+  issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
+  timezone: [
+    'zone',
+    `show and read times in this zone: UTC, local, Europe/Berlin (default: ${settingDefaults.timezone})`,
+  ],
+  store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
+};
+
+function either<Word extends string>(...words: readonly Word[]): (text: string, refuse: Refuse) => Word {
+  return (text, refuse) =>
+    words.find((word) => word === text) ?? refuse(words.join(' or '), didYouMean(text, words));
 }
 
-/** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
-export interface RedirectUri {
-  /** The text as given, which is sent. */
-  readonly text: string;
-  readonly url: URL;
+function clientId(text: string, refuse: Refuse): string {
+  return /^[\x20-\x7e]+$/.test(text) ? text : refuse('printable ASCII characters');
 }
 
-/**
- * Turns the text of a setting into its value. `source` is the flag, variable or file entry it came from, for the
- * message of the `UsageError` that bad text gets.
- */
-export function parseSetting<Name extends SettingName>(
-  name: Name,
-  text: string,
-  source: string,
-): SettingValues[Name];
-export function parseSetting(name: SettingName, text: string, source: string): SettingValues[SettingName] {
-  const refuse = (accepted: string, meant: ReturnType<typeof didYouMean> = {}): never => {
-    throw new UsageError(`${source}: invalid value '${withoutCredentials(text)}': must be ${accepted}`, {
-      ...meant,
-    });
-  };
-  switch (name) {
-    case 'authUrl':
-    case 'baseUrl':
-      return serviceUrl(text, refuse);
-    case 'redirectUri':
-      return redirectUri(text, refuse);
-    case 'vendor':
-      // A token of RFC 6838 section 4.2, as the media type's vendor tree takes it.
-      return /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text)
-        ? text
-        : refuse('made of letters, digits and ! # $ & ^ _ . -');
-    case 'store':
-      if (text === 'keychain' || text === 'file') return text;
-      return refuse('keychain or file', didYouMean(text, ['keychain', 'file']));
-    case 'errorFormat':
-      if (text === 'text' || text === 'json') return text;
-      return refuse('text or json', didYouMean(text, ['text', 'json']));
-    case 'fields':
-      return text.split(',').every((path) => path.trim() !== '') ? text : refuse('names such as eventId,a.b');
-    case 'timezone':
-      return (
-        zoneNamed(text) ??
-        refuse('UTC, local or a name of the IANA database such as Europe/Berlin', zoneMeant(text))
-      );
-    case 'scope': {
-      const scope = text.trim().split(/\s+/).join(' ');
-      // RFC 6749 section 3.3.
-      return /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
-        ? scope
-        : refuse('one or more scopes, separated by spaces');
-    }
-    case 'issuer':
-      if (text !== 'none' && !URL.canParse(text)) refuse("a URL, or 'none'");
-      return text;
-    case 'clientId':
-      return /^[\x20-\x7e]+$/.test(text) ? text : refuse('printable ASCII characters');
-  }
+function vendorName(text: string, refuse: Refuse): string {
+  // A token of RFC 6838 section 4.2, as the media type's vendor tree takes it.
+  const isToken = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text);
+  return isToken ? text : refuse('made of letters, digits and ! # $ & ^ _ . -');
+}
+
+function scopeList(text: string, refuse: Refuse): string {
+  const scope = text.trim().split(/\s+/).join(' ');
+  // RFC 6749 section 3.3.
+  const isList = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope);
+  return isList ? scope : refuse('one or more scopes, separated by spaces');
+}
+
+function fieldList(text: string, refuse: Refuse): string {
+  return text.split(',').every((path) => path.trim() !== '') ? text : refuse('names such as eventId,a.b');
+}
+
+function issuer(text: string, refuse: Refuse): string {
+  return text === 'none' || URL.canParse(text) ? text : refuse("a URL, or 'none'");
+}
+
+function timezone(text: string, refuse: Refuse): string {
+  const accepted = 'UTC, local or a name of the IANA database such as Europe/Berlin';
+  return zoneNamed(text) ?? refuse(accepted, zoneMeant(text));
 }
 
 /** A city is often typed without its continent. */
@@ -229,7 +209,7 @@ export function isLoopback(url: URL): boolean {
   );
 }
 
-function serviceUrl(text: string, refuse: (accepted: string) => never): URL {
+function serviceUrl(text: string, refuse: Refuse): URL {
   // Below `localhost` other programs than browsers ask a name server, which may send the client secret anywhere.
   const isHere = (url: URL) => isLoopback(url) && !url.hostname.endsWith('.localhost');
   const url = secureUrl(text, 'an https: URL', refuse, isHere);
@@ -238,7 +218,7 @@ function serviceUrl(text: string, refuse: (accepted: string) => never): URL {
   return url;
 }
 
-function redirectUri(text: string, refuse: (accepted: string) => never): RedirectUri {
+function redirectUri(text: string, refuse: Refuse): RedirectUri {
   const url = secureUrl(text, 'a URL such as http://127.0.0.1:8976/callback', refuse);
   // RFC 6749 section 3.1.2.
   if (url.hash) return refuse('a URL without fragment');
@@ -249,12 +229,7 @@ function redirectUri(text: string, refuse: (accepted: string) => never): Redirec
  * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user name and
  * password. `accepted` describes valid values, for the error if the text is not a URL.
  */
-export function secureUrl(
-  text: string,
-  accepted: string,
-  refuse: (accepted: string) => never,
-  isHere = isLoopback,
-): URL {
+export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
   if (!URL.canParse(text)) return refuse(accepted);
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))

@@ -15,6 +15,8 @@ import {
   settingOrder,
 } from './setting-names.ts';
 
+type Place = Pick<Context, 'environment' | 'machine'>;
+
 /** Settings whose flags only the commands that sign in have. */
 const OF_SIGN_IN: ReadonlySet<SettingName> = new Set(['authUrl', 'clientId']);
 
@@ -49,7 +51,7 @@ export type Settings<Needed extends SettingName = never> = ChosenProfile & {
  */
 export async function loadSettings<Needed extends SettingName = never>(
   flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
+  context: Place,
   needed: readonly Needed[] = [],
 ): Promise<Settings<Needed>> {
   const config = await readConfig(context);
@@ -64,17 +66,16 @@ export function resolveSettings<Needed extends SettingName = never>(
   file?: string,
 ): Settings<Needed> {
   const chosen = chooseProfile(flags, environment, config);
-  const saved = chosen.profileExists ? config.profiles[chosen.profile] : undefined;
   const given: { [Name in SettingName]?: GivenSetting } = {};
   const values: Partial<Record<SettingName, SettingValues[SettingName]>> = {};
   for (const name of settingOrder) {
-    const first = givenSetting(name, flags, environment, saved, chosen.profile);
+    const first = givenSetting(name, flags, environment, config, chosen);
     if (first === undefined) continue;
     given[name] = first;
     values[name] = parseSetting(name, first.text, first.source);
   }
   const missing = settingOrder.filter(
-    (name) => needed.some((one) => one === name) && values[name] === undefined,
+    (name) => (needed as readonly SettingName[]).includes(name) && values[name] === undefined,
   );
   if (missing.length > 0) {
     const isNamed = flags.profile !== undefined || Boolean(environment['HOOKTRAIL_PROFILE']);
@@ -89,10 +90,11 @@ function givenSetting(
   name: SettingName,
   flags: SettingFlags,
   environment: Environment,
-  saved: SavedProfile | undefined,
-  profile: string,
+  { profiles }: SavedConfig,
+  { profile, profileExists }: ChosenProfile,
 ): GivenSetting | undefined {
   const { key, flag, variable } = settingNames[name];
+  const saved = profileExists ? profiles[profile] : undefined;
   const candidates = [
     { text: flags[name], source: flag },
     { text: environment[variable] || undefined, source: variable },
@@ -106,12 +108,11 @@ function givenSetting(
 export async function loadSetting<Name extends SettingName>(
   name: Name,
   flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
+  context: Place,
 ): Promise<SettingValues[Name] | (Name extends keyof typeof settingDefaults ? never : undefined)> {
   const config = await readConfig(context);
-  const { profile, profileExists } = chooseProfile(flags, context.environment, config);
-  const saved = profileExists ? config.profiles[profile] : undefined;
-  const given = givenSetting(name, flags, context.environment, saved, profile);
+  const chosen = chooseProfile(flags, context.environment, config);
+  const given = givenSetting(name, flags, context.environment, config, chosen);
   return given ? parseSetting(name, given.text, given.source) : (undefined as never);
 }
 
@@ -121,32 +122,30 @@ export async function loadSetting<Name extends SettingName>(
  */
 export async function errorFormatOf(
   flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
+  context: Place,
 ): Promise<SettingValues['errorFormat']> {
-  const asked = flags.errorFormat ?? (context.environment['HOOKTRAIL_ERROR_FORMAT'] || undefined);
-  if (asked !== undefined) return asked === 'json' ? 'json' : 'text';
-  try {
-    const config = await readConfig(context);
-    const { profile } = chooseProfile(flags, context.environment, config);
-    return config.profiles[profile]?.['error-format'] === 'json' ? 'json' : 'text';
-  } catch {
-    return 'text';
-  }
+  const asked = flags.errorFormat ?? context.environment['HOOKTRAIL_ERROR_FORMAT'];
+  if (asked) return asked === 'json' ? 'json' : 'text';
+  return await loadSetting('errorFormat', flags, context).catch(() => 'text');
 }
 
-/** The profile that flag, variable or saved settings name; no other setting is looked at. */
+/** The profile that flag, variable or saved settings name; no other setting is looked at. Throws `UsageError`. */
 export function chooseProfile(
   flags: Pick<SettingFlags, 'profile'>,
   environment: Environment,
   config: SavedConfig,
 ): ChosenProfile {
-  const [name, source] =
-    flags.profile !== undefined
-      ? [flags.profile, '--profile']
-      : environment['HOOKTRAIL_PROFILE']
-        ? [environment['HOOKTRAIL_PROFILE'], 'HOOKTRAIL_PROFILE']
-        : [config.profile ?? 'default', 'the saved settings'];
-  const typed = checkProfileName(name, source);
+  const candidates = [
+    [flags.profile, '--profile'],
+    [environment['HOOKTRAIL_PROFILE'] || undefined, 'HOOKTRAIL_PROFILE'],
+    [config.profile ?? 'default', 'the saved settings'],
+  ] as const;
+  const [typed = '', source] = candidates.find(([name]) => name !== undefined) ?? [];
+  // It is part of file names and keychain accounts.
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(typed))
+    throw new UsageError(
+      `${source}: invalid value '${typed}': must be up to 64 letters, digits, '.', '_' and '-', a letter or digit first`,
+    );
   const profile = savedProfileName(typed, config) ?? typed;
   return { profile, profileExists: Object.hasOwn(config.profiles, profile) };
 }
@@ -157,14 +156,6 @@ export function chooseProfile(
 export function savedProfileName(name: string, { profiles }: SavedConfig): string | undefined {
   if (Object.hasOwn(profiles, name)) return name;
   return Object.keys(profiles).find((saved) => saved.toLowerCase() === name.toLowerCase());
-}
-
-/** A profile name is part of file names and keychain accounts. */
-export function checkProfileName(name: string, source: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
-  throw new UsageError(
-    `${source}: invalid value '${name}': must be up to 64 letters, digits, '.', '_' and '-', a letter or digit first`,
-  );
 }
 
 /** Names every missing setting, and says where else it was looked for. */
@@ -189,10 +180,7 @@ export function unknownProfile(name: string, config: SavedConfig): UsageError {
 }
 
 /** The zone that the settings ask for. Throws `UsageError`. */
-export async function loadTimeZone(
-  flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
-): Promise<TimeZone> {
+export async function loadTimeZone(flags: SettingFlags, context: Place): Promise<TimeZone> {
   return zoneOf(await loadSetting('timezone', flags, context), context);
 }
 
@@ -205,8 +193,6 @@ export interface SavedConfig {
   profile?: string;
   profiles: Record<string, SavedProfile>;
 }
-
-type Place = Pick<Context, 'environment' | 'machine'>;
 
 export function configPath(context: Place): string {
   return path.join(configFolder(context), 'config.json');
