@@ -4,13 +4,6 @@ import { duration } from '../settings/flag-values.ts';
 import { addSignInFlags } from '../settings/setting-names.ts';
 import type { SignInFlags } from '../sign-in/sign-in.ts';
 
-interface Flags extends SignInFlags {
-  readonly browser: boolean;
-  readonly timeout?: number;
-  readonly paste?: true;
-  readonly device?: true;
-}
-
 export const commonFlags = [
   '--auth-url',
   '--base-url',
@@ -65,8 +58,7 @@ Examples:
   $ hooktrail login --paste --no-browser
   $ hooktrail login --client-secret-stdin < client-secret.txt`;
 
-async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+async function run(call: Call<SignInFlags>): Promise<void> {
   const { signIn } = await import('../sign-in/sign-in.ts');
-  const { browser, paste = false, device = false, timeout: timeoutMs = 300_000 } = flags;
-  await signIn(flags, { browser, paste, device, timeoutMs }, context, reporter);
+  await signIn(call);
 }

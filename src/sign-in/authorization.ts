@@ -17,30 +17,31 @@ export interface AuthorizationRequest {
   readonly codeVerifier: string;
 }
 
-type Identity = Pick<SettingValues, 'authUrl' | 'clientId' | 'scope' | 'redirectUri'>;
-
 /** Builds the request of the service description, part 5, step 1, with `state` and a PKCE challenge added. */
-export async function createAuthorizationRequest(identity: Identity): Promise<AuthorizationRequest> {
-  const { calculatePKCECodeChallenge, generateRandomCodeVerifier, generateRandomState } = await import(
-    'oauth4webapi'
-  );
-  const state = generateRandomState();
-  const codeVerifier = generateRandomCodeVerifier();
-  const url = new URL(`${urlText(identity.authUrl)}/connect/authorize`);
+export async function createAuthorizationRequest({
+  authUrl,
+  clientId,
+  scope,
+  redirectUri,
+}: Pick<SettingValues, 'authUrl' | 'clientId' | 'scope' | 'redirectUri'>): Promise<AuthorizationRequest> {
+  const oauth = await import('oauth4webapi');
+  const state = oauth.generateRandomState();
+  const codeVerifier = oauth.generateRandomCodeVerifier();
+  const url = new URL(`${urlText(authUrl)}/connect/authorize`);
   const parameters = new URLSearchParams({
-    client_id: identity.clientId,
+    client_id: clientId,
     // Not part of RFC 6749, but this provider requires it.
     grant_type: 'authorization_code',
     response_type: 'code',
-    redirect_uri: identity.redirectUri.text,
-    scope: identity.scope,
+    redirect_uri: redirectUri.text,
+    scope,
     state,
-    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
   // `%20` means a space to every decoder; `+` only to form decoders.
   url.search = parameters.toString().replaceAll('+', '%20');
-  return { url, redirectUri: identity.redirectUri, state, codeVerifier };
+  return { url, redirectUri, state, codeVerifier };
 }
 
 /** The values that make a redirect an answer to our request. */
@@ -89,44 +90,28 @@ export async function checkResponse(
 ): Promise<AuthorizationResponse> {
   const names = [...parameters.keys()];
   // RFC 6749 section 3.1: parameters must not be included more than once.
-  const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) return { kind: 'stray', reason: 'a parameter appears more than once' };
-  if (!sameSecret(parameters.get('state') ?? '', expected.state)) {
+  if (new Set(names).size < names.length)
+    return { kind: 'stray', reason: 'a parameter appears more than once' };
+  if (!sameSecret(parameters.get('state') ?? '', expected.state))
     return { kind: 'stray', reason: 'its state does not match this sign-in' };
-  }
   const issuer = parameters.get('iss') ?? undefined;
-  if (expected.issuer !== 'none' && (issuer === undefined || !isExpected(issuer, expected))) {
+  const isChecked = expected.issuer !== 'none';
+  // RFC 9207 section 2.4: compared as strings, without normalizing them.
+  if (isChecked && (issuer === undefined || ![expected.issuer, expected.issuerAsTyped].includes(issuer)))
     return { kind: 'foreign', issuer, parameters };
-  }
   const error = parameters.get('error');
-  if (error !== null) {
+  if (error !== null)
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
-  }
   if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
-  return await validated(parameters, expected, issuer);
-}
-
-/** RFC 9207 section 2.4: compared as strings, without normalizing them. */
-function isExpected(named: string, { issuer, issuerAsTyped }: ExpectedRedirect): boolean {
-  return named === issuer || named === issuerAsTyped;
-}
-
-/** The library's own check: its token request accepts only parameters that passed it. */
-async function validated(
-  parameters: URLSearchParams,
-  { state, clientId, issuer: wanted }: ExpectedRedirect,
-  named: string | undefined,
-): Promise<AuthorizationResponse> {
   const { validateAuthResponse } = await import('oauth4webapi');
   const server = {
-    issuer: named ?? 'none',
-    authorization_response_iss_parameter_supported: wanted !== 'none',
+    issuer: issuer ?? 'none',
+    authorization_response_iss_parameter_supported: isChecked,
   };
+  const client = { client_id: expected.clientId };
   try {
-    return {
-      kind: 'code',
-      parameters: validateAuthResponse(server, { client_id: clientId }, parameters, state),
-    };
+    const checked = validateAuthResponse(server, client, parameters, expected.state);
+    return { kind: 'code', parameters: checked };
   } catch {
     // A JARM, implicit or hybrid response: none of them was asked for.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
@@ -158,8 +143,18 @@ export async function receivePasted(
   lines: Lines,
   reporter: Reporter,
 ): Promise<AuthorizationAnswer> {
-  if (!canPrompt(context)) return await receiveLine(redirectUri, expected, lines, reporter);
-  return await promptRedirect(QUESTION, redirectUri, expected, context);
+  if (canPrompt(context)) return await promptRedirect(QUESTION, redirectUri, expected, context);
+  let problem = 'it is empty';
+  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+    if (line.trim() === '') continue;
+    const checked = await readPasted(line, redirectUri, expected);
+    if (typeof checked !== 'string') return checked;
+    problem = checked;
+    reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
+  }
+  throw new NotSignedInError(`the pasted URL is not accepted: ${problem}`, {
+    next: 'sign in again, and paste the whole URL of the new sign-in',
+  });
 }
 
 /**
@@ -194,27 +189,12 @@ async function promptRedirect(
   expected: ExpectedRedirect,
   context: PromptContext,
 ): Promise<AuthorizationAnswer> {
-  let problem: string | undefined;
+  let asked = question;
   for (;;) {
-    const text = await promptText(problem ? `${problem}. ${QUESTION}` : question, context);
-    const checked = await readPasted(text, redirectUri, expected);
+    const checked = await readPasted(await promptText(asked, context), redirectUri, expected);
     if (typeof checked !== 'string') return checked;
-    problem = `That URL is not accepted: ${checked}`;
+    asked = `That URL is not accepted: ${checked}. ${QUESTION}`;
   }
-}
-
-async function receiveLine(redirectUri: URL, expected: ExpectedRedirect, lines: Lines, reporter: Reporter) {
-  let problem: string | undefined;
-  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
-    if (line.trim() === '') continue;
-    const checked = await readPasted(line, redirectUri, expected);
-    if (typeof checked !== 'string') return checked;
-    problem = checked;
-    reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
-  }
-  throw new NotSignedInError(`the pasted URL is not accepted: ${problem ?? 'it is empty'}`, {
-    next: 'sign in again, and paste the whole URL of the new sign-in',
-  });
 }
 
 /** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */

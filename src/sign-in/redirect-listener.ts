@@ -56,20 +56,26 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
       server.closeAllConnections();
     }
   };
-  try {
-    for (const host of addressesOf(url)) {
-      const server = await listen(host, Number(bound.port || 80)).catch((error) => {
-        // `localhost` on a machine without IPv6: no other program can listen there either.
-        if (servers.length > 0 && isAbsent(error)) return undefined;
-        throw explained(error, bound);
+  for (const host of addressesOf(url)) {
+    const server = createServer({ keepAlive: false });
+    try {
+      server.listen({ host, port: Number(bound.port || 80), ipv6Only: host === '::1' });
+      // If 'error' is emitted instead, `once` rejects.
+      await once(server, 'listening');
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      // `localhost` on a machine without IPv6: no other program can listen there either.
+      if (servers.length > 0 && ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(code ?? '')) continue;
+      close();
+      const taken = `port ${bound.port || 80} of ${bound.hostname} is taken by another program`;
+      const why = code === 'EADDRINUSE' ? taken : message;
+      throw new UsageError(`cannot wait for the sign-in on ${bound.host}: ${why}`, {
+        next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
+        cause: error,
       });
-      if (!server) continue;
-      servers.push(server);
-      bound.port = String((server.address() as AddressInfo).port);
     }
-  } catch (error) {
-    close();
-    throw error;
+    servers.push(server);
+    bound.port = String((server.address() as AddressInfo).port);
   }
   const actual = url.port === '0' ? { text: bound.href, url: bound } : redirectUri;
   return {
@@ -88,29 +94,6 @@ function addressesOf({ hostname }: URL): string[] {
   return hostname.endsWith('localhost') ? ['127.0.0.1', '::1'] : [hostname];
 }
 
-async function listen(host: string, port: number): Promise<Server> {
-  const server = createServer({ keepAlive: false });
-  server.listen({ host, port, ipv6Only: host === '::1' });
-  // If 'error' is emitted instead, `once` rejects.
-  await once(server, 'listening');
-  return server;
-}
-
-function isAbsent(error: unknown): boolean {
-  return ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
-function explained(error: unknown, { host, hostname, port }: URL): unknown {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (!code) return error;
-  const what =
-    code === 'EADDRINUSE' ? `port ${port || 80} of ${hostname} is taken by another program` : message;
-  return new UsageError(`cannot wait for the sign-in on ${host}: ${what}`, {
-    next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
-    cause: error,
-  });
-}
-
 /** Milliseconds that a browser waits for the outcome; then the page points to the terminal. */
 const PATIENCE_MS = 10_000;
 /** Milliseconds that a browser may take to fetch the page. */
@@ -123,46 +106,43 @@ function receive(
   clock: Pick<Clock, 'sleep'>,
   onStray: (reason: string) => void,
 ): Reception {
-  const waiting = new Set<ServerResponse>();
   let accept: (answer: AuthorizationAnswer) => void;
   const answer = new Promise<AuthorizationAnswer>((resolve) => {
     accept = resolve;
   });
-  let outcome: string | undefined;
+  const waiting = new Set<ServerResponse>();
   const concluded = new AbortController();
-  let isAsked = false;
   const delivered = new AbortController();
+  let outcome: string | undefined;
+  let isAsked = false;
+
   const deliver = async (response: ServerResponse, content: string) => {
-    if (await send(response, content, clock)) delivered.abort();
+    waiting.delete(response);
+    if (response.writableEnded || response.destroyed) return;
+    respond(response, 200, content);
+    // A response that is queued behind another one may never close.
+    await clock.sleep(FAREWELL_MS, closing(response)).catch(() => undefined);
+    if (response.writableFinished) delivered.abort();
   };
-
-  const keepWaiting = (response: ServerResponse) => {
-    isAsked = true;
-    if (outcome) return void deliver(response, outcome);
-    waiting.add(response);
-    const done = new AbortController();
-    response.on('close', () => {
-      waiting.delete(response);
-      done.abort();
-    });
-    const late = () => void deliver(response, page('received'));
-    clock.sleep(PATIENCE_MS, AbortSignal.any([done.signal, concluded.signal])).then(late, () => undefined);
-  };
-
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const parameters = redirectParameters(request, redirectUri);
-    if (!(parameters instanceof URLSearchParams)) {
-      onStray(parameters.reason);
-      return turnAway(response, parameters.status);
-    }
+    const refuse = ({ status, reason }: Refusal) => {
+      onStray(reason);
+      respond(response, status);
+    };
+    if (!(parameters instanceof URLSearchParams)) return refuse(parameters);
     const result = await checkResponse(parameters, expected);
-    if (result.kind === 'stray') {
-      onStray(result.reason);
-      return turnAway(response, 400);
-    }
+    if (result.kind === 'stray') return refuse({ status: 400, reason: result.reason });
     // Only the first call resolves the promise; a later one is a reload or a replay.
     accept(result);
-    keepWaiting(response);
+    isAsked = true;
+    if (outcome) return await deliver(response, outcome);
+    waiting.add(response);
+    const late = AbortSignal.any([closing(response), concluded.signal]);
+    await clock.sleep(PATIENCE_MS, late).then(
+      () => deliver(response, page('received')),
+      () => undefined,
+    );
   };
 
   for (const server of servers) {
@@ -185,35 +165,24 @@ function receive(
   };
 }
 
-/**
- * Resolves when the page is sent, or after a time-out: a response queued behind another one may never close. Returns
- * false if its browser left before.
- */
-async function send(
-  response: ServerResponse,
-  content: string,
-  clock: Pick<Clock, 'sleep'>,
-): Promise<boolean> {
-  if (response.writableEnded || response.destroyed) return false;
+/** Returns a signal that aborts when the response is sent, or its browser has left. */
+function closing(response: ServerResponse): AbortSignal {
   const closed = new AbortController();
-  response.on('close', () => closed.abort());
-  const body = Buffer.from(content);
-  response.writeHead(200, { ...pageHeaders, 'content-length': body.length }).end(body);
-  await clock.sleep(FAREWELL_MS, closed.signal).catch(() => undefined);
-  return response.writableFinished;
+  response.once('close', () => closed.abort());
+  return closed.signal;
 }
 
-const TURNED_AWAY = Buffer.from('Only the answer to a sign-in is accepted here.\n');
-
-function turnAway(response: ServerResponse, status: 400 | 404 | 405): void {
+/** Sends a page, or without content a line that turns the request away. */
+function respond(response: ServerResponse, status: 200 | Refusal['status'], content?: string): void {
+  const body = Buffer.from(content ?? 'Only the answer to a sign-in is accepted here.\n');
   response.writeHead(status, {
     ...pageHeaders,
-    'content-type': 'text/plain; charset=utf-8',
-    'content-length': TURNED_AWAY.length,
+    ...(content === undefined ? { 'content-type': 'text/plain; charset=utf-8' } : {}),
+    'content-length': body.length,
     // RFC 9110 section 15.5.6.
     ...(status === 405 ? { allow: 'GET' } : {}),
   });
-  response.end(TURNED_AWAY);
+  response.end(body);
 }
 
 /** Headers in which browsers say that nobody asked for the page yet: the standard one, and older ones. */
@@ -227,26 +196,21 @@ interface Refusal {
 
 /** Returns the parameters of a request that a browser sends for the redirect URI, or the reason why it is not one. */
 function redirectParameters(
-  request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
-  redirectUri: URL,
+  { method, url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  { pathname, hostname, port }: URL,
 ): URLSearchParams | Refusal {
-  const { method, url = '', headers } = request;
+  const refuse = (status: Refusal['status'], reason: string): Refusal => ({ status, reason });
   // A browser sends the host of the redirect URI. Another name that resolves to this machine is DNS rebinding.
-  if (!hostsOf(redirectUri).includes((headers.host ?? '').toLowerCase())) {
-    return { status: 400, reason: 'another Host' };
-  }
+  const hosts = port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
+  if (!hosts.includes((headers.host ?? '').toLowerCase())) return refuse(400, 'another Host');
   const [path, ...query] = url.split('?');
-  if (path !== redirectUri.pathname) return { status: 404, reason: 'another path' };
+  if (path !== pathname) return refuse(404, 'another path');
   // A prefetch may never be shown, and would leave the person's own request without an answer.
   if (PREFETCHES.some((name) => /\bpre(fetch|render|view)\b/i.test(String(headers[name] ?? ''))))
-    return { status: 400, reason: 'a prefetch' };
+    return refuse(400, 'a prefetch');
   // HEAD comes from link previews and virus scanners: it must not use up the code.
-  if (method !== 'GET') return { status: 405, reason: 'not a GET' };
+  if (method !== 'GET') return refuse(405, 'not a GET');
   return new URLSearchParams(query.join('?'));
-}
-
-function hostsOf({ hostname, port }: URL): string[] {
-  return port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
 }
 
 /** The page that the browser shows. Nothing of a request is on it, except the issuer of one that carries our `state`. */

@@ -17,20 +17,15 @@ import { givenSecret } from '../secrets/given-secret.ts';
 import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import {
-  type Client,
-  InvalidGrantError,
+  type Grant,
+  type Provider,
   RefusedGrantError,
   refresh,
-  type TokenGrant,
-  type TokenRequestWorld,
   UnusableGrantError,
   withProvider,
 } from './token-endpoint.ts';
 
 export interface RefreshParts {
-  readonly settings: Client;
-  /** Under which the sign-in is refreshed or replaced. */
-  readonly lockName: string;
   readonly binding: Binding;
   readonly vault: Vault;
   readonly context: Context;
@@ -53,90 +48,26 @@ const TRIES = 3;
 
 /**
  * Gets a new access token with the stored refresh token, or the one that another process got meanwhile. Resolves to
- * undefined if nothing is stored.
+ * undefined if nothing is stored. `lockName` is the lock under which the sign-in is refreshed or replaced.
  */
 export async function refreshSignIn(
+  settings: Provider['settings'],
+  lockName: string,
   parts: RefreshParts & { readonly reporter: Reporter },
 ): Promise<AccessToken | undefined> {
-  const { context, reporter, lockName, vault, serves } = parts;
+  const { context, reporter, vault, serves } = parts;
   const meanwhile = async () => {
     const access = (await vault.read())?.access;
     return access && serves(access) ? access : undefined;
   };
   // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that carries the
   // new refresh token.
-  return await withProvider(context, reporter, async (world) => {
-    const work = async (lock: HeldLock) => {
-      await throwRecentRefusal(parts);
-      return await refreshUnderLock(parts, world, lock).catch(async (error) => {
-        // Without the note, the next command asks once more.
-        if (error.cause instanceof InvalidGrantError) await noteRefusal(error, parts).catch(() => undefined);
-        throw error;
-      });
-    };
-    return await withLock(lockName, context, work, { patience: PATIENCE_MS, meanwhile });
-  });
-}
-
-/** The refusal of a refresh token, in a file of the cache: it holds no secret, and is not missed. */
-interface Refusal {
-  /** SHA-256 of the refused token: a later sign-in has another one. */
-  readonly token: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** The provider's own words. */
-  readonly details: readonly string[];
-}
-
-/** For this long, commands that run side by side or in a loop do not send a refused token again. */
-const REFUSAL_MS = 60_000;
-
-/** Returns the last refusal to renew this sign-in; undefined if none is noted, or another token was refused. */
-export async function readRefusal(
-  binding: Binding,
-  context: Pick<Context, 'environment' | 'machine'>,
-  readToken: () => Promise<string | undefined>,
-): Promise<Refusal | undefined> {
-  try {
-    const file = readRegularFile(refusalFile(binding, context)).toString('utf8');
-    const { token, at, details }: Refusal = JSON.parse(file);
-    const current = await readToken();
-    if (current === undefined || token !== hashOf(current) || !Number.isFinite(at)) return undefined;
-    return { token, at, details: Array.isArray(details) ? details.map(String) : [] };
-  } catch {
-    return undefined;
-  }
-}
-
-async function throwRecentRefusal({ vault, binding, context, serves }: RefreshParts): Promise<void> {
-  const readToken = async () => {
-    const stored = await vault.read();
-    return stored?.access && serves(stored.access) ? undefined : stored?.refreshToken;
-  };
-  const refusal = await readRefusal(binding, context, readToken);
-  if (refusal === undefined) return;
-  const age = context.clock.now() - refusal.at;
-  if (age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
-}
-
-async function noteRefusal(
-  { details }: HooktrailError,
-  { vault, binding, context }: RefreshParts,
-): Promise<void> {
-  const refreshToken = (await vault.read())?.refreshToken;
-  if (refreshToken === undefined) return;
-  const refusal: Refusal = { token: hashOf(refreshToken), at: context.clock.now(), details };
-  const file = refusalFile(binding, context);
-  makeFolder(path.dirname(file));
-  await replaceFile(file, JSON.stringify(refusal));
-}
-
-function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
-  return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
+  return await withProvider(settings, context, reporter, (provider) =>
+    withLock(lockName, context, (lock) => refreshUnderLock(parts, provider, lock), {
+      patience: PATIENCE_MS,
+      meanwhile,
+    }),
+  );
 }
 
 /**
@@ -151,18 +82,21 @@ function hashOf(token: string): string {
  */
 export async function refreshUnderLock(
   parts: RefreshParts,
-  world: TokenRequestWorld,
+  provider: Provider,
   lock: Pick<HeldLock, 'isStillHeld'>,
 ): Promise<AccessToken | undefined> {
-  const { vault, serves, lasts, reporter, settings, context } = parts;
+  const { binding, vault, serves, lasts, reporter, context } = parts;
   let stored = await vault.read();
   if (stored === undefined) return undefined;
   if (stored.access && serves(stored.access)) return stored.access;
   if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
+  const refusal = readRefusal(binding, context, stored.refreshToken);
+  const age = context.clock.now() - (refusal?.at ?? Number.NaN);
+  if (refusal && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
   await vault.probe();
   let lost = false;
   for (let attempt = 1; ; attempt++) {
-    const spent = await spendable(stored, parts);
+    const { clientSecret, refreshToken } = await spendable(stored, context);
     // If this process was suspended, or its machine asleep, another process may have taken over the lock.
     if (!(await lock.isStillHeld()))
       throw new ServiceError('another process took over refreshing the sign-in', {
@@ -171,8 +105,7 @@ export async function refreshUnderLock(
     const proceed = context.holdOff?.();
     try {
       reporter.trace('refreshing the access token');
-      const granted = await refresh(settings, spent, world);
-      return await keep(granted, stored, parts, lock);
+      return await keep(await refresh(provider, clientSecret, refreshToken), stored, parts, lock);
     } catch (error) {
       if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
         await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
@@ -183,8 +116,14 @@ export async function refreshUnderLock(
       const again: Secrets = (await vault.read()) ?? {};
       if (again.access && again.access.token !== stored.access?.token && serves(again.access))
         return again.access;
-      const superseded = again.refreshToken !== undefined && again.refreshToken !== spent.refreshToken;
-      if (attempt === TRIES || (!superseded && (lost || !ambiguous))) throw ended(error, lost);
+      const superseded = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
+      if (attempt === TRIES || (!superseded && (lost || !ambiguous))) {
+        if (!(error instanceof RefusedGrantError) || error.error !== 'invalid_grant') throw error;
+        const details = lost ? [...error.details, LOST] : error.details;
+        // Without the note, the next command asks once more.
+        await noteRefusal(refreshToken, details, binding, context).catch(() => undefined);
+        throw endedSignIn(details, error);
+      }
       lost = ambiguous && !superseded;
       stored = superseded ? again : stored;
       reporter.trace(
@@ -196,18 +135,42 @@ export async function refreshUnderLock(
   }
 }
 
+const LOST = 'the answer to the previous request was lost, and with it the new refresh token';
+
+/** True if the request may have been carried out, so that a new refresh token was issued but lost. */
+function isAmbiguous(error: unknown): boolean {
+  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.ambiguous;
+}
+
+function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInError {
+  return new NotSignedInError(
+    'the sign-in has ended: the identity provider does not accept the refresh token',
+    { details, next: LOGIN, cause },
+  );
+}
+
+async function spendable({ refreshToken, clientSecret: stored }: Secrets, context: Context) {
+  if (refreshToken === undefined) {
+    throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
+      details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
+      next: LOGIN,
+    });
+  }
+  const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored;
+  if (clientSecret) return { refreshToken, clientSecret };
+  throw new UsageError('the client secret is not stored', {
+    next: `set HOOKTRAIL_CLIENT_SECRET, or ${LOGIN}`,
+  });
+}
+
 /** Stores a grant before anything else is done with it. */
 async function keep(
-  granted: TokenGrant,
+  granted: Grant,
   stored: Secrets,
   parts: RefreshParts,
   lock: Pick<HeldLock, 'isStillHeld'>,
 ): Promise<AccessToken> {
-  const access = {
-    token: granted.accessToken,
-    expiresAt: granted.expiresAt,
-    scope: granted.scope ?? stored.access?.scope,
-  };
+  const access = { ...granted.access, scope: granted.access.scope ?? stored.access?.scope };
   // If that cannot be checked, the new grant is stored: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);
@@ -232,63 +195,74 @@ async function keep(
 /**
  * Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` if it cannot be stored anywhere.
  */
-async function storeNew(secrets: Secrets, parts: RefreshParts): Promise<void> {
-  const { vault, context, reporter } = parts;
-  let elsewhere: string | undefined;
+async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshParts): Promise<void> {
+  const warn = (text: string) => reporter.warning(text, { kind: 'sign-in' });
   try {
-    elsewhere = await storeSurely(vault, secrets, context.clock);
+    const elsewhere = await storeSurely(vault, secrets, context.clock);
+    if (elsewhere !== undefined)
+      warn(
+        `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${elsewhere}, where the next command finds them`,
+      );
   } catch (error) {
     const { message, next } = error as HooktrailError;
     // The error may have come after the write: when the folder could not be synced.
     const found = await vault.read().catch(() => undefined);
-    if (found?.refreshToken === secrets.refreshToken) {
-      reporter.warning(`the new tokens are stored, but a loss of power could still lose them: ${message}`, {
-        kind: 'sign-in',
-      });
-      return;
-    }
+    if (found?.refreshToken === secrets.refreshToken)
+      return warn(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
     throw new NotSignedInError(
       'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
       { details: [message], next: next ? `${next}; then ${LOGIN}` : LOGIN, cause: error },
     );
   }
-  if (elsewhere !== undefined)
-    reporter.warning(
-      `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${elsewhere}, where the next command finds them`,
-      { kind: 'sign-in' },
+}
+
+/** The refusal of a refresh token, in a file of the cache: it holds no secret, and is not missed. */
+interface Refusal {
+  /** SHA-256 of the refused token: a later sign-in has another one. */
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The provider's own words. */
+  readonly details: readonly string[];
+}
+
+/** For this long, commands that run side by side or in a loop do not send a refused token again. */
+const REFUSAL_MS = 60_000;
+
+/** Returns the last refusal of this refresh token; undefined if none is noted, or another token was refused. */
+export function readRefusal(
+  binding: Binding,
+  context: Pick<Context, 'environment' | 'machine'>,
+  refreshToken: string | undefined,
+): Refusal | undefined {
+  if (refreshToken === undefined) return undefined;
+  try {
+    const { token, at, details } = JSON.parse(
+      readRegularFile(refusalFile(binding, context)).toString('utf8'),
     );
-}
-
-async function spendable(stored: Secrets, { context }: RefreshParts) {
-  if (stored.refreshToken === undefined) {
-    throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
-      details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
-      next: LOGIN,
-    });
+    if (token !== hashOf(refreshToken) || !Number.isFinite(at)) return undefined;
+    return { token, at, details: details.map(String) };
+  } catch {
+    return undefined;
   }
-  const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored.clientSecret;
-  if (!clientSecret) {
-    throw new UsageError('the client secret is not stored', {
-      next: `set HOOKTRAIL_CLIENT_SECRET, or ${LOGIN}`,
-    });
-  }
-  return { refreshToken: stored.refreshToken, clientSecret };
 }
 
-/** True if the request may have been carried out, so that a new refresh token was issued but lost. */
-function isAmbiguous(error: unknown): boolean {
-  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.ambiguous;
+async function noteRefusal(
+  refreshToken: string,
+  details: readonly string[],
+  binding: Binding,
+  context: Context,
+): Promise<void> {
+  const refusal: Refusal = { token: hashOf(refreshToken), at: context.clock.now(), details };
+  const file = refusalFile(binding, context);
+  makeFolder(path.dirname(file));
+  await replaceFile(file, JSON.stringify(refusal));
 }
 
-function ended(error: unknown, lost: boolean): unknown {
-  if (!(error instanceof InvalidGrantError)) return error;
-  const more = lost ? ['the answer to the previous request was lost, and with it the new refresh token'] : [];
-  return endedSignIn([...error.details, ...more], error);
+function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
+  return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
 }
 
-function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInError {
-  return new NotSignedInError(
-    'the sign-in has ended: the identity provider does not accept the refresh token',
-    { details, next: LOGIN, cause },
-  );
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }

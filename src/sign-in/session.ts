@@ -7,8 +7,13 @@ import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
 import { type AccessToken, type Binding, StoreError, type Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
-import type { SavedConfig } from '../settings/settings.ts';
-import { loadSettings, resolveSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import {
+  loadSettings,
+  resolveSettings,
+  type SavedConfig,
+  type SettingFlags,
+  type Settings,
+} from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /** The settings that a stored sign-in is bound to. All of them are needed to find it. */
@@ -74,7 +79,7 @@ export async function openSession<Needed extends SettingName = never>(
   // Not loaded for a token from the environment: it needs `node:crypto`.
   const { openVault } = await import('../secrets/stored-sign-ins.ts');
   const vault = openVault(settings.store, bindingOf(settings), context);
-  return { settings, tokens: new StoredSession(settings, vault, context, reporter) };
+  return { settings, tokens: storedSession(settings, vault, context, reporter) };
 }
 
 /**
@@ -106,98 +111,67 @@ export async function givenToken(context: Context): Promise<string> {
   );
 }
 
-class StoredSession implements Session {
-  readonly #settings: BoundSettings;
-  readonly #vault: Vault;
-  readonly #context: Context;
-  readonly #reporter: Reporter;
-  #current: (AccessToken & { readonly until: number }) | undefined;
-  #pending: Promise<string> | undefined;
+function storedSession(settings: BoundSettings, vault: Vault, context: Context, reporter: Reporter): Session {
+  const { clock } = context;
+  let current: (AccessToken & { readonly until: number }) | undefined;
+  let pending: Promise<string> | undefined;
+  const hasTime = ({ expiresAt }: AccessToken, marginMs: number) =>
+    expiresAt === undefined || expiresAt - clock.now() > marginMs;
 
-  constructor(settings: BoundSettings, vault: Vault, context: Context, reporter: Reporter) {
-    this.#settings = settings;
-    this.#vault = vault;
-    this.#context = context;
-    this.#reporter = reporter;
-  }
-
-  async accessToken(): Promise<string> {
-    if (this.#current && this.#now() < this.#current.until) return this.#current.token;
-    this.#pending ??= this.#shared(this.#obtain());
-    return await this.#pending;
-  }
-
-  async replace(rejected: string): Promise<string> {
-    // Many requests may be rejected together; the first one replaces the token for all of them.
-    while (this.#pending) {
-      const token = await this.#pending;
-      if (token !== rejected) return token;
-    }
-    if (this.#current && this.#current.token !== rejected) return this.#current.token;
-    this.#pending = this.#shared(this.#refresh(rejected, rejected));
-    return await this.#pending;
-  }
-
-  async #shared(work: Promise<string>): Promise<string> {
+  /** Remembers the token for the requests of this run. */
+  const use = (access: AccessToken): string => {
+    const left = access.expiresAt === undefined ? Number.POSITIVE_INFINITY : access.expiresAt - clock.now();
+    // If the provider grants two minutes or less, not every request of this run may refresh the token.
+    const usedFor = left > 2 * MARGIN_MS ? left - MARGIN_MS : Math.max(left / 2, SHORT_MARGIN_MS);
+    current = { ...access, until: clock.now() + usedFor };
+    return access.token;
+  };
+  const obtain = async (): Promise<string> => {
+    const stored = await vault.read().catch((error) => {
+      throw withoutSignIn(error, settings);
+    });
+    const access = stored?.access;
+    return access && hasTime(access, MARGIN_MS) ? use(access) : await renew(access?.token, undefined);
+  };
+  const renew = async (known: string | undefined, rejected: string | undefined): Promise<string> => {
+    // Most runs find a valid token, and load none of this.
+    const { refreshSignIn } = await import('./refresh.ts');
+    const access = await refreshSignIn(settings, signInLockName(settings), {
+      binding: bindingOf(settings),
+      vault,
+      context,
+      reporter,
+      serves: (access) =>
+        access.token !== rejected && hasTime(access, access.token === known ? MARGIN_MS : SHORT_MARGIN_MS),
+      lasts: (access) => access.token !== rejected && hasTime(access, 0),
+    });
+    if (access) return use(access);
+    throw await notSignedIn(settings, vault, context);
+  };
+  const share = async (work: Promise<string>): Promise<string> => {
+    pending = work;
     try {
       return await work;
     } finally {
-      this.#pending = undefined;
+      pending = undefined;
     }
-  }
-
-  async #obtain(): Promise<string> {
-    const stored = await this.#vault.read().catch((error) => {
-      throw withoutSignIn(error, this.#settings);
-    });
-    const cached = stored?.access;
-    return cached && this.#hasTime(cached, MARGIN_MS)
-      ? this.#use(cached)
-      : await this.#refresh(cached?.token, undefined);
-  }
-
-  async #refresh(known: string | undefined, rejected: string | undefined): Promise<string> {
-    const serves = (access: AccessToken) =>
-      access.token !== rejected &&
-      this.#hasTime(access, access.token === known ? MARGIN_MS : SHORT_MARGIN_MS);
-    // Most runs find a valid token, and load none of this.
-    const { refreshSignIn } = await import('./refresh.ts');
-    const access = await refreshSignIn({
-      settings: this.#settings,
-      lockName: signInLockName(this.#settings),
-      binding: bindingOf(this.#settings),
-      vault: this.#vault,
-      context: this.#context,
-      reporter: this.#reporter,
-      serves,
-      lasts: (access) => access.token !== rejected && this.#hasTime(access, 0),
-    });
-    if (access) return this.#use(access);
-    throw await notSignedIn(this.#settings, this.#vault, this.#context);
-  }
-
-  latest(): AccessToken | undefined {
-    return this.#current;
-  }
-
-  #use(access: AccessToken): string {
-    const { token, expiresAt } = access;
-    const left = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - this.#now();
-    // If the provider grants two minutes or less, not every request of this run may refresh the token.
-    this.#current = {
-      ...access,
-      until: this.#now() + (left > 2 * MARGIN_MS ? left - MARGIN_MS : Math.max(left / 2, SHORT_MARGIN_MS)),
-    };
-    return token;
-  }
-
-  #hasTime({ expiresAt }: AccessToken, margin: number): boolean {
-    return expiresAt === undefined || expiresAt - this.#now() > margin;
-  }
-
-  #now(): number {
-    return this.#context.clock.now();
-  }
+  };
+  return {
+    latest: () => current,
+    accessToken: async () => {
+      if (current && clock.now() < current.until) return current.token;
+      return await (pending ?? share(obtain()));
+    },
+    replace: async (rejected) => {
+      // Many requests may be rejected together; the first one replaces the token for all of them.
+      while (pending) {
+        const token = await pending;
+        if (token !== rejected) return token;
+      }
+      if (current && current.token !== rejected) return current.token;
+      return await share(renew(rejected, rejected));
+    },
+  };
 }
 
 /**
@@ -224,10 +198,9 @@ async function notSignedIn(
   const { findSignIns } = await import('../secrets/stored-sign-ins.ts');
   const found = await findSignIns(vault.kind, bindingOf(settings), context).catch(() => undefined);
   if (!found?.others) return new NotSignedInError(`not signed in${named}`, { next });
-  const details = (['authUrl', 'clientId', 'baseUrl'] as const).map((name) => {
-    const value = settings[name];
-    return `${settingNames[name].meaning}: ${value instanceof URL ? value.href : value} (from ${settings.given[name]?.source})`;
-  });
+  const details = (['authUrl', 'clientId', 'baseUrl'] as const).map(
+    (name) => `${settingNames[name].meaning}: ${settings[name]} (from ${settings.given[name]?.source})`,
+  );
   return new NotSignedInError(`not signed in${named} to these:`, {
     details: [...details, 'the stored sign-in is for other addresses, and its tokens are not sent to these'],
     next: `remove what overrides the settings, or ${next}`,

@@ -52,7 +52,7 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   const vault = bound && openVault(settings.store, bindingOf(bound), context);
   const { access, refreshToken } = await secretsIn(vault, settings);
   const renewable = refreshToken !== undefined;
-  const refusal = bound && (await readRefusal(bindingOf(bound), context, async () => refreshToken));
+  const refusal = bound && readRefusal(bindingOf(bound), context, refreshToken);
   const alive =
     access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
   const stored = alive || (renewable && refusal === undefined);

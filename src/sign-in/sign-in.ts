@@ -1,3 +1,4 @@
+import type { Call } from '../command.ts';
 import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
@@ -25,7 +26,6 @@ import {
   type Settings,
 } from '../settings/settings.ts';
 import { canPrompt, confirm, type Lines, promptSecret, promptText, withLines } from '../terminal/prompt.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
 import {
   type AuthorizationAnswer,
@@ -38,30 +38,40 @@ import {
   pastedBeside,
   receivePasted,
 } from './authorization.ts';
-import { grantByDevice } from './device-sign-in.ts';
 import { listenForRedirect, type PageName } from './redirect-listener.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
 import {
+  authorizeDevice,
   exchangeCode,
+  exchangeDeviceCode,
+  findEndpoint,
+  type Grant,
+  NEW_SIGN_IN,
   OPTIONAL_LIMITS,
-  providerUnreachable,
-  readMetadata,
-  type TokenGrant,
-  type TokenRequestWorld,
+  type Provider,
+  promisesIssuer,
+  RefusedGrantError,
+  send,
   withProvider,
 } from './token-endpoint.ts';
 
+/** The flags of `login`. */
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
   /** True to change the addresses of a signed-in profile without asking. */
   readonly replace?: boolean;
+  readonly browser: boolean;
+  readonly paste?: true;
+  readonly device?: true;
+  /** Milliseconds to wait for the person. */
+  readonly timeout?: number;
 }
 
-export interface SignInOptions {
-  readonly browser: boolean;
-  readonly paste: boolean;
-  readonly device: boolean;
-  readonly timeoutMs: number;
+/** One run of `login`. */
+interface Attempt extends Pick<Call<SignInFlags>, 'flags' | 'context' | 'reporter'> {
+  readonly lines: Lines;
+  /** The settings that were typed, and the store that was chosen, as far as the run has come. */
+  readonly typed: Partial<Record<SettingName, string>>;
 }
 
 /** Everything that a sign-in needs before it opens the browser. */
@@ -77,59 +87,49 @@ const NEEDED = ['authUrl', 'baseUrl', 'clientId', 'vendor'] as const;
 /** The settings that a sign-in saves, whatever they came from; others stay as the profile has them. */
 const SAVED = [...NEEDED, 'scope', 'redirectUri', 'issuer', 'store'] as const;
 
+const TIMEOUT_MS = 300_000;
+
 /** Signs in from start to end: by the browser's redirect, a pasted address, or a code on another device. */
-export async function signIn(
-  flags: SignInFlags,
-  options: SignInOptions,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
-  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
+export async function signIn({ flags, context, reporter }: Call<SignInFlags>): Promise<void> {
+  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
-  }
-  const typed: Partial<Record<SettingName, string>> = {};
   await withLines(context, async (lines) => {
+    const attempt = { flags, context, reporter, lines, typed: {} };
     try {
-      const setup = await prepareSignIn(flags, typed, options, context, lines, reporter);
-      if (options.device) await signInByDevice(setup, options, context, reporter);
-      else await signInByRedirect(setup, options, context, lines, reporter);
+      const setup = await prepareSignIn(attempt);
+      if (flags.device) await keepGrant(await grantByDevice(setup, attempt), setup, attempt);
+      else await signInByRedirect(setup, attempt);
     } catch (error) {
-      await saveTyped(typed, flags, context, reporter);
+      await saveTyped(attempt);
       throw error;
     }
   });
 }
 
 /**
- * Tries the store and the provider, then asks on a terminal for the settings that are missing and the client secret;
- * what is typed is added to `typed`. Throws one `UsageError` naming everything that is missing, the store's own error if
- * it is unusable, or `UnreachableError`.
+ * Tries the store and the provider, then asks on a terminal for the settings that are missing and the client secret.
+ * Throws one `UsageError` naming everything that is missing, the store's own error if it is unusable, or
+ * `UnreachableError`.
  */
-async function prepareSignIn(
-  flags: SignInFlags,
-  typed: Partial<Record<SettingName, string>>,
-  { device }: SignInOptions,
-  context: Context,
-  lines: Lines,
-  reporter: Reporter,
-): Promise<SignInSetup> {
+async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
+  const { flags, context, typed } = attempt;
   const asks = canPrompt(context);
-  let clientSecret = await givenClientSecret(flags, context, lines);
+  let clientSecret = await givenClientSecret(attempt);
   const known = await loadSettings(flags, context);
   const missing = NEEDED.filter((name) => known[name] === undefined);
   if (missing.length > 0 && !asks) throw incomplete(missing, clientSecret === undefined);
-  const store = await chooseStore(known, context, reporter);
-  if (known.authUrl && !device) await checkProvider(known.authUrl, context, reporter);
+  const chosen = await chooseStore(known, attempt);
+  if (known.authUrl && !flags.device) await checkProvider({ ...known, authUrl: known.authUrl }, attempt);
   for (const name of missing) {
     const text = await askSetting(name, context);
-    if (name === 'authUrl' && !device)
-      await checkProvider(parseSetting(name, text, settingNames[name].flag), context, reporter);
-    typed[name] = text;
-    if (store !== undefined) typed.store = store;
+    if (name === 'authUrl' && !flags.device) {
+      const authUrl = parseSetting(name, text, settingNames[name].flag);
+      await checkProvider({ ...known, authUrl }, attempt);
+    }
+    Object.assign(typed, chosen, { [name]: text });
   }
-  const chosen = store === undefined ? {} : { store };
   const settings = await loadSettings({ ...flags, ...typed, ...chosen }, context, NEEDED);
-  if (!flags.replace) await confirmReplacement(settings, context, reporter);
+  if (!flags.replace) await confirmReplacement(settings, attempt);
   const binding = bindingOf(settings);
   const vault = openVault(settings.store, binding, context);
   // A new file asks for a passphrase, which comes last; an old one may hold the client secret.
@@ -142,12 +142,8 @@ async function prepareSignIn(
   return { settings, clientSecret, vault };
 }
 
-async function givenClientSecret(
-  { clientSecretStdin }: SignInFlags,
-  context: Context,
-  lines: Lines,
-): Promise<string | undefined> {
-  if (!clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
+async function givenClientSecret({ flags, context, lines }: Attempt): Promise<string | undefined> {
+  if (!flags.clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
   // On a terminal the line would be visible while it is typed: it is asked for, hidden.
   if (canPrompt(context)) return undefined;
   const line = (await lines.next())?.trim();
@@ -155,43 +151,37 @@ async function givenClientSecret(
   throw new UsageError('--client-secret-stdin: the first line of standard input is empty');
 }
 
-/** Tries the store. Without a keychain a terminal offers the encrypted file: returns `file` if that was wanted. */
+/** Tries the store. Without a keychain a terminal offers the encrypted file: returns that store if it was wanted. */
 async function chooseStore(
   { store, given }: Settings,
-  context: Context,
-  reporter: Reporter,
-): Promise<'file' | undefined> {
+  { context, reporter }: Attempt,
+): Promise<{ store?: 'file' }> {
   try {
     await checkStore(store, context);
-    return undefined;
+    return {};
   } catch (error) {
     const isChosen = given.store?.source === settingNames.store.flag;
     if (!(error instanceof KeychainError) || isChosen || !canPrompt(context)) throw error;
     reporter.say(error.message);
     await confirm('Keep the secrets in an encrypted file instead?', context, error);
     await checkStore('file', context);
-    return 'file';
+    return { store: 'file' };
   }
 }
 
 /** Asks the provider's sign-in address for any answer at all. Throws `UnreachableError`. */
-async function checkProvider(authUrl: URL, context: Context, reporter: Reporter): Promise<void> {
-  const url = new URL(`${urlText(authUrl)}/connect/authorize`);
+async function checkProvider(settings: Settings<'authUrl'>, { context, reporter }: Attempt): Promise<void> {
+  const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
   const { signal } = context;
-  try {
-    const ask = ({ transport }: TokenRequestWorld) =>
-      transport.send({ method: 'GET', url, signal, keepBytes: 0 });
-    const { status } = await withProvider(context, reporter, ask, OPTIONAL_LIMITS);
-    if (status === 404)
-      reporter.warning(`there is nothing at ${url.href} (404)`, {
-        kind: 'sign-in',
-        next: 'check --auth-url if the browser says so too',
-      });
-  } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    throw providerUnreachable(error, 'run `hooktrail login` again');
-  }
+  const ask = (provider: Provider) => send(provider, { method: 'GET', url, signal, keepBytes: 0 });
+  const { status } = await withProvider({ clientId: '', ...settings }, context, reporter, ask, OPTIONAL);
+  if (status !== 404) return;
+  const next = 'check --auth-url if the browser says so too';
+  reporter.warning(`there is nothing at ${url.href} (404)`, { kind: 'sign-in', next });
 }
+
+/** For answers that are there at once, or not at all. */
+const OPTIONAL = { limits: OPTIONAL_LIMITS, advice: NEW_SIGN_IN };
 
 /** An example of a good answer. */
 const EXAMPLES: Partial<Record<SettingName, string>> = {
@@ -202,8 +192,8 @@ const EXAMPLES: Partial<Record<SettingName, string>> = {
 
 async function askSetting(name: (typeof NEEDED)[number], context: Context): Promise<string> {
   const { meaning, flag } = settingNames[name];
-  const example = EXAMPLES[name];
-  const question = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)} (${flag})${example ? `, such as ${example}` : ''}`;
+  const example = EXAMPLES[name] ? `, such as ${EXAMPLES[name]}` : '';
+  const question = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)} (${flag})${example}`;
   const check = (text: string) => {
     try {
       parseSetting(name, meantBy(name, text), flag);
@@ -228,20 +218,14 @@ function meantBy(name: SettingName, text: string): string {
  * Asks before a sign-in replaces one at other addresses, which could no longer be found. Throws `UsageError` without a
  * terminal, or if the answer is no.
  */
-async function confirmReplacement(
-  settings: BoundSettings,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
-  const { profile, profileExists } = settings;
-  if (!profileExists) return;
+async function confirmReplacement(settings: BoundSettings, { context, reporter }: Attempt): Promise<void> {
+  const { profile } = settings;
   const saved = savedSettings(profile, await readConfig(context));
-  if (!saved) return;
-  const changes = BOUND.filter((name) => String(saved[name]) !== String(settings[name]));
-  if (changes.length === 0) return;
+  const changes = saved ? BOUND.filter((name) => String(saved[name]) !== String(settings[name])) : [];
+  if (!saved || changes.length === 0) return;
   if (!(await findSignIns(saved.store, bindingOf(saved), context)).own) return;
   const details = changes.map(
-    (name) => `${settingNames[name].meaning}: ${String(saved[name])}, would become ${String(settings[name])}`,
+    (name) => `${settingNames[name].meaning}: ${saved[name]}, would become ${settings[name]}`,
   );
   const refused = new UsageError(`the profile '${profile}' is signed in elsewhere`, {
     details,
@@ -256,35 +240,17 @@ async function confirmReplacement(
 function incomplete(names: readonly SettingName[], secretToo: boolean): UsageError {
   const lines = missingSettings(names).details;
   const secret = '--client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret';
-  const all = secretToo ? [...lines, secret] : lines;
-  return new UsageError(all.length === 1 ? 'a setting is missing' : 'settings are missing', {
-    details: all,
+  const details = secretToo ? [...lines, secret] : lines;
+  return new UsageError(details.length === 1 ? 'a setting is missing' : 'settings are missing', {
+    details,
     next: 'give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
   });
 }
 
-async function signInByDevice(
-  setup: SignInSetup,
-  { timeoutMs }: SignInOptions,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
-  const { settings, clientSecret } = setup;
-  const grant = await withinTime(timeoutMs, context, (signal) =>
-    grantByDevice(settings, clientSecret, { ...context, signal }, reporter),
-  );
-  await keepGrant(grant, setup, context, reporter);
-}
-
-async function signInByRedirect(
-  setup: SignInSetup,
-  options: SignInOptions,
-  context: Context,
-  lines: Lines,
-  reporter: Reporter,
-): Promise<void> {
+async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<void> {
   const { settings } = setup;
-  const port = options.paste ? undefined : await listenForRedirect(settings.redirectUri);
+  const { flags, context, reporter, lines } = attempt;
+  const port = flags.paste ? undefined : await listenForRedirect(settings.redirectUri);
   try {
     const redirectUri = port?.redirectUri ?? settings.redirectUri;
     const request = await createAuthorizationRequest({ ...settings, redirectUri });
@@ -292,8 +258,8 @@ async function signInByRedirect(
     const reception = port?.receive(expected, context.clock, (reason) =>
       reporter.trace(`a request to the redirect URI was rejected: ${reason}`),
     );
-    announce(request, options, context, reporter);
-    const answer = await withinTime(options.timeoutMs, context, (signal) => {
+    announce(request, attempt);
+    const answer = await withinTime(attempt, (signal) => {
       const waiting = { ...context, signal };
       if (!reception) return receivePasted(redirectUri.url, expected, waiting, lines, reporter);
       if (!canPrompt(context)) return reception.answer;
@@ -301,9 +267,8 @@ async function signInByRedirect(
     });
     let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
     try {
-      if (answer.kind === 'foreign')
-        await finishWithoutIssuer(answer, expected, request, setup, context, reporter);
-      else await finish(answer, request, setup, context, reporter);
+      if (answer.kind === 'foreign') await finishWithoutIssuer(answer, expected, request, setup, attempt);
+      else await finish(answer, request, setup, attempt);
       page = 'signedIn';
     } finally {
       await reception?.conclude(page, answer.kind === 'foreign' ? issuerText(answer.issuer) : undefined);
@@ -323,20 +288,22 @@ async function finishWithoutIssuer(
   expected: ExpectedRedirect,
   request: AuthorizationRequest,
   setup: SignInSetup,
-  context: Context,
-  reporter: Reporter,
+  attempt: Attempt,
 ): Promise<void> {
   const { settings } = setup;
-  const refused = otherIssuer(issuer, settings);
+  const { context, reporter } = attempt;
+  const named = issuerText(issuer);
+  const refused = new NotSignedInError(`the answer to the sign-in names ${named}, not ${expected.issuer}`, {
+    details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
+    next:
+      issuer === undefined
+        ? 'if your provider names none, run `hooktrail login --issuer none`'
+        : 'if that is your provider, give what it names with --issuer; otherwise check --auth-url',
+  });
   if (issuer !== undefined || !canPrompt(context)) throw refused;
-  const { namesIssuer } = await withProvider(
-    context,
-    reporter,
-    ({ transport }) => readMetadata(settings, transport, 'namesIssuer'),
-    OPTIONAL_LIMITS,
-    // Metadata that cannot be read may promise one.
-  ).catch(() => ({ namesIssuer: true }));
-  if (namesIssuer) throw refused;
+  // Metadata that cannot be read may promise one.
+  const isPromised = withProvider(settings, context, reporter, promisesIssuer, OPTIONAL).catch(() => true);
+  if (await isPromised) throw refused;
   const provider = urlText(settings.authUrl);
   reporter.say(
     `The answer to the sign-in does not name its provider, and ${provider} does not promise that.`,
@@ -345,87 +312,129 @@ async function finishWithoutIssuer(
   const answer = await checkResponse(parameters, { ...expected, issuer: 'none' });
   if (answer.kind === 'stray' || answer.kind === 'foreign') throw refused;
   const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
-  const confirmed = { ...setup, settings: { ...settings, issuer: 'none', given } };
-  await finish(answer, request, confirmed, context, reporter);
+  await finish(answer, request, { ...setup, settings: { ...settings, issuer: 'none', given } }, attempt);
+}
+
+const AFTER_REFUSAL: Readonly<Record<string, string>> = {
+  access_denied: 'sign in again and allow the access',
+  invalid_scope: 'request with --scope the scopes issued to the client',
+  unauthorized_client: 'check --client-id with whoever issued it',
+};
+
+function refusal(error: string, description?: string): NotSignedInError {
+  return new NotSignedInError(`the sign-in was refused: ${terminalSafeLine(error)}`, {
+    details: description ? [description] : [],
+    next: AFTER_REFUSAL[error] ?? 'run `hooktrail login` again',
+  });
 }
 
 /** Exchanges the code of an answer and stores the tokens. Throws `NotSignedInError` for an answer without a code. */
 async function finish(
   answer: Exclude<AuthorizationAnswer, { kind: 'foreign' }>,
-  { redirectUri, codeVerifier }: AuthorizationRequest,
+  request: AuthorizationRequest,
   setup: SignInSetup,
-  context: Context,
-  reporter: Reporter,
+  attempt: Attempt,
 ): Promise<void> {
-  if (answer.kind === 'refused') throw refusal(answer);
+  if (answer.kind === 'refused') throw refusal(answer.error, answer.description);
   const { settings, clientSecret } = setup;
-  const exchange = { callbackParameters: answer.parameters, redirectUri: redirectUri.text, codeVerifier };
-  const grant = await withProvider(context, reporter, (world) =>
-    exchangeCode(settings, clientSecret, exchange, world),
-  ).catch(throwExchangeFailure);
-  await keepGrant(grant, setup, context, reporter);
+  const exchange = (provider: Provider) => exchangeCode(provider, clientSecret, answer.parameters, request);
+  const advice = { advice: NEW_SIGN_IN };
+  const grant = await withProvider(settings, attempt.context, attempt.reporter, exchange, advice);
+  await keepGrant(grant, setup, attempt);
+}
+
+/** Between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
+const INTERVAL_SECONDS = 5;
+
+/**
+ * Signs in with a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
+ * provider does not offer this, if the person refuses, or if the code expires.
+ */
+async function grantByDevice({ settings, clientSecret }: SignInSetup, attempt: Attempt): Promise<Grant> {
+  const { context, reporter } = attempt;
+  const { clock } = context;
+  const again = 'run `hooktrail login --device` again';
+  const advice = { ...NEW_SIGN_IN, again };
+  const expired = new NotSignedInError('nobody signed in before the code expired', { next: again });
+  const poll = async (provider: Provider, endpoint: string, signal: AbortSignal): Promise<Grant> => {
+    const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
+    const expiresAt = clock.now() + device.expires_in * 1000;
+    reporter.notice('Sign in with a browser on any device. The page is');
+    reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
+    reporter.notice('and the code that it asks for or shows is');
+    reporter.say(terminalSafeLine(device.user_code));
+    // A tiny interval would be a flood of requests.
+    let interval = Math.max(1, device.interval ?? INTERVAL_SECONDS);
+    for (;;) {
+      const left = expiresAt - clock.now();
+      await clock.sleep(Math.min(interval * 1000, left), signal);
+      if (interval * 1000 >= left) throw expired;
+      try {
+        return await exchangeDeviceCode(provider, clientSecret, device.device_code);
+      } catch (error) {
+        const code = error instanceof RefusedGrantError ? error.error : undefined;
+        if (code === 'access_denied') throw refusal(code);
+        if (code === 'expired_token') throw expired;
+        if (code === 'authorization_pending') continue;
+        // RFC 8628 section 3.5: poll less often after a time-out, too.
+        if (code !== 'slow_down' && !mayPass(error)) throw error;
+        interval += INTERVAL_SECONDS;
+      }
+    }
+  };
+  return await withinTime(attempt, async (signal) => {
+    const find = (provider: Provider) => findEndpoint(provider, 'device_authorization_endpoint');
+    const limits = OPTIONAL_LIMITS;
+    const endpoint = await withProvider(settings, context, reporter, find, { limits, advice });
+    if (endpoint === undefined)
+      throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
+        details: ['its metadata names no device_authorization_endpoint of its own'],
+        next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
+      });
+    const ask = (provider: Provider) => poll(provider, endpoint, signal);
+    return await withProvider(settings, context, reporter, ask, { advice });
+  });
+}
+
+/** True if the same request may be answered otherwise later. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.retryable === true;
+  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.passing;
 }
 
 /** Stores the tokens, saves the profile and prints a summary of the sign-in. An interrupt waits. */
 async function keepGrant(
-  grant: TokenGrant,
+  { access, refreshToken }: Grant,
   { settings, clientSecret, vault }: SignInSetup,
-  context: Context,
-  reporter: Reporter,
+  { context, reporter }: Attempt,
 ): Promise<void> {
-  const { accessToken: token, expiresAt, scope, refreshToken } = grant;
+  const { clock, environment } = context;
   const uninterrupted = { ...context, signal: new AbortController().signal };
   const elsewhere = await withLock(signInLockName(settings), uninterrupted, () =>
-    storeSurely(vault, { refreshToken, clientSecret, access: { token, expiresAt, scope } }, context.clock),
+    storeSurely(vault, { refreshToken, clientSecret, access }, clock),
   );
-  const { given, profile } = settings;
+  const { given, profile, authUrl, baseUrl, store } = settings;
   const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
-  await saveSettings(
-    profile,
-    Object.fromEntries(SAVED.filter(isKept).map((name) => [name, given[name]?.text])),
-    context,
-  );
-  reportSignIn(settings, elsewhere ?? vault.place, grant, context, reporter);
-}
-
-/** Unlike a refresh, a failed exchange cannot be repeated: the code is used up or too old. */
-function throwExchangeFailure(error: unknown): never {
-  if (error instanceof UnreachableError && error.cause instanceof TransportError)
-    throw providerUnreachable(error.cause, 'run `hooktrail login` again');
-  if (error instanceof ServiceError) {
-    const { details, status } = error;
-    // The next step for a wrong address is the same as for a refresh; only "try later" differs.
-    const next = error.next?.startsWith('check ') ? error.next : 'run `hooktrail login` again later';
-    const parts = { details, next, cause: error };
-    throw new ServiceError(error.message, status === undefined ? parts : { ...parts, status });
-  }
-  throw error;
-}
-
-function refusal({
-  error,
-  description,
-}: Extract<AuthorizationAnswer, { kind: 'refused' }>): NotSignedInError {
-  const next: Readonly<Record<string, string>> = {
-    access_denied: 'sign in again and allow the access',
-    invalid_scope: 'request with --scope the scopes issued to the client',
-    unauthorized_client: 'check --client-id with whoever issued it',
-  };
-  return new NotSignedInError(`the sign-in was refused: ${terminalSafeLine(error)}`, {
-    details: description ? [description] : [],
-    next: next[error] ?? 'run `hooktrail login` again',
-  });
-}
-
-function otherIssuer(issuer: string | undefined, settings: BoundSettings): NotSignedInError {
-  const expected = expectedOf(settings).issuer;
-  return new NotSignedInError(`the answer to the sign-in names ${issuerText(issuer)}, not ${expected}`, {
-    details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
-    next:
-      issuer === undefined
-        ? 'if your provider names none, run `hooktrail login --issuer none`'
-        : 'if that is your provider, give what it names with --issuer; otherwise check --auth-url',
-  });
+  const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);
+  await saveSettings(profile, Object.fromEntries(kept), context);
+  reporter.success(`Signed in at ${urlText(authUrl)}`);
+  reporter.notice(`  profile   ${profile}`);
+  reporter.notice(`  service   ${urlText(baseUrl)}`);
+  const { expiresAt } = access;
+  const ends = expiresAt === undefined ? [] : [`for ${durationWords(Math.max(0, expiresAt - clock.now()))}`];
+  const lifetime =
+    refreshToken === undefined
+      ? `${ends[0] ?? 'of unknown lifetime'}, then sign in again (no refresh token was granted)`
+      : [...ends, 'renewed when needed'].join(', ');
+  reporter.notice(`  token     ${lifetime}`);
+  reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
+  if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
+    reporter.notice(
+      'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
+    );
+  const granted = (access.scope ?? settings.scope).split(' ');
+  const withheld = settings.scope.split(' ').filter((name) => !granted.includes(name));
+  if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }
 
 async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<void> {
@@ -442,12 +451,7 @@ async function saveSettings(profile: string, texts: SettingFlags, context: Conte
 }
 
 /** Saves what was typed into a sign-in that failed, so that only the client secret is asked for again. */
-async function saveTyped(
-  typed: SettingFlags,
-  flags: SignInFlags,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
+async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<void> {
   if (Object.keys(typed).length === 0) return;
   try {
     const { profile } = chooseProfile(flags, context.environment, await readConfig(context));
@@ -458,47 +462,18 @@ async function saveTyped(
   }
 }
 
-/** Prints a summary of the sign-in on standard error. */
-function reportSignIn(
-  { profile, authUrl, baseUrl, scope, store }: BoundSettings,
-  place: string,
-  grant: TokenGrant,
-  { clock, environment }: Pick<Context, 'clock' | 'environment'>,
-  reporter: Reporter,
-): void {
-  reporter.success(`Signed in at ${urlText(authUrl)}`);
-  reporter.notice(`  profile   ${profile}`);
-  reporter.notice(`  service   ${urlText(baseUrl)}`);
-  reporter.notice(`  token     ${lifetimeText(grant, clock.now())}`);
-  reporter.notice(`  secrets   ${place}`);
-  if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
-    reporter.notice(
-      'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
-    );
-  const withheld = scope.split(' ').filter((name) => !(grant.scope ?? scope).split(' ').includes(name));
-  if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
-}
-
-function lifetimeText({ expiresAt, refreshToken }: TokenGrant, now: number): string {
-  const end = expiresAt === undefined ? '' : `for ${durationWords(Math.max(0, expiresAt - now))}`;
-  if (refreshToken === undefined)
-    return `${end || 'of unknown lifetime'}, then sign in again (no refresh token was granted)`;
-  return `${end}${end ? ', ' : ''}renewed when needed`;
-}
-
 /**
- * Waits so many milliseconds for somebody to sign in. `wait` is given a signal that aborts when time is up or the program
- * is interrupted. Throws `NotSignedInError` when time is up.
+ * Waits for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is interrupted.
+ * Throws `NotSignedInError` when time is up.
  */
 async function withinTime<Result>(
-  milliseconds: number,
-  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  { flags: { timeout = TIMEOUT_MS }, context: { clock, signal } }: Attempt,
   wait: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
-  const late = clock.sleep(milliseconds, either).then(() => {
-    const error = new NotSignedInError(`nobody signed in within ${milliseconds / 1000} s`, {
+  const late = clock.sleep(timeout, either).then(() => {
+    const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
       next: 'run `hooktrail login` again (--timeout waits longer; --paste needs no redirect to this machine); if the browser showed an error, check --client-id, or run `hooktrail doctor`',
     });
     over.abort(error);
@@ -512,18 +487,13 @@ async function withinTime<Result>(
 }
 
 /** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. */
-function announce(
-  { url, redirectUri }: Pick<AuthorizationRequest, 'url' | 'redirectUri'>,
-  { browser, paste }: Pick<SignInOptions, 'browser' | 'paste'>,
-  context: Context,
-  reporter: Reporter,
-): void {
-  const { environment, machine, browser: opener } = context;
+function announce({ url, redirectUri }: AuthorizationRequest, { flags, context, reporter }: Attempt): void {
+  const { environment, machine, browser } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A remote machine without a display has no browser, or a text browser that would take over the terminal.
   const near = command !== undefined || !isRemote(environment) || hasDisplay(environment);
-  const opens = browser && near;
-  if (!paste) {
+  const opens = flags.browser && near;
+  if (!flags.paste) {
     for (const line of remoteAdvice(environment, machine, redirectUri.url, canPrompt(context)))
       reporter.notice(line);
   }
@@ -532,7 +502,7 @@ function announce(
   // Not awaited: a failure may take a while to show.
   if (opens) {
     const opening =
-      command === REDIRECTS_ONLY ? visitWithoutBrowser(url, context.signal) : opener.open(url, command);
+      command === REDIRECTS_ONLY ? visitWithoutBrowser(url, context.signal) : browser.open(url, command);
     opening.catch((error: Error) => {
       reporter.warning(`the browser could not be started: ${error.message}`, { kind: 'sign-in' });
       reporter.notice('Open the URL above by hand: the sign-in is still waiting.');

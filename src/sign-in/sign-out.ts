@@ -16,11 +16,11 @@ import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
 import {
+  findEndpoint,
   OPTIONAL_LIMITS,
+  type Provider,
   RefusedGrantError,
-  readMetadata,
   revoke,
-  type TokenRequestWorld,
   withProvider,
 } from './token-endpoint.ts';
 
@@ -45,13 +45,15 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
   let total = 0;
   let unknown: string | undefined;
   for (const name of flags.all ? saved : [profile]) {
-    const { removed, revocation, failure } = await signOut(name, config, context, reporter);
+    const { removed, said, failure } = await signOut(name, config, context, reporter);
     total += removed;
-    if (revocation === 'provider unknown') unknown ??= `the profile '${name}'`;
-    else if (removed > 0) {
-      reporter.notice(`signed out of the profile '${name}' on this machine${OUTCOMES[revocation]}`);
-      if (failure) reporter.warning(failure, { kind: 'sign-in' });
+    if (removed === 0) continue;
+    if (said === undefined) {
+      unknown ??= `the profile '${name}'`;
+      continue;
     }
+    reporter.notice(`signed out of the profile '${name}' on this machine${said}`);
+    if (failure) reporter.warning(failure, { kind: 'sign-in' });
   }
   if (flags.all) {
     const removed = await forgetSignIns(undefined, context);
@@ -60,9 +62,8 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
   }
   if (total === 0)
     reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
-  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
+  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
-  }
   if (unknown !== undefined)
     throw new ServiceError(
       `the secrets of ${unknown} are deleted, but the tokens could not be revoked: no saved settings name their identity provider`,
@@ -85,26 +86,10 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
   if (failure) reporter.warning(failure, { kind: 'sign-in' });
 }
 
-type Revocation =
-  | 'done'
-  | 'refresh token only'
-  | 'not offered'
-  | 'nothing to revoke'
-  | 'failed'
-  | 'provider unknown';
-
-const OUTCOMES: { readonly [Outcome in Revocation]: string } = {
-  done: '; its tokens are revoked',
-  'refresh token only': '; its refresh token is revoked',
-  'not offered': '; the identity provider offers no way to revoke tokens',
-  'nothing to revoke': '',
-  failed: '',
-  'provider unknown': '',
-};
-
+/** What became of the tokens at the provider. */
 interface Outcome {
-  /** The outcome for the tokens at the provider. */
-  readonly revocation: Revocation;
+  /** Follows "signed out of the profile"; undefined if the provider is not known. */
+  readonly said: string | undefined;
   /** Which tokens stay valid that should not, and why. */
   readonly failure?: string;
 }
@@ -124,14 +109,14 @@ async function signOut(
   const settings = savedSettings(profile, config) ?? savedSettings(profile, config, context.environment);
   if (!settings) {
     const removed = await forgetSignIns(profile, context);
-    if (removed === 0) return { removed, revocation: 'nothing to revoke' };
+    if (removed === 0) return { removed, said: undefined };
     const failure = `the tokens of '${profile}' could not be revoked: no saved settings name their provider`;
-    return { removed, revocation: 'provider unknown', failure };
+    return { removed, said: undefined, failure };
   }
   return await withLock(signInLockName(settings), context, async () => {
     const outcome = await revokeStored(settings, context, reporter);
     const removed = await forgetSignIns(profile, context);
-    if (removed === 0) return { removed, revocation: 'nothing to revoke' };
+    if (removed === 0) return { removed, said: '' };
     if (removed === 1 || outcome.failure) return { removed, ...outcome };
     const failure = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;
     return { removed, ...outcome, failure };
@@ -141,58 +126,43 @@ async function signOut(
 async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
   const { profile, store } = settings;
   const failed = (why: string): Outcome => ({
-    revocation: 'failed',
+    said: '',
     failure: `the tokens of '${profile}' could not be revoked: ${why}`,
   });
   // Signing out must not need a passphrase.
   if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
     return failed('they could not be read');
-  let secrets: Secrets;
+  let stored: Secrets | undefined;
   try {
-    secrets = (await openVault(store, bindingOf(settings), context).read()) ?? {};
+    stored = await openVault(store, bindingOf(settings), context).read();
   } catch (error) {
     // A fault may pass; what is damaged or sealed with another passphrase stays so.
-    if (error instanceof Error && isSystemError(error.cause)) throw error;
+    if (error instanceof Error && error.cause instanceof Error && 'syscall' in error.cause) throw error;
     return failed('they could not be read');
   }
-  if (secrets.refreshToken === undefined && secrets.access === undefined)
-    return { revocation: 'nothing to revoke' };
-  const revokeThere = async (world: TokenRequestWorld) =>
-    (await revokeAt(settings, secrets, context, world)) ?? failed('the client secret is not stored');
+  const { refreshToken, access, clientSecret: kept } = stored ?? {};
+  if (refreshToken === undefined && access === undefined) return { said: '' };
+  const revokeThere = async (provider: Provider): Promise<Outcome> => {
+    const endpoint = await findEndpoint(provider, 'revocation_endpoint');
+    if (endpoint === undefined) return { said: '; the identity provider offers no way to revoke tokens' };
+    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? kept;
+    if (clientSecret === undefined) return failed('the client secret is not stored');
+    if (refreshToken !== undefined)
+      await revoke(provider, clientSecret, endpoint, refreshToken, 'refresh_token');
+    try {
+      // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).
+      if (access) await revoke(provider, clientSecret, endpoint, access.token, 'access_token');
+    } catch (error) {
+      // The provider revokes no tokens of this type (RFC 7009 section 2.2.1).
+      const isUnsupported = error instanceof RefusedGrantError && error.error === 'unsupported_token_type';
+      if (refreshToken === undefined || !isUnsupported) throw error;
+      return { said: '; its refresh token is revoked' };
+    }
+    return { said: '; its tokens are revoked' };
+  };
   try {
-    return await withProvider(context, reporter, revokeThere, OPTIONAL_LIMITS);
+    return await withProvider(settings, context, reporter, revokeThere, { limits: OPTIONAL_LIMITS });
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error));
   }
-}
-
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error;
-}
-
-/** Resolves to undefined if there is no client secret to ask with. */
-async function revokeAt(
-  settings: BoundSettings,
-  { refreshToken, access, clientSecret: stored }: Secrets,
-  context: Context,
-  world: TokenRequestWorld,
-): Promise<Outcome | undefined> {
-  const { revocation: endpoint } = await readMetadata(settings, world.transport, 'revocation');
-  if (endpoint === undefined) return { revocation: 'not offered' };
-  const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored;
-  if (clientSecret === undefined) return undefined;
-  const request = { clientSecret, endpoint };
-  if (refreshToken !== undefined)
-    await revoke(settings, { ...request, token: refreshToken, hint: 'refresh_token' }, world);
-  if (access === undefined) return { revocation: 'done' };
-  try {
-    // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).
-    await revoke(settings, { ...request, token: access.token, hint: 'access_token' }, world);
-  } catch (error) {
-    // The provider revokes no tokens of this type (RFC 7009 section 2.2.1).
-    const isUnsupported = error instanceof RefusedGrantError && error.error === 'unsupported_token_type';
-    if (refreshToken === undefined || !isUnsupported) throw error;
-    return { revocation: 'refresh token only' };
-  }
-  return { revocation: 'done' };
 }

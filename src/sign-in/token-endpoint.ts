@@ -2,55 +2,53 @@ import type * as OAuth from 'oauth4webapi';
 import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
-  type HooktrailError,
+  HooktrailError,
   NotSignedInError,
   ServiceError,
   UnreachableError,
 } from '../errors.ts';
 import { redactSecrets, traced } from '../http/redaction.ts';
 import { describeBody } from '../http/service.ts';
-import { type HttpResponse, TOKEN_LIMITS, type Transport, TransportError } from '../http/transport.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  TOKEN_LIMITS,
+  type Transport,
+  TransportError,
+} from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
-import { isLoopback, type SettingValues, urlText } from '../settings/setting-names.ts';
+import type { AccessToken } from '../secrets/vault.ts';
+import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { expectedOf } from './authorization.ts';
+import { type AuthorizationRequest, expectedOf } from './authorization.ts';
 
-/** A grant of the token endpoint (the service description, part 5). */
-export interface TokenGrant {
-  readonly accessToken: string;
-  /**
-   * Milliseconds since the epoch, counted from before the request was sent; undefined if the answer had no
-   * `expires_in`.
-   */
-  readonly expiresAt?: number | undefined;
-  readonly refreshToken?: string | undefined;
-  readonly scope?: string | undefined;
-}
-
-export interface CodeExchange {
-  /**
-   * The redirect's parameters as `validateAuthResponse` of oauth4webapi returned them, which checked `state` and `iss`.
-   */
-  readonly callbackParameters: URLSearchParams;
-  /** Exactly as in the authorization request. */
-  readonly redirectUri: string;
-  readonly codeVerifier: string;
-}
-
-/** The client that asks, and the provider. */
-export type Client = Pick<SettingValues, 'authUrl' | 'clientId'>;
-
-/** The parts of the context that a token request uses. */
-export interface TokenRequestWorld {
+/** The identity provider of one client. */
+export interface Provider {
+  readonly settings: Settings<'authUrl' | 'clientId'>;
   readonly transport: Transport;
   readonly clock: Pick<Clock, 'now'>;
+  readonly advice: typeof NEW_SIGN_IN;
 }
 
-const KEPT = 'run the command again later: the sign-in is kept';
-/** The request may have been carried out. In that case the stored refresh token is spent. */
-const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
+/**
+ * What to do when the provider gave no answer (`again` follows "check the network, then"), cannot answer now, or may
+ * have carried the request out. For a new sign-in: its code is used up or too old.
+ */
+export const NEW_SIGN_IN = {
+  again: 'run `hooktrail login` again',
+  later: 'run `hooktrail login` again later',
+  unknown: 'run `hooktrail login` again',
+};
+
+/** The same for a stored sign-in. If the request was carried out, its refresh token is spent. */
+const STORED = {
+  again: 'run the command again later: the sign-in is kept',
+  later: 'run the command again later: the sign-in is kept',
+  unknown: 'run the command again to find out whether the sign-in is kept',
+};
+
 const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
 /** Milliseconds and bytes for an answer that the sign-in can do without. */
@@ -61,79 +59,68 @@ export const OPTIONAL_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, byt
  * closes them.
  */
 export async function withProvider<Result>(
+  settings: Provider['settings'],
   context: Pick<Context, 'environment' | 'requestLimits' | 'clock'>,
   reporter: Reporter,
-  work: (world: TokenRequestWorld) => Promise<Result>,
-  limits = TOKEN_LIMITS,
+  work: (provider: Provider) => Promise<Result>,
+  { limits = TOKEN_LIMITS, advice = STORED } = {},
 ): Promise<Result> {
-  const transport = traced(createTransport(context, limits), reporter, context.clock);
+  const { clock } = context;
+  const transport = traced(createTransport(context, limits), reporter, clock);
   try {
-    return await work({ transport, clock: context.clock });
+    return await work({ settings, transport, clock, advice });
   } finally {
     await transport.close();
   }
 }
 
-/**
- * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Throws `NotSignedInError`
- * if the provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
- */
-export async function exchangeCode(
-  client: Client,
-  clientSecret: string,
-  { callbackParameters, redirectUri, codeVerifier }: CodeExchange,
-  world: TokenRequestWorld,
-): Promise<TokenGrant> {
-  const secrets = [callbackParameters.get('code') ?? '', codeVerifier, clientSecret];
-  return await requestGrant('the sign-in', client, secrets, world, async ({ oauth, server, id, options }) => {
-    const response = await oauth.authorizationCodeGrantRequest(
-      server,
-      id,
-      oauth.ClientSecretPost(clientSecret),
-      callbackParameters,
-      redirectUri,
-      codeVerifier,
-      options,
-    );
-    return await oauth.processAuthorizationCodeResponse(server, id, response);
-  });
+/** A grant of the token endpoint (the service description, part 5). */
+export interface Grant {
+  readonly access: AccessToken;
+  readonly refreshToken: string | undefined;
 }
 
 /**
- * Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does; and `InvalidGrantError` for a token that
- * is spent.
+ * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). `callback` is what
+ * `validateAuthResponse` of oauth4webapi returned, which checked `state` and `iss`. Throws `NotSignedInError` if the
+ * provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
  */
+export async function exchangeCode(
+  provider: Provider,
+  clientSecret: string,
+  callback: URLSearchParams,
+  { redirectUri: { text }, codeVerifier }: Pick<AuthorizationRequest, 'redirectUri' | 'codeVerifier'>,
+): Promise<Grant> {
+  return await requestGrant('the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+    oauth.authorizationCodeGrantRequest(...parties, callback, text, codeVerifier, options),
+  );
+}
+
+/** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does. */
 export async function refresh(
-  client: Client,
-  { refreshToken, clientSecret }: { readonly refreshToken: string; readonly clientSecret: string },
-  world: TokenRequestWorld,
-): Promise<TokenGrant> {
-  const secrets = [refreshToken, clientSecret];
-  const what = 'refreshing the sign-in';
-  return await requestGrant(what, client, secrets, world, async ({ oauth, server, id, options }) => {
-    const authentication = oauth.ClientSecretPost(clientSecret);
-    const response = await oauth.refreshTokenGrantRequest(server, id, authentication, refreshToken, options);
-    return await oauth.processRefreshTokenResponse(server, id, response);
-  });
+  provider: Provider,
+  clientSecret: string,
+  refreshToken: string,
+): Promise<Grant> {
+  return await requestGrant('refreshing the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+    oauth.refreshTokenGrantRequest(...parties, refreshToken, options),
+  );
 }
 
 /** Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
 export async function authorizeDevice(
-  client: Client & Pick<SettingValues, 'scope'>,
+  provider: Provider,
   clientSecret: string,
   endpoint: string,
-  { transport }: TokenRequestWorld,
+  scope: string,
 ): Promise<OAuth.DeviceAuthorizationResponse> {
   const what = 'the sign-in';
-  const { oauth, server, id, options } = await libraryFor(client, transport, (answer) =>
-    successOf(answer, what, [clientSecret], answer.body.toString('utf8')),
-  );
-  const as = { ...server, device_authorization_endpoint: endpoint };
-  const authentication = oauth.ClientSecretPost(clientSecret);
-  const parameters = { scope: client.scope };
-  const response = await oauth.deviceAuthorizationRequest(as, id, authentication, parameters, options);
+  const { oauth, parties, options } = await loadLibrary(what, provider, clientSecret, jsonObject);
+  const [issuer, ...client] = parties;
+  const server = { ...issuer, device_authorization_endpoint: endpoint };
+  const response = await oauth.deviceAuthorizationRequest(server, ...client, { scope }, options);
   try {
-    return await oauth.processDeviceAuthorizationResponse(as, id, response);
+    return await oauth.processDeviceAuthorizationResponse(server, client[0], response);
   } catch (error) {
     throw new ServiceError(unusableText(what, error));
   }
@@ -144,95 +131,102 @@ export async function authorizeDevice(
  * `authorization_pending` or `slow_down` until the person has signed in.
  */
 export async function exchangeDeviceCode(
-  client: Client,
+  provider: Provider,
   clientSecret: string,
   deviceCode: string,
-  world: TokenRequestWorld,
-): Promise<TokenGrant> {
-  const secrets = [deviceCode, clientSecret];
-  return await requestGrant('the sign-in', client, secrets, world, async ({ oauth, server, id, options }) => {
-    const authentication = oauth.ClientSecretPost(clientSecret);
-    const response = await oauth.deviceCodeGrantRequest(server, id, authentication, deviceCode, options);
-    return await oauth.processDeviceCodeResponse(server, id, response);
-  });
-}
-
-export interface Revocation {
-  readonly token: string;
-  readonly hint: 'access_token' | 'refresh_token';
-  readonly clientSecret: string;
-  readonly endpoint: string;
+): Promise<Grant> {
+  return await requestGrant('the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+    oauth.deviceCodeGrantRequest(...parties, deviceCode, options),
+  );
 }
 
 /** Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode` does. */
 export async function revoke(
-  client: Client,
-  { token, hint, clientSecret, endpoint }: Revocation,
-  { transport }: TokenRequestWorld,
+  provider: Provider,
+  clientSecret: string,
+  endpoint: string,
+  token: string,
+  hint: 'access_token' | 'refresh_token',
 ): Promise<void> {
-  const { oauth, server, id, options } = await libraryFor(client, transport, (answer) =>
-    successOf(answer, 'the revocation', [token, clientSecret], null),
-  );
-  const as = { ...server, revocation_endpoint: endpoint };
-  const response = await oauth.revocationRequest(as, id, oauth.ClientSecretPost(clientSecret), token, {
-    ...options,
-    additionalParameters: { token_type_hint: hint },
-  });
-  await oauth.processRevocationResponse(response);
+  // The body of a success says nothing.
+  const ignore = () => ({});
+  const { oauth, parties, options } = await loadLibrary('the revocation', provider, clientSecret, ignore);
+  const [issuer, ...client] = parties;
+  const server = { ...issuer, revocation_endpoint: endpoint };
+  const hinted = { ...options, additionalParameters: { token_type_hint: hint } };
+  await oauth.processRevocationResponse(await oauth.revocationRequest(server, ...client, token, hinted));
 }
 
 /** The OAuth library, and what each of its functions takes. */
 interface Library {
   readonly oauth: typeof OAuth;
-  readonly server: OAuth.AuthorizationServer;
-  readonly id: OAuth.Client;
+  readonly parties: readonly [OAuth.AuthorizationServer, OAuth.Client, OAuth.ClientAuth];
   /** Make the library send its requests through our transport. */
   readonly options: OAuth.TokenEndpointRequestOptions;
 }
 
-/** Loads the library, which most runs do not need. `receive` turns each answer into one that it accepts, or throws. */
-async function libraryFor(
-  { authUrl, clientId }: Client,
-  transport: Transport,
-  receive: (answer: HttpResponse) => Response,
+/**
+ * Loads the library, which most runs do not need. It gets successful answers alone, with the JSON that `read` makes of
+ * them; others are thrown as our errors.
+ */
+async function loadLibrary(
+  what: string,
+  provider: Provider,
+  clientSecret: string,
+  read: (answer: HttpResponse) => object,
 ): Promise<Library> {
   const oauth = await import('oauth4webapi');
+  const { authUrl, clientId } = provider.settings;
   const issuer = urlText(authUrl);
   return {
     oauth,
-    server: { issuer, token_endpoint: `${issuer}/connect/token` },
-    id: { client_id: clientId },
+    parties: [
+      { issuer, token_endpoint: `${issuer}/connect/token` },
+      { client_id: clientId },
+      oauth.ClientSecretPost(clientSecret),
+    ],
     options: {
       [oauth.allowInsecureRequests]: isLoopback(authUrl),
-      [oauth.customFetch]: async (url, { body, headers }) =>
-        receive(await post(transport, new URL(url), headers, String(body))),
+      [oauth.customFetch]: async (url, { body, headers: given }) => {
+        // The library adds a `charset`, but the media type has no parameters.
+        const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
+        const request = { method: 'POST', url: new URL(url), headers, body: String(body) };
+        const answer = await send(provider, request);
+        if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, provider, request.body);
+        return Response.json(read(answer));
+      },
     },
   };
 }
 
 async function requestGrant(
   what: string,
-  client: Client,
-  secrets: readonly string[],
-  { transport, clock }: TokenRequestWorld,
-  ask: (library: Library) => Promise<OAuth.TokenEndpointResponse>,
-): Promise<TokenGrant> {
+  provider: Provider,
+  clientSecret: string,
+  ask: (library: Library) => Promise<Response>,
+): Promise<Grant> {
+  const { clock, advice } = provider;
   const sentAt = clock.now();
   let successor: string | undefined;
-  const library = await libraryFor(client, transport, (answer) => {
-    const members = answer.status > 299 ? {} : conformingMembers(answer);
+  const library = await loadLibrary(what, provider, clientSecret, (answer) => {
+    const members = conformingMembers(jsonObject(answer));
     successor = members.refresh_token;
-    return successOf(answer, what, secrets, JSON.stringify(members));
+    return members;
   });
   try {
-    const { access_token, expires_in, refresh_token, scope } = await ask(library);
-    if (!isHeaderSafe(access_token)) throw new Error('no header can carry its access token');
+    const [server, client] = library.parties;
+    const members = await library.oauth.processGenericTokenEndpointResponse(
+      server,
+      client,
+      await ask(library),
+    );
+    const { access_token: token, expires_in, refresh_token: refreshToken, scope } = members;
+    if (!isHeaderSafe(token)) throw new Error('no header can carry its access token');
     const expiresAt = expires_in === undefined ? undefined : sentAt + expires_in * 1000;
-    return { accessToken: access_token, expiresAt, refreshToken: refresh_token, scope };
+    return { access: { token, expiresAt, scope }, refreshToken };
   } catch (error) {
-    if (error instanceof NotSignedInError || error instanceof UnreachableError) throw error;
-    if (error instanceof ServiceError) throw error;
-    const next = successor === undefined ? UNKNOWN : KEPT;
+    if (error instanceof HooktrailError) throw error;
+    const next = successor === undefined ? advice.unknown : advice.later;
     throw new UnusableGrantError(unusableText(what, error), { next }, successor);
   }
 }
@@ -243,17 +237,6 @@ function unusableText(what: string, error: unknown): string {
   return `${what} failed: the identity provider's answer cannot be used: ${why}`;
 }
 
-/** A successful answer as the library accepts it, with this body. Throws the error of any other answer. */
-function successOf(
-  answer: HttpResponse,
-  what: string,
-  secrets: readonly string[],
-  body: string | null,
-): Response {
-  if (answer.status < 200 || answer.status > 299) throw tokenRefusal(answer, what, secrets);
-  return new Response(body, { headers: { 'content-type': 'application/json' } });
-}
-
 /**
  * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token can be
  * renewed.
@@ -262,70 +245,59 @@ const STATED_LIFETIME_SECONDS = 1800;
 /** A hundred years; much later dates cannot be represented. */
 const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
 
-interface GrantMembers {
-  readonly access_token?: unknown;
-  readonly token_type?: unknown;
-  readonly refresh_token?: string | undefined;
-  readonly scope?: string | undefined;
-  readonly expires_in?: number | undefined;
-}
-
 /**
  * The members of a grant that the service description has, with what real providers get wrong put right: a lifetime as
  * text, out of range or missing, no token type, and optional members of a wrong type, which are left out.
  */
-function conformingMembers({ body }: HttpResponse): GrantMembers {
-  const { access_token, token_type = 'Bearer', refresh_token, scope, expires_in } = jsonObject(body);
-  const isRenewable = typeof refresh_token === 'string' && refresh_token !== '';
-  const isNumber = typeof expires_in === 'string' && /^-?\d+(\.\d+)?$/.test(expires_in);
-  const seconds = isNumber ? Number(expires_in) : expires_in;
-  const stated = isRenewable ? STATED_LIFETIME_SECONDS : undefined;
+function conformingMembers({ access_token, token_type, refresh_token, scope, expires_in }: JsonObject) {
+  const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
+  const seconds = Number.parseFloat(String(expires_in));
+  const stated = refreshToken === undefined ? undefined : STATED_LIFETIME_SECONDS;
   return {
     access_token,
     token_type: token_type ?? 'Bearer',
-    refresh_token: isRenewable ? refresh_token : undefined,
+    refresh_token: refreshToken,
     scope: typeof scope === 'string' ? scope : undefined,
-    expires_in:
-      typeof seconds === 'number' ? Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS) : stated,
+    expires_in: Number.isNaN(seconds) ? stated : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS),
   };
 }
 
-function jsonObject(body: Buffer): Record<string, unknown> {
-  try {
-    // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
-    const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
-    if (value !== null && typeof value === 'object' && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {}
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function jsonObject({ body }: HttpResponse): JsonObject {
+  const value = parseObject(body);
+  if (value !== undefined) return value;
   throw new ServiceError("the identity provider's answer cannot be used: it is not a JSON object", {
     next: CHECK_ADDRESS,
   });
 }
 
-async function post(
-  transport: Transport,
-  url: URL,
-  headers: Record<string, string>,
-  body: string,
-): Promise<HttpResponse> {
+function parseObject(body: Buffer): JsonObject | undefined {
   try {
-    // The library adds a `charset`, but the media type has no parameters.
-    const type = { 'content-type': 'application/x-www-form-urlencoded' };
-    return await transport.send({ method: 'POST', url, headers: { ...headers, ...type }, body });
-  } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    if (error.kind === 'too-large')
-      throw new ServiceError(error.message, { next: CHECK_ADDRESS, cause: error });
-    throw providerUnreachable(error, error.ambiguous ? UNKNOWN : KEPT);
+    // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
+    const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined;
+  } catch {
+    return undefined;
   }
 }
 
-/** The error for a provider that gave no answer; `then` is what to do when the network and the address are right. */
-export function providerUnreachable(error: TransportError, then: string): UnreachableError {
-  return new UnreachableError(`the identity provider could not be reached: ${error.message}`, {
-    cause: error,
-    next: error.setupStep ?? `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${then}`,
-  });
+/** Sends a request to the provider. Throws `UnreachableError` if there is no answer. */
+export async function send({ transport, advice }: Provider, request: HttpRequest): Promise<HttpResponse> {
+  try {
+    return await transport.send(request);
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    const { message, kind, ambiguous, setupStep } = error;
+    if (kind === 'too-large') throw new ServiceError(message, { next: CHECK_ADDRESS, cause: error });
+    const then = ambiguous ? advice.unknown : advice.again;
+    throw new UnreachableError(`the identity provider could not be reached: ${message}`, {
+      cause: error,
+      next: setupStep ?? `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${then}`,
+    });
+  }
 }
 
 /** An unusable answer to a grant request, although the token that was sent is spent. */
@@ -339,11 +311,6 @@ export class UnusableGrantError extends ServiceError {
   }
 }
 
-/** True if the same request may be answered otherwise later. */
-function isPassingStatus(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408;
-}
-
 /** The provider refused; holds the error code of RFC 6749 section 5.2 if it gave one. */
 export class RefusedGrantError extends NotSignedInError {
   readonly error: string | undefined;
@@ -354,16 +321,14 @@ export class RefusedGrantError extends NotSignedInError {
   }
 }
 
-/** The code or refresh token is spent, expired or revoked (RFC 6749 section 5.2, `invalid_grant`). */
-export class InvalidGrantError extends RefusedGrantError {}
-
 /** Other error codes that mean a refusal of this client, this secret or this user. */
-const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'access_denied']);
+const REFUSALS = ['invalid_client', 'unauthorized_client', 'access_denied'];
 
-/**
- * The error for an answer of the token endpoint that grants nothing; `secrets` that the answer repeats are redacted.
- */
-function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly string[]): HooktrailError {
+/** The parameters of a request that an answer may repeat, and that must not be shown. */
+const SECRET_PARAMETERS = ['client_secret', 'code', 'code_verifier', 'refresh_token', 'device_code', 'token'];
+
+/** The error for an answer that grants nothing; secrets of the request that it repeats are redacted. */
+function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, form: string): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
     return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
@@ -373,12 +338,15 @@ function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly stri
       next: CHECK_ADDRESS,
     });
   }
+  const sent = new URLSearchParams(form);
+  const secrets = SECRET_PARAMETERS.flatMap((name) => sent.get(name) ?? []);
   const details = describeBody(answer).map((line) => redactSecrets(line, secrets));
-  const error = errorOf(answer);
+  const { error: code } = parseObject(answer.body) ?? {};
+  const error = typeof code === 'string' ? code : undefined;
   const refused = `${what} was refused by the identity provider`;
   if (error === 'invalid_grant')
-    return new InvalidGrantError(refused, { details, next: 'run `hooktrail login`' }, error);
-  if (REFUSALS.has(error ?? '') || status === 401) {
+    return new RefusedGrantError(refused, { details, next: 'run `hooktrail login`' }, error);
+  if (REFUSALS.includes(error ?? '') || status === 401) {
     const next =
       'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret';
     return new RefusedGrantError(refused, { details, next }, error);
@@ -388,95 +356,82 @@ function tokenRefusal(answer: HttpResponse, what: string, secrets: readonly stri
     const parts = { details, next: 'check the client settings, and run `hooktrail login`' };
     return new RefusedGrantError(`${refused} (${status})`, parts, error);
   }
-  const isPassing = isPassingStatus(status);
-  const next = status >= 500 && status !== 503 ? UNKNOWN : isPassing ? KEPT : undefined;
-  return new ServiceError(`${what} failed: the identity provider answered ${status}`, {
-    status,
-    retryable: isPassing,
-    details,
-    next: next ?? `${CHECK_ADDRESS} and the client settings`,
-  });
+  const retryable = isPassingStatus(status);
+  const passing = status >= 500 && status !== 503 ? advice.unknown : advice.later;
+  const next = retryable ? passing : `${CHECK_ADDRESS} and the client settings`;
+  const message = `${what} failed: the identity provider answered ${status}`;
+  return new ServiceError(message, { status, retryable, details, next });
 }
 
-function errorOf({ body }: HttpResponse): string | undefined {
-  try {
-    const { error } = JSON.parse(body.toString('utf8'));
-    return typeof error === 'string' ? error : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The identity provider's extras, beyond the service description. */
-export interface ProviderMetadata {
-  /** The endpoint of RFC 8628. */
-  readonly deviceAuthorization?: string;
-  /** The endpoint of RFC 7009. */
-  readonly revocation?: string;
-  /** True if it promises to name itself on each redirect (RFC 9207 section 3). */
-  readonly namesIssuer: boolean;
+/** True if the same request may be answered otherwise later. */
+function isPassingStatus(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }
 
 /**
- * Reads the provider's metadata at both well-known places: OpenID Connect Discovery 1.0 section 4 and RFC 8414 section 3.
- * A document of another issuer counts as none (RFC 8414 section 3.3). Endpoints on another origin than the provider's
- * count as not offered, since the client secret must not be sent elsewhere. Throws if what is `wanted` was not found and
+ * Returns an endpoint that the provider's metadata names. One on another origin than the provider's counts as not
+ * offered, since the client secret must not be sent elsewhere. Throws as `findInMetadata` does.
+ */
+export async function findEndpoint(
+  provider: Provider,
+  name: 'device_authorization_endpoint' | 'revocation_endpoint',
+): Promise<string | undefined> {
+  const { origin } = provider.settings.authUrl;
+  return await findInMetadata(provider, ({ [name]: text }) =>
+    typeof text === 'string' && URL.canParse(text) && new URL(text).origin === origin ? text : undefined,
+  );
+}
+
+/** Returns whether the provider promises to name itself on each redirect (RFC 9207 section 3). */
+export async function promisesIssuer(provider: Provider): Promise<boolean> {
+  const promise = 'authorization_response_iss_parameter_supported';
+  return (
+    (await findInMetadata(provider, ({ [promise]: value }) => (value === true ? true : undefined))) ?? false
+  );
+}
+
+/**
+ * Looks for something in the provider's metadata at both well-known places: OpenID Connect Discovery 1.0 section 4 and
+ * RFC 8414 section 3. A document of another issuer counts as none (RFC 8414 section 3.3). Throws if it was not found and
  * a place did not answer, or failed.
  */
-export async function readMetadata(
-  settings: Settings<'authUrl' | 'clientId'>,
-  transport: Transport,
-  wanted: keyof ProviderMetadata,
-): Promise<ProviderMetadata> {
-  const { origin, pathname } = settings.authUrl;
+async function findInMetadata<Value>(
+  provider: Provider,
+  find: (document: JsonObject) => Value | undefined,
+): Promise<Value | undefined> {
+  const { origin, pathname } = provider.settings.authUrl;
   const path = pathname.replace(/\/$/, '');
   const places = [
     `${origin}${path}/.well-known/openid-configuration`,
     `${origin}/.well-known/oauth-authorization-server${path}`,
   ];
-  const documents: Record<string, unknown>[] = [];
+  const documents = await Promise.allSettled(places.map((place) => readDocument(new URL(place), provider)));
   let failure: unknown;
-  const read = async (place: string) => {
-    const document = await readDocument(new URL(place), transport).catch((error): Record<string, unknown> => {
-      failure = error;
-      return {};
-    });
-    const { issuer, issuerAsTyped } = expectedOf(settings);
-    if (['none', document['issuer']].includes(issuer) || document['issuer'] === issuerAsTyped)
-      documents.push(document);
-  };
-  await Promise.all(places.map(read));
-  const endpoint = (name: string) =>
-    documents
-      .map((document) => document[name])
-      .find((text) => typeof text === 'string' && URL.canParse(text) && new URL(text).origin === origin) as
-      | string
-      | undefined;
-  const device = endpoint('device_authorization_endpoint');
-  const revocation = endpoint('revocation_endpoint');
-  const found = {
-    ...(device === undefined ? {} : { deviceAuthorization: device }),
-    ...(revocation === undefined ? {} : { revocation }),
-    namesIssuer: documents.some(
-      (document) => document['authorization_response_iss_parameter_supported'] === true,
-    ),
-  };
-  if (failure !== undefined && !found[wanted]) throw failure;
-  return found;
+  for (const document of documents) {
+    if (document.status === 'rejected') failure = document.reason;
+    const value = document.status === 'fulfilled' ? find(document.value) : undefined;
+    if (value !== undefined) return value;
+  }
+  if (failure !== undefined) throw failure;
+  return undefined;
 }
 
-/** Returns an empty document where there is none. */
-async function readDocument(url: URL, transport: Transport): Promise<Record<string, unknown>> {
-  const answer = await transport.send({ method: 'GET', url, headers: { accept: 'application/json' } });
-  if (isPassingStatus(answer.status))
-    throw new ServiceError(
-      `the identity provider's metadata could not be read: it answered ${answer.status}`,
-      { status: answer.status, retryable: true, next: 'run the command again later' },
-    );
-  if (answer.status !== 200) return {};
-  try {
-    return Object(JSON.parse(answer.body.toString('utf8')));
-  } catch {
-    return {};
-  }
+/** Returns an empty document where there is none of this provider. */
+async function readDocument(url: URL, provider: Provider): Promise<JsonObject> {
+  const { status, body } = await send(provider, {
+    method: 'GET',
+    url,
+    headers: { accept: 'application/json' },
+  });
+  if (isPassingStatus(status))
+    throw new ServiceError(`the identity provider's metadata could not be read: it answered ${status}`, {
+      status,
+      retryable: true,
+      next: 'run the command again later',
+    });
+  const document = (status === 200 && parseObject(body)) || {};
+  const { issuer, issuerAsTyped } = expectedOf(provider.settings);
+  return ['none', document['issuer']].includes(issuer) || document['issuer'] === issuerAsTyped
+    ? document
+    : {};
 }

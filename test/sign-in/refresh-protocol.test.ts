@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
@@ -6,7 +6,16 @@ import type { Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { refreshUnderLock } from '../../src/sign-in/refresh.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
+import { NEW_SIGN_IN } from '../../src/sign-in/token-endpoint.ts';
 import { createContext } from '../support/context.ts';
+import { createHome, type Home } from '../support/home.ts';
+
+// A refusal is noted in its cache.
+let home: Home;
+beforeEach(async () => {
+  home = await createHome();
+});
+afterEach(() => home[Symbol.asyncDispose]());
 
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
 const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
@@ -45,12 +54,10 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
     };
   };
   const warnings: string[] = [];
-  const context = createContext();
+  const context = createContext({ environment: home.env });
   const run = () =>
     refreshUnderLock(
       {
-        settings: resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND),
-        lockName: 'the sign-in',
         binding: { profile: 'default', authUrl: '', clientId: '', serviceOrigin: '' },
         vault,
         context,
@@ -59,8 +66,10 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
         lasts: () => false,
       },
       {
+        settings: resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND),
         transport: { send, close: async () => undefined },
         clock: context.clock,
+        advice: NEW_SIGN_IN,
       },
       { isStillHeld: async () => held.shift() ?? true },
     );
