@@ -219,8 +219,8 @@ function meantBy(name: SettingName, text: string): string {
  * terminal, or if the answer is no.
  */
 async function confirmReplacement(settings: BoundSettings, { context, reporter }: Attempt): Promise<void> {
-  const { profile } = settings;
-  const saved = savedSettings(profile, await readConfig(context));
+  const { profile, profileExists } = settings;
+  const saved = profileExists ? savedSettings(profile, await readConfig(context)) : undefined;
   const changes = saved ? BOUND.filter((name) => String(saved[name]) !== String(settings[name])) : [];
   if (!saved || changes.length === 0) return;
   if (!(await findSignIns(saved.store, bindingOf(saved), context)).own) return;

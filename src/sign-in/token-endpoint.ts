@@ -29,25 +29,27 @@ export interface Provider {
   readonly settings: Settings<'authUrl' | 'clientId'>;
   readonly transport: Transport;
   readonly clock: Pick<Clock, 'now'>;
-  readonly advice: typeof NEW_SIGN_IN;
+  readonly advice: ProviderAdvice;
 }
 
-/**
- * What to do when the provider gave no answer (`again` follows "check the network, then"), cannot answer now, or may
- * have carried the request out. For a new sign-in: its code is used up or too old.
- */
-export const NEW_SIGN_IN = {
+/** What to do after a failure that may pass. */
+interface ProviderAdvice {
+  /** If there was no answer; follows "check the network, then". */
+  readonly again: string;
+  readonly later: string;
+  /** Instead of both, if the request may have been carried out. */
+  readonly unknown?: string;
+}
+
+export const NEW_SIGN_IN: ProviderAdvice = {
   again: 'run `hooktrail login` again',
   later: 'run `hooktrail login` again later',
-  unknown: 'run `hooktrail login` again',
 };
 
-/** The same for a stored sign-in. If the request was carried out, its refresh token is spent. */
-const STORED = {
-  again: 'run the command again later: the sign-in is kept',
-  later: 'run the command again later: the sign-in is kept',
-  unknown: 'run the command again to find out whether the sign-in is kept',
-};
+const KEPT = 'run the command again later: the sign-in is kept';
+/** If the request was carried out, the stored refresh token is spent. */
+const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
+const STORED: ProviderAdvice = { again: KEPT, later: KEPT, unknown: UNKNOWN };
 
 const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
@@ -226,7 +228,7 @@ async function requestGrant(
     return { access: { token, expiresAt, scope }, refreshToken };
   } catch (error) {
     if (error instanceof HooktrailError) throw error;
-    const next = successor === undefined ? advice.unknown : advice.later;
+    const next = (successor === undefined && advice.unknown) || advice.later;
     throw new UnusableGrantError(unusableText(what, error), { next }, successor);
   }
 }
@@ -291,8 +293,8 @@ export async function send({ transport, advice }: Provider, request: HttpRequest
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { message, kind, ambiguous, setupStep } = error;
-    if (kind === 'too-large') throw new ServiceError(message, { next: CHECK_ADDRESS, cause: error });
-    const then = ambiguous ? advice.unknown : advice.again;
+    if (kind === 'too-large') throw new ServiceError(error.message, { next: CHECK_ADDRESS, cause: error });
+    const then = (ambiguous && advice.unknown) || advice.again;
     throw new UnreachableError(`the identity provider could not be reached: ${message}`, {
       cause: error,
       next: setupStep ?? `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${then}`,
@@ -357,7 +359,7 @@ function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, for
     return new RefusedGrantError(`${refused} (${status})`, parts, error);
   }
   const retryable = isPassingStatus(status);
-  const passing = status >= 500 && status !== 503 ? advice.unknown : advice.later;
+  const passing = (status >= 500 && status !== 503 && advice.unknown) || advice.later;
   const next = retryable ? passing : `${CHECK_ADDRESS} and the client settings`;
   const message = `${what} failed: the identity provider answered ${status}`;
   return new ServiceError(message, { status, retryable, details, next });
