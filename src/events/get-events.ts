@@ -61,10 +61,10 @@ async function* each(ids: readonly string[]): AsyncGenerator<string> {
 }
 
 /** The events with some ids, asked for one by one and in parallel. */
-async function* eventsById(
+export async function* eventsById(
   ids: Ids,
   service: Service,
-  { filters, concurrency }: GetOptions,
+  { filters, concurrency }: Pick<GetOptions, 'filters' | 'concurrency'>,
   { context, reporter }: GetCall,
 ): AsyncGenerator<Got> {
   const { clock, signal } = context;

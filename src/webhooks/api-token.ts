@@ -14,6 +14,7 @@ import {
 import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
+import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /** The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per profile. */
@@ -31,7 +32,8 @@ const VARIABLE = 'HOOKTRAIL_API_TOKEN';
 export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
   const token = await given(context);
   if (token !== undefined) return token;
-  return place.store === 'file' ? await readFile(place, context) : await readKeychain(place, context);
+  if (place.store === 'file') return await readFile(place, context);
+  return (await (await openKeychain(context)).get(account(place))) ?? undefined;
 }
 
 /**
@@ -39,7 +41,6 @@ export async function findApiToken(place: TokenPlace, context: Context): Promise
  * replaces it. Throws `UsageError` if no token is found and nobody can be asked.
  */
 export async function requireApiToken(place: TokenPlace, context: Context, isNew = false): Promise<string> {
-  const { canPrompt, promptSecret } = await import('../terminal/prompt.ts');
   const canAsk = canPrompt(context);
   let unusable: unknown;
   try {
@@ -97,23 +98,18 @@ async function given(context: Context): Promise<string | undefined> {
   return token ? checked(token, VARIABLE) : undefined;
 }
 
-async function readKeychain(place: TokenPlace, context: Context): Promise<string | undefined> {
-  return (await (await openKeychain(context)).get(account(place))) ?? undefined;
-}
-
 async function readFile(place: TokenPlace, context: Context): Promise<string | undefined> {
   const file = fileOf(place, context);
   const content = await readSecretFile(file);
   if (content === undefined) return undefined;
-  const token = damageOf(content)
-    ? undefined
-    : decryptFile(await fileKey(await askPassphrase(context, false), content), content, account(place));
-  if (token !== undefined) return token;
+  if (!damageOf(content)) {
+    const key = await fileKey(await askPassphrase(context, false), content);
+    const token = decryptFile(key, content, account(place));
+    if (token !== undefined) return token;
+  }
   throw new UsageError(
     `the saved Api-Token in ${file} cannot be read: it is damaged, or was saved with another passphrase`,
-    {
-      next: `check HOOKTRAIL_PASSPHRASE, or remove the file and save the token again with --save-token`,
-    },
+    { next: 'check HOOKTRAIL_PASSPHRASE, or remove the file and save the token again with --save-token' },
   );
 }
 

@@ -24,23 +24,25 @@ export interface ListenFlags {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** Undefined if deliveries are only printed. */
-  readonly forwardTo: URL | undefined;
+  /** Absent if deliveries are only printed. */
+  readonly forwardTo?: URL;
   /** Milliseconds without progress until the handler counts as failed. */
   readonly forwardTimeout: number;
-  /** Undefined for the profile's own. */
-  readonly journal: string | undefined;
+  /** Absent for the profile's own. */
+  readonly journal?: string;
   /** Milliseconds after which ids are forgotten. */
-  readonly keep: number | undefined;
+  readonly keep?: number;
   /** Bytes. */
   readonly maxBody: number;
-  readonly savesToken: boolean;
+  readonly saveToken?: true;
   /** Milliseconds a sender has for a whole delivery. */
   readonly requestTimeout: number;
   /** The path that answers with the health report. */
-  readonly health: string | undefined;
-  /** Milliseconds that the searches for missed events look back, and from the end of one to the next. */
-  readonly recovery: { readonly window: number; readonly interval: number } | undefined;
+  readonly health?: string;
+  /** Milliseconds that the searches for missed events look back; true if the flag is given without a window. */
+  readonly recover?: number | true;
+  /** Milliseconds from the end of one search to the next. */
+  readonly recoverInterval: number;
   /** The zone for times on a terminal. */
   readonly zone: TimeZone;
 }
@@ -49,30 +51,29 @@ interface ListenOptions extends ListenFlags {
   /** The expected `Api-Token`. */
   readonly token: string;
   readonly journal: string;
-  /** Yields the events created between two times, which are milliseconds ago by the service's clock, in any order. */
-  readonly find?: (from: number, until: number) => AsyncIterable<FoundEvent>;
 }
+
+/** Yields the events created between two times, which are milliseconds ago by the service's clock, in any order. */
+type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 
 /** Listens with the token and the journal of the profile, and with its sign-in if missed events are to be recovered. */
 export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
-  const { savesToken, recovery } = flags;
   const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
-  const token = await requireApiToken(settings, context, savesToken);
-  if (savesToken) {
+  const token = await requireApiToken(settings, context, flags.saveToken);
+  if (flags.saveToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, settings, context)}`);
   }
-  const journal = flags.journal ?? defaultJournal(settings.profile, context);
-  const options = { ...flags, token, journal };
-  if (!recovery) return await listen(options, context, reporter);
+  const options = { ...flags, token, journal: flags.journal ?? defaultJournal(settings.profile, context) };
+  if (flags.recover === undefined) return await listen(options, undefined, context, reporter);
   // The lines of the deliveries are on the terminal.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   await withService(call, async (service) => {
-    const find = (from: number, until: number) => {
+    const find: FindMissed = (from, until) => {
       const filters = new EventFilters({ after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) });
       return searchToForward(filters, service, context, silent, 'recovering');
     };
-    await listen({ ...options, find }, context, reporter);
+    await listen(options, find, context, reporter);
   });
 }
 
@@ -83,7 +84,12 @@ function ago(milliseconds: number) {
 }
 
 /** Receives deliveries until the context's signal aborts, then rejects with its reason. */
-async function listen(options: ListenOptions, context: Context, reporter: Reporter): Promise<void> {
+async function listen(
+  options: ListenOptions,
+  find: FindMissed | undefined,
+  context: Context,
+  reporter: Reporter,
+): Promise<void> {
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
@@ -95,7 +101,8 @@ async function listen(options: ListenOptions, context: Context, reporter: Report
     const shown = host.includes(':') ? `[${host}]` : host;
     reporter.notice(`listening on http://${shown}:${port}${path}; ${known}; stop with Ctrl-C`);
     const stopped = untilStopped(AbortSignal.any([context.signal, journal.failed]));
-    await Promise.race([stopped, listener.keepRecovering()]).finally(() => listener.stop());
+    const recovering = find ? [listener.keepRecovering(find)] : [];
+    await Promise.race([stopped, ...recovering]).finally(() => listener.stop());
   } finally {
     await journal.close();
     await listener.close();
@@ -119,6 +126,8 @@ async function openListenersJournal(
   return journal;
 }
 
+/** The searches for missed events look back so far unless the flag says otherwise. */
+const WINDOW_MS = 3_600_000;
 /** The delivery of an event this young may still arrive, so the next search looks for it again. */
 const SETTLED_MS = 10_000;
 /**
@@ -299,20 +308,19 @@ class Listener {
   }
 
   /**
-   * Recovers missed events at the start and after each interval, if the options ask for it. Never resolves; rejects if
-   * there is no sign-in to search with.
+   * Recovers missed events at the start and after each interval. Never resolves; rejects if there is no sign-in to search
+   * with.
    */
-  async keepRecovering(): Promise<never> {
-    const { recovery, find } = this.#options;
-    if (!recovery || !find) return await new Promise<never>(() => {});
-    const again = durationText(recovery.interval);
+  async keepRecovering(find: FindMissed): Promise<never> {
+    const { recover, recoverInterval } = this.#options;
+    const window = typeof recover === 'number' ? recover : WINDOW_MS;
+    const again = durationText(recoverInterval);
     for (let isFirst = true; ; isFirst = false) {
       try {
-        const found = find(recovery.window, isFirst ? 0 : SETTLED_MS);
+        const found = find(window, isFirst ? 0 : SETTLED_MS);
         const { recovered, left } = await this.#recover(found);
         const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
-        if (isFirst)
-          this.#reporter.notice(`recovered ${events} of the last ${durationText(recovery.window)}`);
+        if (isFirst) this.#reporter.notice(`recovered ${events} of the last ${durationText(window)}`);
         else if (recovered > 0)
           this.#reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
         if (left > 0) {
@@ -327,7 +335,7 @@ class Listener {
           `events could not be recovered, again in ${again}: ${(error as Error).message}`,
         );
       }
-      await this.#context.clock.sleep(recovery.interval, this.#ended.signal);
+      await this.#context.clock.sleep(recoverInterval, this.#ended.signal);
     }
   }
 

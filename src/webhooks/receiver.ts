@@ -30,7 +30,7 @@ export interface ReceiverOptions {
   /** Called for each answer with a line about it. */
   readonly onAnswer: (line: string) => void;
   /** The path whose GET returns the report as JSON. */
-  readonly health: string | undefined;
+  readonly health?: string;
   readonly report: () => object;
 }
 

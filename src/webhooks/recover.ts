@@ -43,12 +43,12 @@ import { askListener, type ListenerReply } from './local-socket.ts';
 export interface RecoverFlags {
   readonly filters: EventFilters;
   readonly format: FormatOptions;
-  /** Undefined for the profile's own. */
-  readonly journal: string | undefined;
+  /** Absent for the profile's own. */
+  readonly journal?: string;
   /** True if a journal that is not there counts as empty. */
-  readonly newJournal: boolean;
+  readonly newJournal?: true;
   /** Undefined if the events are only listed. */
-  readonly forwardTo: URL | undefined;
+  readonly forwardTo?: URL | undefined;
   /** Milliseconds without progress until an attempt counts as failed. */
   readonly forwardTimeout: number;
   readonly concurrency: number;

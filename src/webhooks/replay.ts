@@ -4,8 +4,7 @@ import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { idsOfLines } from '../events/event-ids.ts';
 import { resolveTypes } from '../events/event-types.ts';
-import { getEvent } from '../events/get-events.ts';
-import { pageFetcher } from '../events/page.ts';
+import { eventsById } from '../events/get-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import type { Service } from '../http/service.ts';
 import { isGuid } from '../json/items.ts';
@@ -36,15 +35,15 @@ export interface ReplayFlags {
   readonly source: ReplaySource;
   readonly format: FormatOptions;
   /** Undefined if the events are only listed. */
-  readonly forwardTo: URL | undefined;
+  readonly forwardTo?: URL | undefined;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
   /** The number of events forwarded at once. The handler gets them strictly in order only with 1. */
   readonly concurrency: number;
   /** The maximum number of events started per second. */
-  readonly rate: number | undefined;
+  readonly rate?: number;
   /** True to replay any number of events without asking. */
-  readonly yes: boolean;
+  readonly yes?: true;
 }
 
 /** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
@@ -67,7 +66,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   }
   await withService(call, async (service, settings) => {
     const resolved = await resolveTypes(filters, service, settings, context);
-    if (source === 'ids') return await forward(await readIdsOfInput(resolved, service, context), settings);
+    if (source === 'ids') return await forward(await readIdsOfInput(resolved, service, call), settings);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, context, reporter, 'searching'))
       chosen.push(event);
@@ -93,27 +92,28 @@ async function readStored(
   return chosen;
 }
 
-/** Gets the events whose ids are on standard input. Throws `UsageError` if there is no id, or one does not exist. */
+/** Gets the events whose ids are on standard input, each once. Throws `UsageError` if there is no id, or one does not exist. */
 async function readIdsOfInput(
   filters: EventFilters,
   service: Service,
-  context: Context,
+  call: Call<SettingFlags>,
 ): Promise<FoundEvent[]> {
-  const { clock, signal, stdin } = context;
-  const ids = new Map<string, string>();
-  for await (const id of idsOfLines(stdin.lines(), signal)) ids.set(id.toLowerCase(), id);
-  signal.throwIfAborted();
-  const fetchPage = pageFetcher(service, clock);
-  const queries = filters.queries(clock.now());
-  filters.requirePastStart(clock.now(), "this machine's");
+  const ids = new Set<string>();
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
-  await inParallel(ids.values(), PAGES_AT_ONCE, async (id) => {
-    const { items } = await getEvent(fetchPage, service.baseUrl, queries, id, signal);
-    const [text] = (filters.keep?.(items) ?? items).texts();
+  const given = async function* (ending: AbortSignal) {
+    for await (const id of idsOfLines(call.context.stdin.lines(), ending)) {
+      if (!ids.has(id.toLowerCase())) yield id;
+      ids.add(id.toLowerCase());
+    }
+  };
+  const options = { filters, concurrency: PAGES_AT_ONCE };
+  for await (const { id, items } of eventsById(given, service, options, call)) {
+    const [text] = items.texts();
     if (text) chosen.push(foundEvent(text));
     else missing.push(id);
-  });
+  }
+  call.context.signal.throwIfAborted();
   if (missing.length === 0) return chosen;
   throw new UsageError(`${missing.length} of the events ${missing.length === 1 ? 'was' : 'were'} not found`, {
     details: missing.sort(),

@@ -5,7 +5,6 @@ import { ServiceError, UsageError } from '../errors.ts';
 import { readRegularFile } from '../files/whole-files.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning } from './api-token.ts';
 import { BodyError, objectLine } from './delivery.ts';
 import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from './forward.ts';
@@ -15,63 +14,58 @@ export interface SendFlags {
   readonly forwardTo: URL;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
-  /** The event's `eventType`; undefined keeps the one in the body. */
-  readonly type: string | undefined;
-  /** A file with a JSON object to deliver with another `eventId`, `-` for standard input; undefined makes one. */
-  readonly bodyFile: string | undefined;
+  /** The event's `eventType`; absent: the one in the body. */
+  readonly type?: string;
+  /** A file with a JSON object to deliver with another `eventId`, `-` for standard input; absent: one is made. */
+  readonly body?: string;
   /** True to deliver the event twice, as the service may. */
-  readonly duplicate: boolean;
-}
-
-/** Sends a new event with the `Api-Token` of the profile. */
-export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>): Promise<void> {
-  const { context, reporter } = call;
-  const body = flags.bodyFile === undefined ? undefined : await readBody(flags.bodyFile, context);
-  const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
-  const apiToken = await apiTokenOrWarning(settings, context, reporter);
-  await sendEvent({ ...flags, body }, apiToken, context, reporter).catch((error) => {
-    throw error instanceof BodyError ? new UsageError(`--body: ${error.message}`) : error;
-  });
-}
-
-async function readBody(file: string, { stdin }: Pick<Context, 'stdin'>): Promise<Buffer> {
-  if (file === '-') return await stdin.bytes();
-  try {
-    return readRegularFile(file);
-  } catch (error) {
-    throw new UsageError(`--body: ${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+  readonly duplicate?: true;
 }
 
 /**
- * Delivers a new event to a handler as the service would, and prints its id. Throws `ServiceError` if the handler
- * refuses it.
+ * Delivers a new event to a handler as the service would, with the `Api-Token` of the profile, and prints its id. Throws
+ * `ServiceError` if the handler refuses it.
  */
-async function sendEvent(
-  { forwardTo, forwardTimeout, type, body, duplicate }: SendFlags & { readonly body: Buffer | undefined },
-  apiToken: string | undefined,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
+export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>): Promise<void> {
+  const { context, reporter } = call;
+  const { forwardTo, forwardTimeout, duplicate } = flags;
+  const { signal, stdout } = context;
   const eventId = randomUUID();
-  const members = { eventId, ...(type === undefined ? {} : { eventType: type }) };
-  const created = { ...members, createdOn: new Date(context.clock.now()).toISOString() };
-  const event = body ? withMembers(body, members) : Buffer.from(JSON.stringify(created));
+  const event = await newEvent(eventId, flags, context);
+  const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
+  const apiToken = await apiTokenOrWarning(settings, context, reporter);
   const handler = createHandler(forwardTo, forwardTimeout, context);
   const onAbort = () => void handler.close();
-  context.signal.addEventListener('abort', onAbort, { once: true });
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await context.stdout.write(`${eventId}\n`);
+    await stdout.write(`${eventId}\n`);
     for (const what of duplicate ? ['', 'the duplicate: '] : ['']) {
       const began = performance.now();
       const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!isTaken(answer)) throw notTakenError(what, answer, forwardTo);
       reporter.notice(`${what}${answerText(answer)} in ${Math.round(performance.now() - began)} ms`);
     }
   } finally {
-    context.signal.removeEventListener('abort', onAbort);
+    signal.removeEventListener('abort', onAbort);
     await handler.close();
+  }
+}
+
+async function newEvent(
+  eventId: string,
+  { type, body: file }: SendFlags,
+  { stdin, clock }: Pick<Context, 'stdin' | 'clock'>,
+): Promise<Buffer> {
+  const members = { eventId, ...(type === undefined ? {} : { eventType: type }) };
+  if (file === undefined)
+    return Buffer.from(JSON.stringify({ ...members, createdOn: new Date(clock.now()).toISOString() }));
+  try {
+    return withMembers(file === '-' ? await stdin.bytes() : readRegularFile(file), members);
+  } catch (error) {
+    const { message } = error as Error;
+    const problem = error instanceof BodyError ? message : `${file} cannot be read: ${message}`;
+    throw new UsageError(`--body: ${problem}`, { cause: error });
   }
 }
 

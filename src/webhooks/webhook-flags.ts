@@ -22,12 +22,7 @@ export function handlerUrl(flag: string): (text: string) => URL {
 /** A host of this machine and a port, without a scheme. */
 const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d{1,5}(?=$|\/)/i;
 
-export interface ForwardFlags {
-  /** Milliseconds. */
-  readonly forwardTimeout?: number;
-}
-
-const FORWARD_TIMEOUT_MS = 30_000;
+export const FORWARD_TIMEOUT_MS = 30_000;
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
 
@@ -37,9 +32,16 @@ export function forwardTimeout(): Option {
   return new Option('--forward-timeout <time>', text).argParser(parse);
 }
 
-/** Returns the flag or its default, in milliseconds. */
-export function forwardTimeoutOf({ forwardTimeout = FORWARD_TIMEOUT_MS }: ForwardFlags): number {
-  return forwardTimeout;
+/** Returns the handler; undefined with `--dry-run`. Throws `UsageError` if the command line has neither. */
+export function handlerOf(flags: {
+  readonly forwardTo?: URL | undefined;
+  readonly dryRun?: true;
+}): URL | undefined {
+  if (flags.dryRun) return undefined;
+  if (flags.forwardTo !== undefined) return flags.forwardTo;
+  throw new UsageError('--forward-to is missing: the handler that gets the events', {
+    next: 'name the handler, or list the events with --dry-run',
+  });
 }
 
 /** `--concurrency` of commands that forward events: more at once would reach the handler in another order. */

@@ -3,39 +3,21 @@ import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
-import {
-  byteSize,
-  type ForwardFlags,
-  forwardTimeout,
-  forwardTimeoutOf,
-  handlerUrl,
-} from '../../webhooks/webhook-flags.ts';
+import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { ListenFlags } from '../../webhooks/listen.ts';
+import { byteSize, FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl } from '../../webhooks/webhook-flags.ts';
 
-interface Flags extends ForwardFlags, SettingFlags {
-  readonly port?: number;
-  readonly host?: string;
-  readonly path?: string;
-  readonly forwardTo?: URL;
-  readonly journal?: string;
-  readonly keep?: number;
-  readonly maxBody?: number;
-  readonly saveToken?: true;
-  readonly requestTimeout?: number;
-  readonly health?: string;
-  /** True if the flag is given without a window. */
-  readonly recover?: number | true;
-  readonly recoverInterval?: number;
-}
+type Flags = Partial<ListenFlags> & SettingFlags;
 
-const PORT = 8977;
-const HOST = '127.0.0.1';
-const MAX_BODY = 10 * 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 30_000;
-const WINDOW_MS = 3_600_000;
-const INTERVAL_MS = 300_000;
+const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 8977,
+  path: '/',
+  maxBody: 10 * 1024 * 1024,
+  requestTimeout: 30_000,
+  forwardTimeout: FORWARD_TIMEOUT_MS,
+  recoverInterval: 300_000,
+} as const;
 const SHORTEST_WINDOW_MS = 60_000;
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -53,8 +35,12 @@ export const commonFlags = [
 
 export function declare(command: Command, action: Action): void {
   command
-    .option('--port <number>', `the port to listen on (default: ${PORT})`, wholeNumber('--port', 0, 65_535))
-    .option('--host <address>', `the address to listen on (default: ${HOST})`, hostFlag)
+    .option(
+      '--port <number>',
+      `the port to listen on (default: ${DEFAULTS.port})`,
+      wholeNumber('--port', 0, 65_535),
+    )
+    .option('--host <address>', `the address to listen on (default: ${DEFAULTS.host})`, hostFlag)
     .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag('--path'))
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
@@ -107,42 +93,20 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf({ flags }: Call<Flags>, zone: TimeZone) {
-  const { path = '/', health, recover, recoverInterval } = flags;
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context } = call;
+  const { path, health } = { ...DEFAULTS, ...flags };
   if (health === path) {
     throw new UsageError(
       `--health: invalid value '${health}': must be another path than that of the deliveries`,
     );
   }
-  if (recoverInterval !== undefined && recover === undefined) {
+  if (flags.recoverInterval !== undefined && flags.recover === undefined) {
     throw new UsageError('--recover-interval has no effect without --recover');
   }
-  return {
-    host: flags.host ?? HOST,
-    port: flags.port ?? PORT,
-    path,
-    forwardTo: flags.forwardTo,
-    forwardTimeout: forwardTimeoutOf(flags),
-    /** Undefined for that of the profile. */
-    journal: flags.journal,
-    keep: flags.keep,
-    maxBody: flags.maxBody ?? MAX_BODY,
-    requestTimeout: flags.requestTimeout ?? REQUEST_TIMEOUT_MS,
-    health,
-    zone,
-    savesToken: flags.saveToken === true,
-    recovery:
-      recover === undefined
-        ? undefined
-        : { window: recover === true ? WINDOW_MS : recover, interval: recoverInterval ?? INTERVAL_MS },
-  };
-}
-
-async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const zone = await loadTimeZone(flags, context);
   const { listenAsProfile } = await import('../../webhooks/listen.ts');
-  await listenAsProfile(options, call);
+  await listenAsProfile({ ...DEFAULTS, ...flags, zone }, call);
 }
 
 /** An empty host would mean every address of the machine. */

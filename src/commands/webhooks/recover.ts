@@ -5,27 +5,20 @@ import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/eve
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { duration, fileName } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
+import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { RecoverFlags } from '../../webhooks/recover.ts';
 import {
-  type ForwardFlags,
+  FORWARD_TIMEOUT_MS,
   forwardConcurrency,
   forwardTimeout,
-  forwardTimeoutOf,
+  handlerOf,
   handlerUrl,
 } from '../../webhooks/webhook-flags.ts';
 
-interface Flags extends FilterFlags, FormatFlags, ForwardFlags, SettingFlags {
-  readonly forwardTo?: URL;
-  readonly journal?: string;
-  readonly newJournal?: true;
-  readonly concurrency?: number;
-  readonly retryFor?: number;
-  readonly dryRun?: true;
-}
+type OwnFlags = Partial<Omit<RecoverFlags, 'filters' | 'format'>> & { readonly dryRun?: true };
+type Flags = OwnFlags & FilterFlags & FormatFlags & SettingFlags;
 
-const RETRY_FOR_MS = 60_000;
+const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, retryFor: 60_000 } as const;
 
 export const commonFlags = [
   '--since',
@@ -81,34 +74,17 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context } = call;
   if (flags.after === undefined && flags.since === undefined) {
     throw new UsageError('--since is missing: the time from which events are recovered', {
       next: 'give the time when deliveries began to be missed, such as --since 6h',
     });
   }
-  if (flags.forwardTo === undefined && !flags.dryRun) {
-    throw new UsageError('--forward-to is missing: the handler that gets the events', {
-      next: 'name the handler, or list the events with --dry-run',
-    });
-  }
-  return {
-    filters: eventFilters(flags, context.clock.now(), zone),
-    format: { ...formatOptions(flags, 'events'), zone },
-    /** Undefined if the events are only listed. */
-    forwardTo: flags.dryRun ? undefined : flags.forwardTo,
-    forwardTimeout: forwardTimeoutOf(flags),
-    /** Undefined for that of the profile. */
-    journal: flags.journal,
-    newJournal: flags.newJournal === true,
-    concurrency: flags.concurrency ?? 1,
-    retryFor: flags.retryFor ?? RETRY_FOR_MS,
-  };
-}
-
-async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const forwardTo = handlerOf(flags);
+  const zone = await loadTimeZone(flags, context);
+  const filters = eventFilters(flags, context.clock.now(), zone);
+  const format = { ...formatOptions(flags, 'events'), zone };
   const { recoverAsProfile } = await import('../../webhooks/recover.ts');
-  await recoverAsProfile(options, call);
+  await recoverAsProfile({ ...DEFAULTS, ...flags, filters, format, forwardTo }, call);
 }

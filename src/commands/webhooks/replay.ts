@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import type { EventFilters } from '../../events/event-filters.ts';
 import {
   addFilterFlags,
   addFromFlag,
+  type EventFilters,
   eventFilters,
   type FilterFlags,
   type FromFlags,
@@ -12,25 +12,20 @@ import {
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
-import type { ReplaySource } from '../../webhooks/replay.ts';
+import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { ReplayFlags, ReplaySource } from '../../webhooks/replay.ts';
 import {
-  type ForwardFlags,
+  FORWARD_TIMEOUT_MS,
   forwardConcurrency,
   forwardTimeout,
-  forwardTimeoutOf,
+  handlerOf,
   handlerUrl,
 } from '../../webhooks/webhook-flags.ts';
 
-interface Flags extends FilterFlags, FromFlags, FormatFlags, ForwardFlags, SettingFlags {
-  readonly forwardTo?: URL;
-  readonly concurrency?: number;
-  readonly rate?: number;
-  readonly dryRun?: true;
-  readonly yes?: true;
-}
+type OwnFlags = Partial<Omit<ReplayFlags, 'filters' | 'format' | 'source'>> & { readonly dryRun?: true };
+type Flags = OwnFlags & FilterFlags & FromFlags & FormatFlags & SettingFlags;
+
+const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1 } as const;
 
 export const commonFlags = [
   '--forward-to',
@@ -79,37 +74,20 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf(call: Call<Flags>, zone: TimeZone) {
+async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   if (args.length > 0 && args[0] !== '-') {
     throw new UsageError(`unexpected argument '${args[0]}'`, {
       next: `did you mean --id ${args[0]}?`,
     });
   }
-  if (flags.forwardTo === undefined && !flags.dryRun) {
-    throw new UsageError('--forward-to is missing: the handler that gets the events', {
-      next: 'name the handler, or list the events with --dry-run',
-    });
-  }
+  const forwardTo = handlerOf(flags);
+  const zone = await loadTimeZone(flags, context);
   const filters = eventFilters(flags, context.clock.now(), zone);
-  return {
-    filters,
-    source: sourceOf(call, filters),
-    format: { ...formatOptions(flags, 'events'), zone },
-    /** Undefined if the events are only listed. */
-    forwardTo: flags.dryRun ? undefined : flags.forwardTo,
-    forwardTimeout: forwardTimeoutOf(flags),
-    concurrency: flags.concurrency ?? 1,
-    rate: flags.rate,
-    yes: flags.yes === true,
-  };
-}
-
-async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
+  const source = sourceOf(call, filters);
+  const format = { ...formatOptions(flags, 'events'), zone };
   const { replayAsProfile } = await import('../../webhooks/replay.ts');
-  await replayAsProfile(options, call);
+  await replayAsProfile({ ...DEFAULTS, ...flags, filters, source, format, forwardTo }, call);
 }
 
 /** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */

@@ -2,19 +2,10 @@ import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
-import {
-  type ForwardFlags,
-  forwardTimeout,
-  forwardTimeoutOf,
-  handlerUrl,
-} from '../../webhooks/webhook-flags.ts';
+import type { SendFlags } from '../../webhooks/send.ts';
+import { FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl } from '../../webhooks/webhook-flags.ts';
 
-interface Flags extends ForwardFlags, SettingFlags {
-  readonly type?: string;
-  readonly forwardTo?: URL;
-  readonly body?: string;
-  readonly duplicate?: true;
-}
+type Flags = Partial<SendFlags> & SettingFlags;
 
 export function declare(command: Command, action: Action): void {
   command
@@ -40,24 +31,19 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf({ flags }: Call<Flags>) {
-  const { type, forwardTo, body, duplicate = false } = flags;
+async function run(call: Call<Flags>): Promise<void> {
+  const { flags } = call;
+  const { forwardTo } = flags;
   if (forwardTo === undefined) {
     throw new UsageError('--forward-to is missing: the handler that gets the event', {
       next: 'name the handler, such as --forward-to http://127.0.0.1:3000/hooks',
     });
   }
-  if (!type && body === undefined) {
+  if (!flags.type && flags.body === undefined) {
     throw new UsageError('--type is missing: the event type of the new event', {
       next: '`hooktrail event-types` lists them; or give a whole event with --body',
     });
   }
-  return { type, forwardTo, forwardTimeout: forwardTimeoutOf(flags), bodyFile: body, duplicate };
-}
-
-async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call);
   const { sendAsProfile } = await import('../../webhooks/send.ts');
-  await sendAsProfile(options, call);
+  await sendAsProfile({ forwardTimeout: FORWARD_TIMEOUT_MS, ...flags, forwardTo }, call);
 }
