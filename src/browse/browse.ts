@@ -20,8 +20,7 @@ import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { type TimeZone, UTC, zoneOf } from '../time/time-zone.ts';
 import { eventLines, screenLines } from './browse-views.ts';
-import { Browsing } from './browsing.ts';
-import { EventList, type Narrowing, narrowingOf } from './event-list.ts';
+import { Browsing, EventList, type Narrowing, narrowingOf } from './browsing.ts';
 import { runScreen, type Screen } from './full-screen.ts';
 
 type BrowseCall = Call<FilterFlags & SettingFlags>;
@@ -61,47 +60,31 @@ async function showList(
   help: readonly string[],
 ): Promise<void> {
   const { context, reporter } = call;
-  const { stdout } = context;
   await loadWidths();
   const failedOnly = filters.statuses.join() === 'FAILED';
   // The key that shows failed events only shows all of them when it is pressed again.
   const events = failedOnly ? filters.withStatuses() : filters;
+  const palette = await paletteOf(reporter.stdoutColor);
   const look = {
     constant: events.constantFields,
     draw: await loadDraw(),
-    palette: await paletteOf(reporter.stdoutColor),
+    palette,
     unicode: takesUnicode(context),
     place,
     help,
-  };
-  const zones = zonesFor(filters.zone, context);
-  let zone = filters.zone;
-  const size = () => ({ columns: stdout.columns, rows: stdout.rows });
-  let redraw = () => {};
-  // Every key and every redraw needs the lines of the open event.
-  let last: { item: Items; columns: number; zone: TimeZone; lines: readonly string[] } | undefined;
-  const linesOf = (item: Items) => {
-    const { columns } = size();
-    if (last?.item !== item || last.columns !== columns || last.zone !== zone)
-      last = { item, columns, zone, lines: eventLines(item, { ...look, columns, zone }) };
-    return last.lines;
   };
   const browsing = new Browsing({
     open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
     failedOnly,
     narrowing: (typed) => narrowingOf(typed, context.clock.now(), filters.zone),
-    size,
-    linesOf,
-    onChange: () => redraw(),
+    screen: context.stdout,
+    zones: zonesFor(filters.zone, context),
+    linesOf: (item, columns, zone) => eventLines(item, columns, zone, palette),
+    onChange: () => screen.redraw(),
   });
-  await browsing.list.more();
-  const { problem } = browsing.list;
-  if (problem) throw problem;
-  browsing.settle();
-
   const tell = (message: string) => {
     browsing.message = message;
-    redraw();
+    screen.redraw();
   };
   const reports: Promise<OpenedReport>[] = [];
   const openReport = () => {
@@ -114,39 +97,38 @@ async function showList(
     );
   };
   const screen: Screen = {
-    draw: () => screenLines(browsing, linesOf, { ...look, ...size(), zone }),
+    lines: () => screenLines(browsing, look),
     press: (key) => {
       const request = browsing.press(key);
       if (request === 'copy') void copyEventId(browsing.current, context).then(tell);
       else if (request === 'report') openReport();
-      else if (request === 'zone') {
-        zone = zones[(zones.indexOf(zone) + 1) % zones.length] as TimeZone;
-        browsing.message = `times in ${zone.name}`;
-      }
       return request === 'leave';
     },
-    onReady: (ready) => {
-      redraw = ready;
-    },
+    redraw: () => {},
   };
+  await browsing.list.more();
+  const { problem } = browsing.list;
+  if (problem) throw problem;
+  browsing.settle();
   try {
     await runScreen(screen, context);
   } finally {
-    await browsing.close().catch(() => undefined);
+    await browsing.list.close().catch(() => undefined);
     for (const opened of reports) await opened.then(({ remove }) => remove()).catch(() => undefined);
   }
 }
 
 /** The zones that a key switches between, the given one first, each once. */
-function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): readonly TimeZone[] {
-  let local: TimeZone | undefined;
+function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone, ...TimeZone[]] {
+  const others = new Map([[UTC.name, UTC]]);
   try {
-    local = zoneOf('local', context);
+    const local = zoneOf('local', context);
+    others.set(local.name, local);
   } catch {
     // The machine's zone is not known.
   }
-  const zones = [given, UTC, ...(local ? [local] : [])];
-  return zones.filter(({ name }, index) => zones.findIndex((zone) => zone.name === name) === index);
+  others.delete(given.name);
+  return [given, ...others.values()];
 }
 
 /** The flags with the conditions that were added in the list. */

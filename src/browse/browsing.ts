@@ -1,19 +1,18 @@
 import { HooktrailError } from '../errors.ts';
-import { fieldsOf, parseFieldPath } from '../json/item-fields.ts';
+import type { FoundPage } from '../events/merge-pages.ts';
+import { type EventGroup, EventGroups } from '../events/stats.ts';
+import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
+import { type FieldPath, fieldsOf, parseFieldPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
-import { type EventList, EventRows, GroupRows, type Narrowing, type Rows } from './event-list.ts';
-import { characterOf, type Key, movementOf, movePlace } from './full-screen.ts';
-
-export interface ScreenSize {
-  readonly columns: number;
-  readonly rows: number;
-}
+import type { TimeZone } from '../time/time-zone.ts';
+import { characterOf, type Key, moverOf } from './full-screen.ts';
 
 /** A request of a key to the caller. */
-export type Request = 'leave' | 'copy' | 'report' | 'zone';
+export type Request = 'leave' | 'copy' | 'report';
 
 /** An open event, and the first of its lines on the screen. */
 export interface OpenedEvent {
+  readonly kind: 'event';
   readonly item: Items;
   /** Its place is the selected one there. */
   readonly events: EventRows;
@@ -34,9 +33,12 @@ export interface BrowsingParts {
   readonly failedOnly: boolean;
   /** Reads a typed condition. Throws `UsageError`. */
   readonly narrowing: (typed: string) => Narrowing;
-  readonly size: () => ScreenSize;
-  /** Returns the lines of an open event at the present width. */
-  readonly linesOf: (item: Items) => readonly string[];
+  /** The size of the terminal at any moment. */
+  readonly screen: { readonly columns: number; readonly rows: number };
+  /** The zones that a key switches between, the first one first. */
+  readonly zones: readonly [TimeZone, ...TimeZone[]];
+  /** Returns an event as the lines that are shown when it is open. */
+  readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
   /** Called when something other than a key changed what is shown. */
   readonly onChange: () => void;
 }
@@ -48,7 +50,6 @@ const AROUND_EVENT = 2;
 const PAGES_PER_KEY = 20;
 /** Events that the fields to group by are taken from. */
 const SAMPLE = 200;
-const BACK = ['escape', 'backspace', 'left'];
 
 /**
  * What is shown, and how keys change it; it draws nothing. What a key leads to lies above what it came from, and Escape
@@ -56,25 +57,57 @@ const BACK = ['escape', 'backspace', 'left'];
  */
 export class Browsing {
   readonly #parts: BrowsingParts;
-  readonly #lists = new Map<boolean, EventList>();
   readonly #levels: (EventRows | GroupRows | OpenedEvent)[];
   failedOnly: boolean;
+  list: EventList;
+  zone: TimeZone;
   typing: Typing | undefined;
   message = '';
   /** True while the page of keys is on the screen. */
   isHelpShown = false;
   #pagesLeft = PAGES_PER_KEY;
+  readonly #linesOf: BrowsingParts['linesOf'];
+
+  /** The keys everywhere, and those of each kind of level. */
+  readonly #keys: Readonly<Record<string, Readonly<Record<string, () => Request | void>>>> = {
+    everywhere: {
+      return: () => this.#enter(),
+      enter: () => this.#enter(),
+      escape: () => this.#goBack(),
+      backspace: () => this.#goBack(),
+      left: () => this.#goBack(),
+      z: () => this.#changeZone(),
+      '?': () => {
+        this.isHelpShown = true;
+      },
+      q: () => 'leave',
+    },
+    events: {
+      '/': () => this.#askFilter(),
+      w: () => this.#ask('condition'),
+      g: () => this.#ask('field'),
+      f: () => this.#readAgain(!this.failedOnly),
+      r: () => this.#readAgain(this.failedOnly),
+      y: () => 'copy',
+      o: () => 'report',
+    },
+    groups: { g: () => this.#ask('field') },
+    event: {
+      n: () => this.#step(1),
+      right: () => this.#step(1),
+      p: () => this.#step(-1),
+      y: () => 'copy',
+      o: () => 'report',
+    },
+  };
 
   constructor(parts: BrowsingParts) {
     this.#parts = parts;
     this.failedOnly = parts.failedOnly;
-    this.#levels = [new EventRows(this.list, [])];
-  }
-
-  get list(): EventList {
-    const list = this.#lists.get(this.failedOnly) ?? this.#parts.open(this.failedOnly);
-    this.#lists.set(this.failedOnly, list);
-    return list;
+    this.list = parts.open(parts.failedOnly);
+    [this.zone] = parts.zones;
+    this.#linesOf = rememberLatest(parts.linesOf);
+    this.#levels = [new EventRows([], '')];
   }
 
   get level(): EventRows | GroupRows | OpenedEvent {
@@ -84,40 +117,41 @@ export class Browsing {
   /** The events that are shown, grouped, or of which one is open. */
   get events(): EventRows {
     const { level } = this;
-    return level instanceof EventRows ? level : level.events;
-  }
-
-  /** What is shown, or lies below the open event. */
-  get rows(): EventRows | GroupRows {
-    const { level } = this;
-    return 'item' in level ? level.events : level;
+    return level.kind === 'events' ? level : level.events;
   }
 
   /** The event that is open, or the selected one. */
   get current(): Items | undefined {
     const { level } = this;
-    if (level instanceof GroupRows) return undefined;
-    return level instanceof EventRows ? level.at(level.selected) : level.item;
+    if (level.kind === 'groups') return undefined;
+    return level.kind === 'events' ? level.items[level.selected] : level.item;
   }
 
   get canGoBack(): boolean {
     return this.#levels.length > 1;
   }
 
+  get screen(): BrowsingParts['screen'] {
+    return this.#parts.screen;
+  }
+
   get listRows(): number {
-    return Math.max(1, this.#parts.size().rows - AROUND_LIST);
+    return Math.max(1, this.screen.rows - AROUND_LIST);
   }
 
   get eventRows(): number {
-    return Math.max(1, this.#parts.size().rows - AROUND_EVENT);
+    return Math.max(1, this.screen.rows - AROUND_EVENT);
   }
 
   /** The fields of the first events whose names contain what is typed. */
   get fields(): readonly string[] {
-    const count = Math.min(SAMPLE, this.list.length);
-    const items = Array.from({ length: count }, (_, place) => this.list.at(place).text(0));
+    const items = this.list.items.slice(0, SAMPLE).map((item) => item.text(0));
     const wanted = this.typing?.text.trim().toLowerCase() ?? '';
     return fieldsOf(Items.of(items)).filter((field) => field.toLowerCase().includes(wanted));
+  }
+
+  linesOf({ item }: OpenedEvent): readonly string[] {
+    return this.#linesOf(item, this.screen.columns, this.zone);
   }
 
   press(key: Key): Request | undefined {
@@ -131,13 +165,12 @@ export class Browsing {
   /** Keeps the selection on the screen, and reads more when it comes near the end. */
   settle(): void {
     const { list, listRows } = this;
-    this.#update(list);
-    const level = this.rows;
-    const count = level instanceof EventRows ? level.places.length : level.groups.length;
-    scrollTo(level, Math.max(0, Math.min(level.selected, count - 1)), listRows);
+    const rows = this.#update();
+    rows.selected = Math.max(0, Math.min(rows.selected, rows.count - 1));
+    rows.top = Math.max(Math.min(rows.top, rows.selected), rows.selected - listRows + 1, 0);
     // All events count in the groups.
-    const wanted = level instanceof GroupRows ? Number.POSITIVE_INFINITY : level.selected + 2 * listRows;
-    if (list.ended || list.loading || count > wanted || this.#pagesLeft === 0) return;
+    const wanted = rows.kind === 'groups' ? Number.POSITIVE_INFINITY : rows.selected + 2 * listRows;
+    if (list.ended || list.loading || rows.count > wanted || this.#pagesLeft === 0) return;
     this.#pagesLeft--;
     void list.more().then(() => {
       this.settle();
@@ -145,89 +178,84 @@ export class Browsing {
     });
   }
 
-  async close(): Promise<void> {
-    for (const list of [...this.#lists.values()]) await list.close();
-  }
-
-  #update(list: EventList): void {
+  /** Updates the shown rows, and leaves groups that become too many. */
+  #update(): EventRows | GroupRows {
+    const { level } = this;
+    const rows = level.kind === 'event' ? level.events : level;
     try {
-      this.rows.update(list);
+      rows.update(this.list);
+      return rows;
     } catch (error) {
       if (!(error instanceof HooktrailError)) throw error;
       this.#levels.pop();
       this.message = error.message;
-      this.#update(list);
+      return this.#update();
     }
   }
 
   #pressKey(key: Key): Request | undefined {
     const { level } = this;
+    const name = characterOf(key) ?? key.name ?? '';
     if (this.isHelpShown) {
       this.isHelpShown = false;
-      return key.sequence === 'q' ? 'leave' : undefined;
+      return name === 'q' ? 'leave' : undefined;
     }
-    if (this.typing) return this.#type(this.typing, key);
-    const movement = movementOf(key, true);
-    if (movement && 'item' in level) {
-      const last = Math.max(0, this.#parts.linesOf(level.item).length - this.eventRows);
-      level.line = Math.min(last, movePlace(level.line, movement, last + 1, this.eventRows));
-    } else if (movement && !('item' in level)) {
-      const count = level instanceof EventRows ? level.places.length : level.groups.length;
-      level.selected = Math.max(0, movePlace(level.selected, movement, count, this.listRows));
-    } else if (BACK.includes(key.name ?? '')) this.#goBack();
-    else if (key.name === 'return' || key.name === 'enter') this.#enter();
-    else if (key.sequence === 'q') return 'leave';
-    else if (key.sequence === '?') this.isHelpShown = true;
-    else if (key.sequence === 'z') return 'zone';
-    else if (key.sequence === 'g' && !('item' in level)) this.#ask('field');
-    else if ('item' in level) return this.#pressInEvent(level, key);
-    else if (level instanceof EventRows) return this.#pressInEvents(level, key);
-    return undefined;
-  }
-
-  #pressInEvents(level: EventRows, { sequence }: Key): Request | undefined {
-    if (sequence === '/') this.#askFilter(level);
-    else if (sequence === 'w') this.#ask('condition');
-    else if (sequence === 'f') this.failedOnly = !this.failedOnly;
-    else if (sequence === 'r') {
-      this.close().catch(() => undefined);
-      this.#lists.clear();
-      this.message = 'reading again';
-    } else return REQUESTS[sequence ?? ''];
-    return undefined;
-  }
-
-  #pressInEvent({ events }: OpenedEvent, key: Key): Request | undefined {
-    const step = key.sequence === 'n' || key.name === 'right' ? 1 : key.sequence === 'p' ? -1 : 0;
-    if (step === 0) return REQUESTS[key.sequence ?? ''];
-    const item = events.at(events.selected + step);
-    if (item) {
-      events.selected += step;
-      this.#levels.splice(-1, 1, { item, events, line: 0 });
-    } else if (step < 0) this.message = 'this is the first event';
-    else this.message = this.list.ended ? 'this is the last event' : 'the next event is being read';
-    return undefined;
-  }
-
-  #goBack(): void {
-    if (this.#levels.length > 1) this.#levels.pop();
-    else this.message = 'this is the whole list; q quits';
+    if (this.typing) {
+      this.#type(this.typing, key);
+      return undefined;
+    }
+    const move = moverOf(key, true);
+    if (move && level.kind === 'event')
+      level.line = move(level.line, this.linesOf(level).length - this.eventRows + 1, this.eventRows);
+    else if (move && level.kind !== 'event')
+      level.selected = move(level.selected, level.count, this.listRows);
+    const act = this.#keys['everywhere']?.[name] ?? this.#keys[level.kind]?.[name];
+    return act?.() ?? undefined;
   }
 
   #enter(): void {
     const { level, current } = this;
-    if ('item' in level) this.#goBack();
-    else if (level instanceof EventRows && current)
-      this.#levels.push({ item: current, events: level, line: 0 });
-    else if (level instanceof GroupRows) {
+    if (level.kind === 'event') this.#goBack();
+    else if (level.kind === 'groups') {
       const group = level.groups[level.selected];
       if (group) this.#narrow(`${level.field.text} = ${group.values[0] ?? 'null'}`);
-    }
+    } else if (current) this.#levels.push({ kind: 'event', item: current, events: level, line: 0 });
+  }
+
+  #goBack(): void {
+    if (this.canGoBack) this.#levels.pop();
+    else this.message = 'this is the whole list; q quits';
+  }
+
+  /** Opens the event before or after the open one. */
+  #step(step: 1 | -1): void {
+    const { events } = this;
+    const item = events.items[events.selected + step];
+    if (item) {
+      events.selected += step;
+      this.#levels.splice(-1, 1, { kind: 'event', item, events, line: 0 });
+    } else if (step < 0) this.message = 'this is the first event';
+    else this.message = this.list.ended ? 'this is the last event' : 'the next event is being read';
+  }
+
+  #changeZone(): void {
+    const { zones } = this.#parts;
+    this.zone = zones[(zones.indexOf(this.zone) + 1) % zones.length] ?? this.zone;
+    this.message = `times in ${this.zone.name}`;
+  }
+
+  #readAgain(failedOnly: boolean): void {
+    this.list.close().catch(() => undefined);
+    this.message = failedOnly === this.failedOnly ? 'reading again' : '';
+    this.failedOnly = failedOnly;
+    this.list = this.#parts.open(failedOnly);
+    for (const level of this.#levels) if (level.kind !== 'event') level.restart();
   }
 
   /** A filter is a level of its own, unless one is there already. */
-  #askFilter({ filter, narrowings }: EventRows): void {
-    if (filter === '') this.#levels.push(new EventRows(this.list, narrowings));
+  #askFilter(): void {
+    const { filter, narrowings } = this.events;
+    if (filter === '') this.#levels.push(new EventRows(narrowings, ''));
     this.typing = { into: 'filter', text: filter, selected: 0 };
   }
 
@@ -235,10 +263,10 @@ export class Browsing {
     this.typing = { into, text: '', selected: 0 };
   }
 
-  #type(typing: Typing, key: Key): undefined {
+  #type(typing: Typing, key: Key): void {
     const isFilter = typing.into === 'filter';
-    const movement = movementOf(key, false);
-    const character = characterOf(key);
+    const move = moverOf(key, false);
+    const { events, listRows } = this;
     const before = typing.text;
     if (key.name === 'return' || key.name === 'enter') this.#take(typing);
     else if (key.name === 'escape') {
@@ -246,20 +274,14 @@ export class Browsing {
       if (isFilter) this.#goBack();
     } else if (key.name === 'tab' && typing.into === 'field')
       typing.text = this.fields[typing.selected] ?? typing.text;
-    else if (movement && isFilter)
-      this.events.selected = movePlace(
-        this.events.selected,
-        movement,
-        this.events.places.length,
-        this.listRows,
-      );
-    else if (movement)
-      typing.selected = Math.max(0, movePlace(typing.selected, movement, this.fields.length, this.listRows));
+    else if (move && isFilter) events.selected = move(events.selected, events.count, listRows);
+    else if (move) typing.selected = move(typing.selected, this.fields.length, listRows);
     else if (key.name === 'backspace') typing.text = [...typing.text].slice(0, -1).join('');
     else if (key.ctrl && key.name === 'u') typing.text = '';
-    else if (character) typing.text += character;
-    if (typing.text !== before) typing.selected = 0;
-    if (isFilter && this.typing && typing.text !== before) this.events.filter = typing.text;
+    else typing.text += characterOf(key) ?? '';
+    if (typing.text === before) return;
+    typing.selected = 0;
+    if (isFilter && this.typing) this.#levels.splice(-1, 1, new EventRows(events.narrowings, typing.text));
   }
 
   /** Uses what was typed; if it is invalid it stays, so that the user can correct it. */
@@ -267,17 +289,7 @@ export class Browsing {
     try {
       if (into === 'filter' && text.trim() === '') this.#goBack();
       if (into === 'condition' && text.trim() !== '') this.#narrow(text);
-      if (into === 'field') {
-        const field = this.fields.find((one) => one === text.trim()) ?? this.fields[selected];
-        if (field === undefined) {
-          this.message = `no event has a field like '${text}'; esc cancels`;
-          return;
-        }
-        const { level } = this;
-        // Grouped by another field, the groups take the place of those before.
-        if (level instanceof GroupRows) this.#levels.pop();
-        this.#levels.push(new GroupRows(this.events, parseFieldPath(field, 'g')));
-      }
+      if (into === 'field' && !this.#group(text, selected)) return;
       this.typing = undefined;
     } catch (error) {
       if (!(error instanceof HooktrailError)) throw error;
@@ -285,22 +297,185 @@ export class Browsing {
     }
   }
 
+  /** Groups by the typed field, or the selected one. Returns false if there is none. */
+  #group(text: string, selected: number): boolean {
+    const field = this.fields.find((one) => one === text.trim()) ?? this.fields[selected];
+    if (field === undefined) {
+      this.message = `no event has a field like '${text}'; esc cancels`;
+      return false;
+    }
+    const { events } = this;
+    // Grouped by another field, the groups take the place of those before.
+    if (this.level.kind === 'groups') this.#levels.pop();
+    this.#levels.push(new GroupRows(events, parseFieldPath(field, 'g')));
+    return true;
+  }
+
   /** Shows those events that also meet a condition. */
   #narrow(condition: string): void {
     const narrowing = this.#parts.narrowing(condition);
-    const rows = new EventRows(this.list, [...this.events.narrowings, narrowing]);
-    rows.filter = this.events.filter;
+    const rows = new EventRows([...this.events.narrowings, narrowing], this.events.filter);
     this.#levels.push(rows);
     rows.update(this.list);
-    const [doubt] = rows.places.length === 0 ? narrowing.keep.doubts() : [];
+    const [doubt] = rows.count === 0 ? narrowing.keep.doubts() : [];
     if (doubt) this.message = doubt;
   }
 }
 
-const REQUESTS: Readonly<Record<string, Request>> = { y: 'copy', o: 'report' };
+/** The events read so far. More are read on demand. */
+export class EventList {
+  readonly items: Items[] = [];
+  /** The number of all matching events, if the service gives it. */
+  total: number | undefined;
+  ended = false;
+  /** The error that ended reading. */
+  problem: Error | undefined;
+  readonly #pages: AsyncIterator<FoundPage>;
+  #loading: Promise<void> | undefined;
 
-/** Selects a row, and moves the first row on the screen as little as it takes. */
-function scrollTo(rows: Rows, selected: number, page: number): void {
-  rows.selected = selected;
-  rows.top = Math.max(Math.min(rows.top, selected), selected - page + 1, 0);
+  constructor(pages: AsyncIterator<FoundPage>) {
+    this.#pages = pages;
+  }
+
+  get loading(): boolean {
+    return this.#loading !== undefined;
+  }
+
+  /** Reads one more page, or waits for the one being read. Never rejects: see `problem`. */
+  more(): Promise<void> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async close(): Promise<void> {
+    await this.#pages.return?.();
+  }
+
+  async #read(): Promise<void> {
+    if (this.ended) return;
+    try {
+      const { done, value } = await this.#pages.next();
+      this.ended = done === true;
+      if (done) return;
+      this.total = value.total;
+      for (let item = 0; item < value.items.count; item++) this.items.push(value.items.only(item));
+    } catch (error) {
+      this.ended = true;
+      this.problem = error as Error;
+    }
+  }
+}
+
+/** The events that meet all conditions and whose text contains all words of a filter, in any case. */
+export class EventRows {
+  readonly kind = 'events';
+  readonly narrowings: readonly Narrowing[];
+  readonly filter: string;
+  items: Items[] = [];
+  selected = 0;
+  /** The first row on the screen. */
+  top = 0;
+  #looked = 0;
+
+  constructor(narrowings: readonly Narrowing[], filter: string) {
+    this.narrowings = narrowings;
+    this.filter = filter;
+  }
+
+  get count(): number {
+    return this.items.length;
+  }
+
+  /** Looks at the events that were read since the last call. */
+  update(list: EventList): void {
+    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    for (; this.#looked < list.items.length; this.#looked++) {
+      const item = list.items[this.#looked] as Items;
+      const text = words.length > 0 ? item.text(0).toString().toLowerCase() : '';
+      const isKept = this.narrowings.every(({ keep }) => keep(item).count === 1);
+      if (isKept && words.every((word) => text.includes(word))) this.items.push(item);
+    }
+  }
+
+  /** Forgets what it looked at: another list follows. */
+  restart(): void {
+    this.items = [];
+    this.selected = 0;
+    this.#looked = 0;
+  }
+}
+
+/** Events in groups by a field. */
+export class GroupRows {
+  readonly kind = 'groups';
+  readonly field: FieldPath;
+  readonly events: EventRows;
+  /** The largest first. */
+  groups: readonly EventGroup[] = [];
+  selected = 0;
+  top = 0;
+  #counted: EventGroups;
+
+  constructor(events: EventRows, field: FieldPath) {
+    this.events = events;
+    this.field = field;
+    this.#counted = new EventGroups([field]);
+  }
+
+  get count(): number {
+    return this.groups.length;
+  }
+
+  /** Events in all groups. */
+  get total(): number {
+    return this.#counted.total;
+  }
+
+  /** Counts the events that were read since the last call. The selected group stays selected. Throws `ServiceError` if the groups become too many. */
+  update(list: EventList): void {
+    this.events.update(list);
+    if (this.total === this.events.count) return;
+    for (const item of this.events.items.slice(this.total)) this.#counted.add(item);
+    const selected = this.groups[this.selected];
+    this.groups = this.#counted.largest();
+    if (selected && this.selected > 0) this.selected = Math.max(0, this.groups.indexOf(selected));
+  }
+
+  restart(): void {
+    this.#counted = new EventGroups([this.field]);
+    this.groups = [];
+    this.selected = 0;
+  }
+}
+
+/** Returns a function that makes its result again only when an argument changes: it is asked at each key, and takes long. */
+export function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
+  let latest: { readonly given: Given; readonly result: Result } | undefined;
+  return (...given: Given): Result => {
+    if (!latest?.given.every((part, index) => part === given[index]))
+      latest = { given, result: make(...given) };
+    return latest.result;
+  };
+}
+
+/** A condition that the shown events meet, as a flag of a search gives it. */
+export interface Narrowing {
+  readonly flag: 'where' | 'grep';
+  readonly text: string;
+  readonly keep: KeepItems;
+}
+
+/**
+ * Reads a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws `UsageError`.
+ * Spans ago count from `now` (milliseconds since the epoch), times without a zone are those of `zone`.
+ */
+export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowing {
+  const text = typed.trim();
+  const isQuoted = /^"[^"]+"$/.test(text);
+  if (!isQuoted && /[!=<>~]/.test(text))
+    return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], [], 'w') };
+  const wanted = isQuoted ? text.slice(1, -1) : text;
+  return { flag: 'grep', text: wanted, keep: itemFilter([], [wanted]) };
 }

@@ -1,3 +1,4 @@
+import { on } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import type { ReadStream } from 'node:tty';
 import type { Context } from '../context.ts';
@@ -13,11 +14,11 @@ export interface Key {
 
 export interface Screen {
   /** Returns as many lines as there are rows, the last one neither empty nor full. */
-  readonly draw: () => readonly string[];
+  readonly lines: () => readonly string[];
   /** Called with each key. Returns true to end. */
   readonly press: (key: Key) => boolean;
-  /** Called with a function that redraws the screen. */
-  readonly onReady: (redraw: () => void) => void;
+  /** Draws the screen again; set while it is shown. */
+  redraw: () => void;
 }
 
 /** Switches to the terminal's alternate screen, without the cursor, and back (xterm's control sequences). */
@@ -39,11 +40,6 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
   const { signal } = context;
   const input = context.stdin.stream() as ReadStream;
   const output = context.stdout.stream();
-  const draw = () => output.write(HOME + screen.draw().join(`${REST_OF_LINE}\n`) + REST_OF_LINE);
-  const clear = () => {
-    output.write(CLEAR);
-    draw();
-  };
   let isEntered = false;
   const enter = () => {
     input.setRawMode(true);
@@ -55,82 +51,69 @@ export async function runScreen(screen: Screen, context: Context): Promise<void>
     isEntered = false;
     input.setRawMode(false);
   };
+  const draw = () => output.write(HOME + screen.lines().join(`${REST_OF_LINE}\n`) + REST_OF_LINE);
+  const clear = () => {
+    output.write(CLEAR);
+    draw();
+  };
   signal.throwIfAborted();
   const forget = context.atExit?.(leave);
-  let stop = () => {};
   try {
     enter();
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = () => reject(signal.reason);
-      const suspend = async () => {
-        if (!context.suspend) return;
+    // Of its interface parameter, readline uses only the time-out.
+    emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_MS } as never);
+    const keys = on(input.resume(), 'keypress', { signal });
+    output.on('resize', clear);
+    screen.redraw = draw;
+    draw();
+    for await (const [, key] of keys as AsyncIterable<[unknown, Key]>) {
+      // In raw mode Ctrl-C and Ctrl-Z are keys and send no signals.
+      if (key.ctrl && key.name === 'c') throw new InterruptedError('SIGINT');
+      if (key.ctrl && key.name === 'z' && context.suspend) {
         leave();
         await context.suspend();
         enter();
         clear();
-      };
-      const onKey = (_text: string | undefined, key: Key) => {
-        try {
-          // In raw mode Ctrl-C and Ctrl-Z are keys and send no signals.
-          if (key.ctrl && key.name === 'c') throw new InterruptedError('SIGINT');
-          if (key.ctrl && key.name === 'z') void suspend().catch(reject);
-          else if (screen.press(key)) resolve();
-          else draw();
-        } catch (error) {
-          reject(error);
-        }
-      };
-      // Of its interface parameter, readline uses only the time-out.
-      emitKeypressEvents(input, { escapeCodeTimeout: ESCAPE_MS } as never);
-      input.on('keypress', onKey).resume();
-      output.on('resize', clear);
-      signal.addEventListener('abort', onAbort);
-      screen.onReady(draw);
-      draw();
-      stop = () => {
-        input.off('keypress', onKey).pause();
-        output.off('resize', clear);
-        signal.removeEventListener('abort', onAbort);
-        screen.onReady(() => {});
-      };
-    });
+      } else if (screen.press(key)) return;
+      else draw();
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
   } finally {
-    stop();
+    screen.redraw = () => {};
+    input.pause();
+    output.off('resize', clear);
     leave();
     forget?.();
   }
 }
 
-export type Movement = 'up' | 'down' | 'page-up' | 'page-down' | 'first' | 'last';
+/** Returns the place that a key moves to, among `count` places of which `page` fit on the screen. */
+export type Mover = (place: number, count: number, page: number) => number;
 
-const MOVEMENTS: Readonly<Record<string, Movement>> = {
-  ...{ up: 'up', down: 'down', pageup: 'page-up', pagedown: 'page-down', home: 'first', end: 'last' },
+const MOVERS: Readonly<Record<string, Mover>> = {
+  up: (place) => place - 1,
+  down: (place) => place + 1,
+  pageup: (place, _count, page) => place - page,
+  pagedown: (place, _count, page) => place + page,
+  home: () => 0,
+  end: (_place, count) => count - 1,
 };
 /** As in `less`. */
-const LETTERS: Readonly<Record<string, Movement>> = {
-  ...{ k: 'up', j: 'down', b: 'page-up', ' ': 'page-down', '<': 'first', G: 'last', '>': 'last' },
+const LETTERS: Readonly<Record<string, string>> = {
+  ...{ k: 'up', j: 'down', b: 'pageup', ' ': 'pagedown', '<': 'home', G: 'end', '>': 'end' },
 };
 
-/** Returns the movement of a key. Letters move only if `withLetters`: elsewhere they are typed. */
-export function movementOf({ name = '', sequence = '', ctrl, meta }: Key, withLetters: boolean) {
-  if (ctrl || meta) return undefined;
-  return MOVEMENTS[name] ?? (withLetters ? LETTERS[sequence] : undefined);
+/** Returns what a key moves. Letters move only if `withLetters`: elsewhere they are typed. */
+export function moverOf({ name = '', sequence = '', ctrl, meta }: Key, withLetters: boolean) {
+  const move = MOVERS[(withLetters && LETTERS[sequence]) || name];
+  if (ctrl || meta || !move) return undefined;
+  const moved: Mover = (place, count, page) => Math.max(0, Math.min(count - 1, move(place, count, page)));
+  return moved;
 }
 
 /** Returns the character that a key types, or undefined for a control key. */
 export function characterOf({ sequence = '', ctrl, meta }: Key): string | undefined {
   return !ctrl && !meta && /^[^\p{C}]+$/u.test(sequence) ? sequence : undefined;
-}
-
-/** Returns the place after a movement, among `count` places of which `page` fit on the screen. */
-export function movePlace(place: number, movement: Movement, count: number, page: number): number {
-  const targets: Record<Movement, number> = {
-    up: place - 1,
-    down: place + 1,
-    'page-up': place - page,
-    'page-down': place + page,
-    first: 0,
-    last: count - 1,
-  };
-  return Math.max(0, Math.min(count - 1, targets[movement]));
 }

@@ -2,12 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
-import { Browsing } from '../../src/browse/browsing.ts';
-import { EventList, narrowingOf, textOf } from '../../src/browse/event-list.ts';
+import { Browsing, EventList, narrowingOf } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
 import { readPage } from '../../src/events/page.ts';
 import type { ReadPage } from '../../src/events/read-pages.ts';
-import type { Items } from '../../src/json/items.ts';
 import { loadDraw } from '../../src/output/table.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
@@ -19,10 +17,10 @@ const look = {
   draw: await loadDraw(),
   palette: plain,
   unicode: true,
-  zone: UTC,
   place: '',
   help: ['q  quits'],
 };
+const KOLKATA = new TimeZone('Asia/Kolkata');
 const narrowing = (text: string) => narrowingOf(text, Date.UTC(2026, 10, 21), UTC);
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
@@ -52,8 +50,9 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     open,
     failedOnly: false,
     narrowing,
-    size: () => size,
-    linesOf: (item) => eventLines(item, { ...look, ...size }),
+    screen: size,
+    zones: [UTC, KOLKATA],
+    linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
     onChange: () => changed.resolve(),
   });
   const settled = async () => {
@@ -66,31 +65,32 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     await settled();
     return request;
   };
-  const linesOf = (item: Items) => eventLines(item, { ...look, ...size });
-  const lines = () => screenLines(state, linesOf, { ...look, ...size });
-  return { state, press, settled, lines, read, size, current: () => state.current && textOf(state.current) };
+  const lines = () => screenLines(state, look);
+  const current = () => state.current?.text(0).toString();
+  const places = () => state.events.items.map((item) => state.list.items.indexOf(item));
+  return { state, press, settled, lines, read, size, current, places };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
 
 test('the list shows times in the zone, and again in another', async () => {
-  const { settled, press, state } = browsing([event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')]);
+  const items = [event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')];
+  const { settled, press, lines } = browsing(items, { columns: 100 });
   await settled();
-  const shown = (zone: TimeZone) =>
-    screenLines(state, () => [], { ...look, rows: 8, columns: 100, zone })[2]
-      ?.slice(2)
-      .split('  ')[0];
-  expect(shown(UTC)).toBe('2026-11-20 12:00:00.1234567Z');
-  expect(shown(new TimeZone('Asia/Kolkata'))).toBe('2026-11-20 17:30:00.1234567+05:30');
-  expect(await press(...typed('z'))).toBe('zone');
+  const shown = () => lines()[2]?.slice(2).split('  ')[0];
+  expect(shown()).toBe('2026-11-20 12:00:00.1234567Z');
+  await press(...typed('z'));
+  expect([shown(), lines().at(-1)]).toEqual(['2026-11-20 17:30:00.1234567+05:30', 'times in Asia/Kolkata']);
+  await press(...typed('z'));
+  expect(lines().at(-1)).toBe('times in UTC');
 });
 
 describe('browsing', () => {
   test('reads two screens ahead and no further, and everything if the user keeps going to the end', async () => {
-    const { settled, press, read, state } = browsing(many);
+    const { settled, press, read, state, places } = browsing(many);
     await settled();
     expect(read.pages).toBe(2);
     while (!state.list.ended) await press(named('end'));
-    expect(state.events.places).toHaveLength(95);
+    expect(places()).toHaveLength(95);
     expect(read.pages).toBe(10);
   });
 
@@ -110,22 +110,22 @@ describe('browsing', () => {
     const items = many.map((text, number) =>
       number % 10 === 3 ? event(number, ',"why":"Time out ÄÖ"') : text,
     );
-    const { settled, press, state, lines } = browsing(items, { pageSize: 100 });
+    const { settled, press, state, lines, places } = browsing(items, { pageSize: 100 });
     await settled();
     await press(...typed('/time äö'));
-    expect(state.events.places).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
+    expect(places()).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
     expect(lines()[0]).toBe('95 events, 10 with /time äö▏');
     // These letters are keys outside of the filter.
     await press(...typed('qyfo'));
-    expect(state.events.places).toEqual([]);
+    expect(places()).toEqual([]);
     expect(lines()[2]).toBe('  none of the events read so far');
     for (let times = 0; times < 4; times++) await press(named('backspace'));
-    expect(state.events.places).toHaveLength(10);
+    expect(places()).toHaveLength(10);
     await press(named('return'), named('down'));
-    expect(state.current && textOf(state.current)).toContain('id-13"');
+    expect(state.current?.text(0).toString()).toContain('id-13"');
     await press(...typed('/'), named('escape'));
     // `/` edits the filter that is there, and esc goes back to before it.
-    expect(state.events.places).toHaveLength(95);
+    expect(places()).toHaveLength(95);
   });
 
   test('a filter that nothing matches does not read forever', async () => {
@@ -150,13 +150,13 @@ describe('browsing', () => {
     expect(lines()[3]).toMatch(/^❯ /);
   });
 
-  test('f switches between lists, each read once', async () => {
+  test('f reads failed events only, and all again', async () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     await press(...typed('f'));
-    expect(state.failedOnly).toBe(true);
-    await press(...typed('f'), ...typed('f'));
-    expect(read.lists).toBe(2);
+    expect([state.failedOnly, read.lists, state.events.count > 8]).toEqual([true, 2, true]);
+    await press(...typed('f'));
+    expect([state.failedOnly, read.lists]).toEqual([false, 3]);
   });
 
   test('esc goes back by one level, and never leaves: q does', async () => {
@@ -184,7 +184,7 @@ describe('browsing', () => {
     ]);
     for (let level = 0; level < 4; level++) await go(named('escape'));
     expect(titles.slice(5)).toEqual(down.toReversed().slice(1));
-    expect('groups' in state.level).toBe(false);
+    expect(state.level.kind).toBe('events');
     await go(named('escape'));
     await go(named('escape'));
     expect([lines()[0], lines().at(-1)]).toEqual(['95 events', 'this is the whole list; q quits']);
@@ -234,18 +234,20 @@ describe('browsing', () => {
   });
 
   test('the title says where the events are from, the times of an open event are in the zone', async () => {
-    const { settled, press, state } = browsing([event(1, ',"createdOn":"2026-11-20T12:00:00Z"')]);
+    const items = [event(1, ',"createdOn":"2026-11-20T12:00:00Z"')];
+    const { settled, press, lines, state, size } = browsing(items);
     await settled();
-    const zone = new TimeZone('Asia/Kolkata');
-    const at = { ...look, rows: 8, columns: 60, place: 'night: events.example.com', zone };
-    const title = (columns: number) => screenLines(state, () => [], { ...at, columns })[0];
+    const title = (columns: number) => {
+      size.columns = columns;
+      return screenLines(state, { ...look, place: 'night: events.example.com' })[0];
+    };
     expect(title(60)).toBe('1 event                           night: events.example.com');
     expect(title(24)).toBe('1 event     night: eve…');
+    size.columns = 60;
     await press(named('return'));
-    expect(eventLines(state.current as Items, at)).toContain('  "createdOn": "2026-11-20T17:30:00+05:30"');
-    expect(eventLines(state.current as Items, { ...at, zone: UTC })).toContain(
-      '  "createdOn": "2026-11-20T12:00:00Z"',
-    );
+    expect(lines()).toContain('  "createdOn": "2026-11-20T12:00:00Z"');
+    await press(...typed('z'));
+    expect(lines()).toContain('  "createdOn": "2026-11-20T17:30:00+05:30"');
   });
 
   test('n and p show the next and the previous event while one is open', async () => {
@@ -288,7 +290,7 @@ describe('browsing', () => {
     await settled();
     await press(...typed('G'), ...typed('r'));
     expect([read.lists, state.events.selected, state.list.ended]).toEqual([2, 0, false]);
-    expect(state.events.places.length).toBeGreaterThan(8);
+    expect(state.events.count).toBeGreaterThan(8);
   });
 
   test('the hint for f says what the key does next', async () => {
@@ -303,37 +305,35 @@ describe('browsing', () => {
     const items = many.map((_, number) =>
       event(number, `,"delivery":{"attempts":${number % 10}},"a":"x=${number % 2}"`),
     );
-    const { settled, press, state, lines } = browsing(items, { pageSize: 100, columns: 120 });
+    const { settled, press, lines, places } = browsing(items, { pageSize: 100, columns: 120 });
     await settled();
     await press(...typed('wdelivery.attempts >= 8'));
     expect([lines()[0], lines().at(-1)]).toEqual([
       'where delivery.attempts >= 8▏',
       'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
     ]);
-    expect(state.events.places).toHaveLength(95);
+    expect(places()).toHaveLength(95);
     await press(named('return'));
-    expect(state.events.places).toEqual([
-      8, 9, 18, 19, 28, 29, 38, 39, 48, 49, 58, 59, 68, 69, 78, 79, 88, 89,
-    ]);
+    expect(places()).toEqual([8, 9, 18, 19, 28, 29, 38, 39, 48, 49, 58, 59, 68, 69, 78, 79, 88, 89]);
     await press(...typed('wID-8'), named('return'), ...typed('w"x=1"'), named('return'));
     expect(lines()[0]).toBe('95 events, 1 with "x=1" and "ID-8" and delivery.attempts >= 8');
     await press(...typed('/id-8'));
     expect(lines()[0]).toBe('95 events, 1 with /id-8▏ and "x=1" and "ID-8" and delivery.attempts >= 8');
     await press(named('return'));
-    expect(state.events.places).toEqual([89]);
+    expect(places()).toEqual([89]);
     await press(named('escape'), named('escape'), named('escape'), named('escape'));
-    expect(state.events.places).toHaveLength(95);
+    expect(places()).toHaveLength(95);
   });
 
   test('an invalid condition is reported and can be corrected', async () => {
-    const { settled, press, state, lines } = browsing(many, { pageSize: 100 });
+    const { settled, press, lines, places } = browsing(many, { pageSize: 100 });
     await settled();
     await press(...typed('w= 3'), named('return'));
     expect([lines()[0], lines().at(-1)]).toEqual(['where = 3▏', "w: invalid value '= 3': it names no field"]);
     await press({ name: 'u', ctrl: true }, ...typed('eventId = id-33'), named('backspace'), named('return'));
-    expect(state.events.places).toEqual([3]);
+    expect(places()).toEqual([3]);
     await press(...typed('w'), named('return'), ...typed('wx'), named('escape'));
-    expect(state.events.places).toEqual([3]);
+    expect(places()).toEqual([3]);
   });
 
   test('g groups the events read by a field, and enter shows the events of a group', async () => {
@@ -341,7 +341,7 @@ describe('browsing', () => {
     const items = many.map((_, number) =>
       event(number, number < 5 ? '' : `,"why":${values[(number % 15) % 5]}`),
     );
-    const { settled, press, state, lines } = browsing(items, { pageSize: 100, columns: 79, rows: 9 });
+    const { settled, press, lines, places } = browsing(items, { pageSize: 100, columns: 79, rows: 9 });
     await settled();
     await press(...typed('/id-'), named('return'), ...typed('gwhy'));
     expect([lines()[0], lines().at(-1)]).toEqual([
@@ -361,7 +361,7 @@ describe('browsing', () => {
       'enter show the events  g group by another field  esc back  ? keys  q quit',
     ]);
     await press(named('escape'), named('escape'));
-    expect(state.events.places).toHaveLength(95);
+    expect(places()).toHaveLength(95);
     const shown: string[] = [];
     for (let row = 0; row < 6; row++) {
       const downwards = Array.from({ length: row }, () => named('down'));
@@ -401,13 +401,14 @@ describe('browsing', () => {
       open: () => new EventList(failing()),
       failedOnly: false,
       narrowing,
-      size: () => ({ rows: 8, columns: 60 }),
+      screen: { rows: 8, columns: 60 },
+      zones: [UTC],
       linesOf: () => [],
       onChange: () => {},
     });
     state.settle();
     for (let turn = 0; turn < 50; turn++) await Promise.resolve();
-    const lines = screenLines(state, () => [], { ...look, rows: 8, columns: 60 });
+    const lines = screenLines(state, look);
     expect(lines.at(-1)).toBe('could not read on: gone \\u001b[31m');
     expect(lines[0]).toBe('1 event');
   });
