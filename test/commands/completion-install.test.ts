@@ -69,15 +69,6 @@ test('the shell is that of $SHELL, and a linked startup file stays a link with i
   expect(await readFile(dotfile, 'utf8')).toBe('');
 });
 
-test('without a shell it lists the supported ones', async () => {
-  await using home = await createHome();
-  expect(await hooktrail(['completion'], { env: home.env })).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: 'error: the shell is missing\nnext: name one: bash, zsh, fish, powershell\n',
-  });
-});
-
 test('bash on macOS reads ~/.bash_profile', async () => {
   await using home = await createHome();
   const machine = { ...thisMachine(), platform: 'darwin' as const };

@@ -40,15 +40,6 @@ test('keygen writes a new file that only the user can read, and never overwrites
   expect(await readFile(file, 'utf8')).toBe(key);
 });
 
-test('keygen into a missing folder says so', async () => {
-  const file = path.join(at.home.folder, 'nowhere', 'key');
-  const { code, stderr } = await at.run(['keygen', file]);
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: expect.stringMatching(/^error: the key cannot be written to \S+: ENOENT/),
-  });
-});
-
 test('login changes a profile from a passphrase to a key and back, and needs the client secret for that', async () => {
   const typed = { ...at.env, HOOKTRAIL_PASSPHRASE: 'correct horse battery staple' };
   expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });

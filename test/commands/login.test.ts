@@ -173,18 +173,6 @@ test('--issuer none accepts any issuer, another value only that one', async () =
   }
 });
 
-test('a wrong client secret is named as the cause, with how to give another', async () => {
-  const { program, authorizeUrl } = await at.login([], {
-    env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong' },
-  });
-  await visit(authorizeUrl);
-  const { code, stderr } = await program.finished;
-  expect(code).toBe(4);
-  expect(stderr).toContain('invalid_client');
-  expect(stderr).toContain('login --client-secret-stdin');
-  expect(stderr).not.toContain('wrong');
-});
-
 const elsewhere = 'https://events.example/v2';
 const saved = async () => (await configOf()).profiles;
 

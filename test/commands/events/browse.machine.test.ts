@@ -198,15 +198,3 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(0);
   });
 });
-
-test('without a terminal it is a usage error that names events search', async () => {
-  await using searching = await startSearching({ events: 5 });
-  expect(await spawnHooktrail(['events', 'browse', '--failed'], { env: searching.env })).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      'error: events browse needs a terminal to show its list on and to read keys from\n' +
-      'next: use `hooktrail events search` with the same filters\n',
-  });
-  expect(searching.queries()).toEqual([]);
-});

@@ -98,12 +98,4 @@ describe('events count', () => {
     expect((await count(searching, '--curl')).stdout).toContain('curl --globoff');
     expect(searching.queries()).toEqual([]);
   });
-
-  test('an error of the service is reported, and nothing is printed', async () => {
-    await using searching = await startSearching({ events: 1 });
-    searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
-    const { code, stdout, stderr } = await count(searching);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^error: the search failed: the service answered 403 Forbidden\n/);
-  });
 });

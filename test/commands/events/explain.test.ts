@@ -84,15 +84,9 @@ describe('events explain', () => {
   });
 
   test('prints exactly the members of its JSON', async () => {
-    const { stdout } = await explain([
-      '--json',
-      '--since',
-      '2026-11-02',
-      '--until',
-      '2026-11-02T06:40:00Z',
-      '--baseline',
-      '1d',
-    ]);
+    const { stdout } = await explain(
+      '--json --since 2026-11-02 --until 2026-11-02T06:40:00Z --baseline 1d'.split(' '),
+    );
     const { causes, ...rest } = JSON.parse(stdout);
     expect(rest).toEqual({
       after: '2026-11-02',
@@ -205,16 +199,7 @@ describe('events explain', () => {
       }
     }
     const { code, stdout } = await hooktrail(
-      [
-        'events',
-        'explain',
-        '--since',
-        '2026-11-01T23:59:59Z',
-        '--until',
-        '2026-11-02T03:00:00Z',
-        '--baseline',
-        '1d',
-      ],
+      'events explain --since 2026-11-01T23:59:59Z --until 2026-11-02T03:00:00Z --baseline 1d'.split(' '),
       { env: searching.env },
     );
     expect(code).toBe(0);

@@ -81,21 +81,6 @@ describe('after a crash', () => {
     expect((await exporting.ids()).sort()).toEqual(now.sort());
   });
 
-  test('a late event is found, even if another has left its part', async () => {
-    await using exporting = await startExporting({ events: 6000, latencyMs: 10 });
-    await killedAfter(exporting, 2, '--failed', '--page-size', '2');
-    const [left] = await exporting.ids();
-    const { after } = (await exporting.manifest()).parts[0] as unknown as { after: string };
-    const { control } = exporting.sandbox;
-    control.setStatus(left as string, 'SUCCESS');
-    const createdOn = new Date(Date.parse(after) + 1500).toISOString();
-    const late = control.addEvent({ publishStatus: 'FAILED', createdOn }).eventId;
-    expect((await exporting.export('--failed', '--page-size', '2')).code).toBe(0);
-    const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
-    expect(now).toContain(late);
-    expect((await exporting.ids()).sort()).toEqual(now.sort());
-  });
-
   test('a late event in the second that two parts share is there once', async () => {
     await using exporting = await startExporting({ events: 2000, latencyMs: 10 });
     await killedAfter(exporting, 1);
@@ -155,48 +140,9 @@ describe('a finished export', () => {
     ]);
     expect(exporting.queries()).toHaveLength(asked);
   });
-
-  test('that was damaged is repaired', async () => {
-    await using exporting = await startExporting({ events: 300 });
-    await exporting.export(...small);
-    const lines = await exporting.lines();
-    await appendFile(path.join(exporting.directory, 'part-000001.ndjson'), '{}\n');
-    expect((await exporting.export(...small)).stderr).toContain('its events will be downloaded again');
-    expect(await exporting.lines()).toBe(lines);
-    expect((await exporting.export()).stderr).toMatch(/^verified: /);
-  });
 });
 
 describe('while it runs', () => {
-  test('late events and changed statuses neither hide nor duplicate another event', async () => {
-    await using exporting = await startExporting({ events: 3000 });
-    const { control } = exporting.sandbox;
-    const failed = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
-    const healthy = idsOf((await exporting.search('--status', 'SUCCESS', '--ndjson')).stdout);
-    const late: string[] = [];
-    const moves: Fault[] = Array.from({ length: 12 }, (_, n) => ({
-      kind: 'run',
-      run: () => {
-        control.setStatus(failed[n * 2] as string, 'SUCCESS');
-        control.setStatus(healthy[n * 50] as string, 'FAILED');
-        const createdOn = new Date(clock.now() - n * 86_400_000 - 60_000).toISOString();
-        late.push(control.addEvent({ publishStatus: 'FAILED', createdOn }).eventId);
-      },
-    }));
-    control.fault('events', ...Array.from({ length: 30 }, (): Fault => ({ kind: 'pass' })), ...moves);
-    const { code, stderr } = await exporting.export('--failed', '--page-size', '2', '--concurrency', '2');
-    expect([code, stderr]).toEqual([0, expect.stringContaining('exported')]);
-    const ids = await exporting.ids();
-    expect(new Set(ids).size).toBe(ids.length);
-    const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
-    expect(ids).toHaveLength(now.length);
-    // All unchanged events are there; the others are there if their status matched when they were read.
-    const changed = new Set([...failed, ...healthy].filter((id) => now.includes(id) !== failed.includes(id)));
-    expect(changed.size).toBe(24);
-    expect(ids.filter((id) => !changed.has(id)).sort()).toEqual(now.filter((id) => !changed.has(id)).sort());
-    expect(late.filter((id) => !ids.includes(id))).toEqual([]);
-  });
-
   test('faults of the service only cost time', async () => {
     await using exporting = await startExporting({ events: 2000 });
     const faults: Fault[] = [

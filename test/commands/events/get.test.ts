@@ -201,32 +201,11 @@ describe('events get', () => {
     expect(csv.stderr).toBe('');
   });
 
-  test('--fields and --jq', async () => {
-    await using searching = await startSearching({ events: 5 });
-    const [a, b] = newest(searching, 2) as [string, string];
-    const fields = await get(searching, [a, b, '--fields', 'eventId', '--ndjson']);
-    expect(fields.stdout).toBe(`{"eventId":"${a}"}\n{"eventId":"${b}"}\n`);
-    expect((await get(searching, [a, b, '--jq', '.[].eventId'])).stdout).toBe(`${a}\n${b}\n`);
-    expect((await get(searching, [a, b, '--jq', '.eventId', '--ndjson'])).stdout).toBe(`${a}\n${b}\n`);
-  });
-
   test('filters exclude events', async () => {
     await using searching = await startSearching({ events: 5 });
     const { eventId } = searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
     expect((await get(searching, [eventId, '--status', 'SUCCESS', '--ndjson'])).code).toBe(3);
     expect((await get(searching, [eventId, '--status', 'SUCCESS', '--failed', '--ndjson'])).code).toBe(0);
-  });
-
-  test('an answer with another event is not accepted', async () => {
-    await using searching = await startSearching({ events: 5 });
-    searching.sandbox.control.fault('events', {
-      kind: 'edit',
-      edit: (answer) => ({ ...answer, body: Buffer.from(`{"items":[{"eventId":"${NONE}"}]}`) }),
-    });
-    const [a] = newest(searching, 1) as [string];
-    const { code, stderr } = await get(searching, [a, '--ndjson']);
-    expect(stderr).toBe(`error: the service was asked for the event ${a} and answered with ${NONE}\n`);
-    expect(code).toBe(1);
   });
 
   test('without arguments the ids come from standard input', async () => {

@@ -79,15 +79,6 @@ describe('events search on a terminal', () => {
     const result = await plain(searching, ['search', '--type', 'docment.signed']);
     expect(result).toEqual({ code: 0, screen: "no events match\nsearched HOST (profile 'default')\n" });
   });
-
-  test('says what was cut, then what to do next', async () => {
-    await using searching = await startSearching({ events: 600 });
-    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
-    const { screen } = await plain(searching, ['search']);
-    expect(screen).toMatch(
-      /\nthe first 30 of 601 events; --all prints all of them\nsearched .*\nnext: .*\nnext: .*\n$/,
-    );
-  });
 });
 
 describe('what was read, on a terminal', () => {

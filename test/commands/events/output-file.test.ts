@@ -114,54 +114,6 @@ describe('--output-file', () => {
     expect(await readFile(at.file, 'utf8')).toBe(all.split('\n').slice(0, 3).join('\n').concat('\n'));
   });
 
-  test.each([
-    ['--output-file', ['events', 'search', '--output-file', '']],
-    ['--state', ['events', 'watch', '--state', '']],
-    ['--journal', ['webhooks', 'recover', '--journal', '']],
-  ])('an empty name, as of an unset variable of a shell, is an error of %s', async (flag, args) => {
-    await using at = await startWriting();
-    expect(await at.run(args)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `error: ${flag}: invalid value '': must be the name of a file\n`,
-    });
-  });
-
-  test.each([
-    [
-      'a folder',
-      '.',
-      (file: string) => [`${file} is a folder`, `name a file, such as ${file}/events.ndjson`],
-    ],
-    [
-      'a folder that does not exist',
-      'no/such/file',
-      (file: string) => [
-        `${file} cannot be written: its folder does not exist`,
-        'name a file in a folder that exists and can be written',
-      ],
-    ],
-    [
-      'a file in a file',
-      'plain/file',
-      (file: string) => [
-        `${file} cannot be written: ENOTDIR: not a directory`,
-        'name a file in a folder that exists and can be written',
-      ],
-    ],
-  ])('%s is an error before anything is asked', async (_, name, told) => {
-    await using at = await startWriting();
-    await writeFile(path.join(at.folder, 'plain'), '');
-    const file = path.join(at.folder, name);
-    const [what, next] = told(file);
-    expect(await at.run(['events', 'count', '--output-file', file])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `error: --output-file: ${what}\nnext: ${next}\n`,
-    });
-    expect(at.queries()).toEqual([]);
-  });
-
   test.skipIf(process.platform === 'win32')('modes are those of a redirection; a link stays', async () => {
     await using at = await startWriting();
     const words = ['events', 'count', '--output-file'];
@@ -213,30 +165,5 @@ describe('--output-file', () => {
     } finally {
       reader.kill();
     }
-  });
-
-  test('is named to those who give --output a file', async () => {
-    await using at = await startWriting();
-    expect(await at.run(['events', 'search', '--output', 'failed.csv'])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        "error: --output names a format, and 'failed.csv' looks like a file\n" +
-        'next: hooktrail events search --output csv --output-file failed.csv\n',
-    });
-  });
-
-  test('is not promised by a command that does not have it', async () => {
-    await using at = await startWriting();
-    expect(await at.run(['events', 'watch', '--output', 'failed.csv'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('next: end the line with `-o csv > failed.csv`\n'),
-    });
-  });
-
-  test('is not an option of commands without an end', async () => {
-    await using at = await startWriting();
-    const { code, stderr } = await at.run(['events', 'watch', '--output-file', at.file]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--output-file'")]);
   });
 });

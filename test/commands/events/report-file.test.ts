@@ -38,14 +38,3 @@ test.skipIf(process.platform === 'win32')('a link is kept, and its target is rep
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
   expect(await readFile(reporting.file, 'utf8')).toMatch(/^<!doctype html>/);
 });
-
-test('a name of another kind of file is refused before the service is asked', async () => {
-  await using reporting = await startReporting({ events: 5 });
-  const file = path.join(reporting.env['HOME'] as string, 'out.pdf');
-  const { code, stderr } = await hooktrail(['events', 'report', file], reporting);
-  expect(code).toBe(2);
-  expect(stderr).toBe(
-    `error: a report is an HTML page, and '${file}' names another kind of file\nnext: name it ${file.replace('.pdf', '.html')}, and print that from the browser to PDF\n`,
-  );
-  expect(reporting.sandbox.log.filter(({ url }) => url.startsWith('/events'))).toEqual([]);
-});

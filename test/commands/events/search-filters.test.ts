@@ -148,16 +148,7 @@ describe('events search with several values of a filter', () => {
 describe('printing requests instead of sending them', () => {
   test('--dry-run prints the request URLs and needs no sign-in', async () => {
     await using home = await createHome();
-    const args = [
-      '--base-url',
-      'https://events.example.com/api/',
-      '--failed',
-      '--type',
-      'a',
-      '--type',
-      'b',
-      '--dry-run',
-    ];
+    const args = '--base-url https://events.example.com/api/ --failed --type a --type b --dry-run'.split(' ');
     expect(await hooktrail(['events', 'search', ...args], { env: home.env })).toEqual({
       code: 0,
       stdout:

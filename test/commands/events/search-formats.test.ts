@@ -104,28 +104,4 @@ describe('the formats of a search', () => {
     expect(stderr).toMatch(/^error: /);
     expect(JSON.parse(stdout)).toHaveLength(100);
   });
-
-  test.each([
-    [['--jq', '.['], "--jq: '.[' is not a jq program"],
-    [['--json', '--csv'], '--json and --csv contradict each other: give one'],
-    [['--jq', '.eventId'], '--jq: Cannot index array with string ("eventId")'],
-    [['--no-header', '--json'], '--no-header needs a table or --csv: --json has no line of titles'],
-    [['--fields', 'a..b'], "--fields: invalid value 'a..b': a part of 'a..b' is empty"],
-  ])('refuses %j', async (flags, message) => {
-    const { code, stdout, stderr } = await search(...flags);
-    expect({ code, stdout, first: stderr.split('\n')[0] }).toEqual({
-      code: 2,
-      stdout: '',
-      first: `error: ${message}`,
-    });
-  });
-
-  test('-o with a file is an error whose next step is the corrected line', async () => {
-    const { code, stderr } = await searching.search('--failed', '-o', 'out/may.csv');
-    expect([code, stderr]).toEqual([
-      2,
-      "error: --output names a format, and 'out/may.csv' looks like a file\n" +
-        'next: hooktrail events search --failed -o csv --output-file out/may.csv\n',
-    ]);
-  });
 });

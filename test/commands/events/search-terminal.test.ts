@@ -126,14 +126,4 @@ describe('a search on a terminal', () => {
     expect([rows(seen.text), seen.isEnded]).toEqual([100, true]);
     expect(searching.queries().length).toBeLessThan(5);
   });
-
-  test('says what to do next only below tables, unless --quiet turns that off', async () => {
-    await using searching = await startSearching({ events: 10 });
-    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
-    const hints = async (args: string[], more = {}) =>
-      (await search(searching, ['--failed', ...args], more)).stderr.includes('next:');
-    expect(await hints([])).toBe(true);
-    for (const format of [['--json'], ['--ndjson'], ['--csv'], ['--jq', 'length'], ['--quiet']])
-      expect(await hints(format)).toBe(false);
-  });
 });

@@ -63,41 +63,6 @@ describe('faults of the service', () => {
     expect(code).toBe(1);
     expect(elsewhere.queries()).toEqual([]);
   });
-
-  test('an unreachable service is exit code 5', async () => {
-    await using searching = await startSearching({ events: 1 });
-    await searching.sandbox.close();
-    const { code, stderr } = await searching.search('--quiet');
-    expect(stderr).toMatch(
-      /^error: the service could not be reached: .* does not accept connections \(ECONNREFUSED\)\n/,
-    );
-    expect(code).toBe(5);
-  });
-
-  test('a rejected token from the environment is exit code 4', async () => {
-    await using searching = await startSearching({ events: 1 });
-    const env = { ...searching.env, HOOKTRAIL_ACCESS_TOKEN: 'nonsense' };
-    const { code, stderr } = await hooktrail(['events', 'search'], { env });
-    expect(stderr).toMatch(/^error: the search failed: the service answered 401 Unauthorized\n/);
-    expect(stderr).not.toContain('nonsense');
-    expect(code).toBe(4);
-  });
-});
-
-describe('an answer that is not a collection', () => {
-  test('is an error with its message, although its status is 200', async () => {
-    await using searching = await startSearching({ events: 1 });
-    const body = '{"code":"event.broken","message":"try later"}';
-    searching.sandbox.control.fault('events', { kind: 'status', status: 200, body });
-    expect(await searching.search('--json')).toEqual({
-      code: 1,
-      stdout: '[]\n',
-      stderr:
-        'error: the service answered with something that is not a collection\n' +
-        '  code: event.broken\n  message: try later\n' +
-        'next: check --base-url (HOOKTRAIL_BASE_URL), or try again later\n',
-    });
-  });
 });
 
 test('an error that quotes the access token is reported without it', async () => {

@@ -161,14 +161,6 @@ describe('events stats', () => {
     expect((await stats(searching, ...args)).stdout).toContain('=cmd|\\u001b[31m\\u000ax');
     expect((await stats(searching, ...args, '--csv')).stdout).toContain(`"'=cmd|\u001b[31m\nx",1,`);
   });
-
-  test('a service without counts is an error that says what to do', async () => {
-    await using searching = await startSearching({ events: 10 });
-    searching.sandbox.control.behaviour.omit = ['count'];
-    const { code, stdout, stderr } = await stats(searching);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^error: the service gives no count, .*\nnext: .*events search --ndjson/);
-  });
 });
 
 test('on a terminal names of types are inert, in every format', async () => {

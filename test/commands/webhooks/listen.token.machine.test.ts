@@ -2,20 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, post, startListening } from '../../support/listening.ts';
-import { spawnHooktrail, startProcess } from '../../support/process.ts';
+import { startProcess } from '../../support/process.ts';
 import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
-
-test('without a token it says how to give one; a token is never an argument', async () => {
-  await using home = await createHome();
-  const missing = await spawnHooktrail(['webhooks', 'listen', '--port', '0'], { env: home.env });
-  expect(missing.stderr).toBe(
-    'error: the Api-Token that deliveries must carry is not known\n' +
-      'next: set HOOKTRAIL_API_TOKEN, or run the command once on a terminal with --save-token\n',
-  );
-  expect(missing.code).toBe(2);
-  const given = await spawnHooktrail(['webhooks', 'listen', '--api-token', 'x'], { env: home.env });
-  expect(given.stderr).toMatch(/^error: --api-token: a secret is never an argument\n/);
-});
 
 test('--save-token keeps the token, encrypted, for the next time', async () => {
   await using listening = await startListening('--save-token');
