@@ -10,11 +10,6 @@ import {
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-/** Files whose abandoned temporary files this process has already removed. */
-const swept = new Set<string>();
-/** Milliseconds after which a temporary file belongs to a process that was killed. */
-const ABANDONED_MS = 3_600_000;
-
 /**
  * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the text and the
  * code of the system's error.
@@ -66,10 +61,8 @@ export async function startReplacement(file: string, mode: number): Promise<Repl
     await files.rm(temporary, { force: true }).catch(() => undefined);
   };
   const finish = async () => {
-    let now: number;
     try {
       await handle.sync();
-      now = (await handle.stat()).mtimeMs;
       await handle.close();
       await renameOver(temporary, file);
     } catch (error) {
@@ -77,9 +70,6 @@ export async function startReplacement(file: string, mode: number): Promise<Repl
       throw error;
     }
     await syncFolder(path.dirname(file)).catch(throwUnsynced);
-    if (swept.has(file)) return;
-    swept.add(file);
-    await sweepTemporary(file, now).catch(() => undefined);
   };
   return { temporary, handle, finish, abandon };
 }
@@ -120,17 +110,6 @@ export async function renameOver(from: string, to: string): Promise<void> {
       }
       await setTimeout(10 * tries);
     }
-  }
-}
-
-/** Removes temporary files of processes that were killed while they replaced this file. */
-async function sweepTemporary(file: string, now: number): Promise<void> {
-  const folder = path.dirname(file);
-  const start = `${path.basename(file)}.`;
-  for (const name of await files.readdir(folder)) {
-    if (!name.startsWith(start) || !/^[0-9a-f]{16}\.tmp$/.test(name.slice(start.length))) continue;
-    const place = path.join(folder, name);
-    if (now - (await files.stat(place)).mtimeMs > ABANDONED_MS) await files.rm(place, { force: true });
   }
 }
 

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Random } from './random.ts';
-import type { EventWriter, WrittenEvent } from './store/event-writer.ts';
+import type { EventStore, WrittenEvent } from './store/event-store.ts';
 
 /** Options for the delivery of events that are added while the sandbox runs. */
 export interface DeliveryOptions {
@@ -24,87 +24,75 @@ const RETRY_DELAYS_MS = [500, 1_000, 2_000];
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 32;
 
+export interface Deliveries {
+  add(event: WrittenEvent): void;
+  /** Returns the number of deliveries that are waiting or in progress. */
+  pending(): number;
+  stop(): void;
+}
+
 /**
  * Delivers events that are added while the sandbox runs as the service description says (part 6): out of order, some
  * twice, each with the `Api-Token`. An event becomes FAILED when its first try fails, and SUCCESS again when a later
  * one succeeds.
  */
-export class Deliveries {
-  /** The number of deliveries that are waiting or in progress. */
-  pending = 0;
-  readonly #options: DeliveryOptions;
-  readonly #writer: EventWriter;
-  readonly #random: Random;
-  readonly #agent: http.Agent;
-  readonly #failed = new Set<string>();
-  #isStopped = false;
+export function createDeliveries(options: DeliveryOptions, events: EventStore, random: Random): Deliveries {
+  const { url, apiToken, duplicates = 0, spreadMs = SPREAD_MS, retryDelaysMs = RETRY_DELAYS_MS } = options;
+  const { request, Agent } = url.startsWith('https:') ? https : http;
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const failed = new Set<string>();
+  const spread = () => random.float() * spreadMs;
+  let pending = 0;
+  let isStopped = false;
 
-  constructor(options: DeliveryOptions, writer: EventWriter, random: Random) {
-    this.#options = options;
-    this.#writer = writer;
-    this.#random = random;
-    const { Agent } = options.url.startsWith('https:') ? https : http;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  }
-
-  add({ eventId, json }: WrittenEvent): void {
-    const body = payloadOf(json);
-    this.#later(this.#spread(), () => this.#deliver(eventId, body, 0));
-    if (this.#random.float() >= (this.#options.duplicates ?? 0)) return;
-    this.#later(this.#spread() + this.#spread(), () => this.#try(eventId, body));
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#agent.destroy();
-  }
-
-  async #deliver(eventId: string, body: string, tries: number): Promise<void> {
-    if (await this.#try(eventId, body)) return;
-    if (tries === 0) {
-      this.#failed.add(eventId);
-      this.#writer.setStatus(eventId, 'FAILED');
-    }
-    const delay = (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS)[tries];
-    if (delay !== undefined) this.#later(delay, () => this.#deliver(eventId, body, tries + 1));
-  }
-
-  /** Returns true if the endpoint took the event. */
-  async #try(eventId: string, body: string): Promise<boolean> {
-    const status = await this.#post(body);
-    const succeeded = status !== undefined && status >= 200 && status < 300;
-    if (succeeded && this.#failed.delete(eventId)) this.#writer.setStatus(eventId, 'SUCCESS');
-    return succeeded;
-  }
-
-  /** Returns the status of the answer; undefined if the connection failed or timed out. */
-  #post(body: string): Promise<number | undefined> {
-    const { url, apiToken } = this.#options;
-    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Api-Token': apiToken };
-    const { request } = url.startsWith('https:') ? https : http;
-    return new Promise((resolve) => {
-      const sent = request(url, { method: 'POST', agent: this.#agent, headers }, (response) => {
-        response.resume();
-        response.once('close', () => resolve(response.complete ? response.statusCode : undefined));
-      });
-      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error('no answer in time')));
-      sent.once('error', () => resolve(undefined));
-      sent.end(body);
-    });
-  }
-
-  #spread(): number {
-    return this.#random.float() * (this.#options.spreadMs ?? SPREAD_MS);
-  }
-
-  #later(milliseconds: number, act: () => Promise<unknown>): void {
-    this.pending++;
+  function later(milliseconds: number, act: () => Promise<unknown>): void {
+    pending++;
     const run = async () => {
-      if (!this.#isStopped) await act();
-      this.pending--;
+      if (!isStopped) await act();
+      pending--;
     };
     setTimeout(run, milliseconds).unref();
   }
+
+  async function deliver(eventId: string, body: string, tries: number): Promise<void> {
+    if (await send(eventId, body)) return;
+    if (tries === 0) {
+      failed.add(eventId);
+      events.setStatus(eventId, 'FAILED');
+    }
+    const delay = retryDelaysMs[tries];
+    if (delay !== undefined) later(delay, () => deliver(eventId, body, tries + 1));
+  }
+
+  /** Returns true if the endpoint took the event. */
+  async function send(eventId: string, body: string): Promise<boolean> {
+    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Api-Token': apiToken };
+    const status = await new Promise<number>((resolve) => {
+      const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+        response.resume();
+        response.once('close', () => resolve((response.complete && response.statusCode) || 0));
+      });
+      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error('no answer in time')));
+      sent.once('error', () => resolve(0));
+      sent.end(body);
+    });
+    const succeeded = status >= 200 && status < 300;
+    if (succeeded && failed.delete(eventId)) events.setStatus(eventId, 'SUCCESS');
+    return succeeded;
+  }
+
+  return {
+    add({ eventId, json }) {
+      const body = payloadOf(json);
+      later(spread(), () => deliver(eventId, body, 0));
+      if (random.float() < duplicates) later(spread() + spread(), () => send(eventId, body));
+    },
+    pending: () => pending,
+    stop() {
+      isStopped = true;
+      agent.destroy();
+    },
+  };
 }
 
 /**

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Deliveries } from './deliveries.ts';
+import { createDeliveries, type Deliveries } from './deliveries.ts';
 import { createIdentityProvider, type IdentityProvider } from './identity/identity-provider.ts';
 import { Random } from './random.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
 import { withTrouble } from './service/service-trouble.ts';
 import { EventStore } from './store/event-store.ts';
-import { EventWriter } from './store/event-writer.ts';
 import { writeHistory } from './store/seeded-history.ts';
 
 export interface Sandbox extends AsyncDisposable {
   readonly settings: SandboxSettings;
   /** Assign to its members: a change applies from the next request. */
   readonly behaviour: Behaviour;
-  readonly events: EventWriter;
+  readonly events: EventStore;
   readonly identity: Pick<IdentityProvider, 'memory'>;
   readonly deliveries: Deliveries | undefined;
   /** Frees the port and all connections at once. */
@@ -28,30 +28,21 @@ export interface Sandbox extends AsyncDisposable {
  * @throws Error with the code `EADDRINUSE` when the port is taken.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const server = createServer();
-  const origin = await listen(server, options.port ?? 0);
-  try {
-    return await serve(server, origin, options);
-  } catch (error) {
-    await close(server);
-    throw error;
-  }
-}
-
-async function serve(server: Server, origin: string, options: SandboxOptions): Promise<Sandbox> {
-  const { seed = 1, now = Date.now, intercept } = options;
+  const { port = 0, seed = 1, now = Date.now, intercept } = options;
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const settings = settingsFor(origin, options);
   const behaviour = behaviourFor(options);
   const clock = typeof now === 'number' ? () => now : now;
   const identity = await createIdentityProvider(settings, behaviour, clock);
-  const store = new EventStore();
-  const subscriptions = writeHistory(store, options.events ?? 5000, seed, clock());
-  const events = new EventWriter(store, new Random(seed + 1), subscriptions, clock);
-  const deliveries = options.deliveries && new Deliveries(options.deliveries, events, new Random(seed + 3));
-  if (deliveries) events.onAdded = (event) => deliveries.add(event);
+  const history = writeHistory(options.events ?? 5000, seed, clock());
+  const events = new EventStore(history, new Random(seed + 1), clock);
+  const deliveries = options.deliveries && createDeliveries(options.deliveries, events, new Random(seed + 3));
+  if (deliveries) events.onAdded = deliveries.add;
   const live = options.rate && setInterval(() => events.add({}), 1000 / options.rate).unref();
   const { verify } = identity;
-  const service = createEventService(settings, store, (token) => verify(token));
+  const service = createEventService(settings, events, (token) => verify(token));
   const troubled = withTrouble(service, behaviour, clock, new Random(seed + 2));
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -71,10 +62,12 @@ async function serve(server: Server, origin: string, options: SandboxOptions): P
       response.end(JSON.stringify({ code: 'sandbox.defect', message: String(error) }));
     });
   });
-  const stop = () => {
+  const stop = async () => {
     if (live) clearInterval(live);
     deliveries?.stop();
-    return close(server);
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
   };
   return { settings, behaviour, events, identity, deliveries, close: stop, [Symbol.asyncDispose]: stop };
 }
@@ -101,18 +94,4 @@ function behaviourFor(options: SandboxOptions): Behaviour {
     tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 1800,
     autoApprove: options.autoApprove ?? false,
   };
-}
-
-async function listen(server: Server, port: number): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeAllConnections();
-  await closed;
 }

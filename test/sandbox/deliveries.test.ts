@@ -14,7 +14,7 @@ async function delivering(url: string, more: Partial<SandboxOptions['deliveries'
 }
 
 async function settled({ control }: Sandbox): Promise<void> {
-  await expect.poll(() => control.deliveries?.pending, { timeout: 20_000, interval: 5 }).toBe(0);
+  await expect.poll(() => control.deliveries?.pending(), { timeout: 20_000, interval: 5 }).toBe(0);
 }
 
 function statusOf({ control }: Sandbox, eventId: string): string {

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  createdOnText,
-  itemText,
-  parseGuid,
-  type StoredEvent,
-  sortableTime,
-} from '../../src/sandbox/store/event-item.ts';
+import { Random } from '../../src/sandbox/random.ts';
+import { createdOnText, itemText, parseGuid, sortableTime } from '../../src/sandbox/store/event-item.ts';
 import { type EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
 
 interface Plain {
@@ -43,24 +38,21 @@ const filters: fc.Arbitrary<{
 const idOf = (word: number) => `${word.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
 const text = (event: Plain) => `{"n":${event.word},"t":"${event.type}"}`;
 
-function stored(event: Plain): StoredEvent {
-  return {
+function add(store: EventStore, event: Plain): void {
+  store.add({
     eventId: idOf(event.word),
     eventType: event.type,
     createdOn: createdOnText(event.ms, event.ticks),
     publishStatus: event.status,
     subscriptionId: 's',
-    endpoint: 'https://hooks.example.com/',
-    ordinal: 0,
-    details: '',
-    lastError: 'null',
     json: text(event),
-  };
+  });
 }
 
 function storeOf(events: readonly Plain[]): EventStore {
-  const store = new EventStore();
-  for (const event of events) store.add(stored(event));
+  const subscriptions = [{ id: 's', endpoint: 'https://hooks.example.com/', share: 1 }];
+  const store = new EventStore({ events: [], subscriptions }, new Random(1), () => 0);
+  for (const event of events) add(store, event);
   return store;
 }
 
@@ -113,10 +105,9 @@ describe('event store', () => {
     const store = storeOf([{ ms: 1, ticks: 0, word: 1, type: 'a', status: 'FAILED' }]);
     const count = () => store.page({ status: 'FAILED' }, 1, 9).count;
     expect(count()).toBe(1);
-    store.add(stored({ ms: 2, ticks: 0, word: 2, type: 'a', status: 'FAILED' }));
+    add(store, { ms: 2, ticks: 0, word: 2, type: 'a', status: 'FAILED' });
     expect(count()).toBe(2);
-    Object.assign(store.find(idOf(1)) as StoredEvent, { publishStatus: 'SUCCESS' });
-    store.changed();
+    store.setStatus(idOf(1), 'SUCCESS');
     expect(count()).toBe(1);
   });
 });

@@ -4,12 +4,10 @@ import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { authorized, rawGet, refresh, signIn } from '../support/sandbox-client.ts';
 
 let sandbox: Sandbox;
-let headers: Record<string, string>;
 let initial: Behaviour;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ events: 500, autoApprove: true });
-  headers = authorized(sandbox, (await signIn(sandbox)).access_token);
   initial = { ...sandbox.control.behaviour };
 });
 afterEach(() => {

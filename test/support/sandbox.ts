@@ -2,13 +2,12 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { type Sandbox as ProductSandbox, startSandbox as startProduct } from '../../src/sandbox/sandbox.ts';
 import type { Behaviour as ProductBehaviour, SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
 import { createdOnText, type PublishStatus } from '../../src/sandbox/store/event-item.ts';
-import type { EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
-import type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-writer.ts';
+import type { EventFilter, EventStore, NewEvent, WrittenEvent } from '../../src/sandbox/store/event-store.ts';
 import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
 import { indentJson } from './json-text.ts';
 
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
-export type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-writer.ts';
+export type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-store.ts';
 export { type Answer, type Fault, interimForEver, switchingProtocols } from './faults.ts';
 
 /** The requests that a fault applies to; `service` means both operations of the event service. */
@@ -119,7 +118,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   let ticks = 1;
   const waiting = new Map<FaultTarget, Fault[]>();
   const log: RequestRecord[] = [];
-  const { settings, events, identity, deliveries, ...sandbox } = await startProduct({
+  const {
+    settings,
+    events: store,
+    identity,
+    deliveries,
+    ...sandbox
+  } = await startProduct({
     ...options,
     intercept: async (request, response) => {
       const noteGrant = record(request, response, clock(), log);
@@ -152,7 +157,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     clockOffsetMs: 0,
   };
   const behaviour: Behaviour = Object.assign(sandbox.behaviour, oddities);
-  const { store } = events;
   const newestFirst = store.page.bind(store);
   store.page = (filter: EventFilter, start: number, size: number) => {
     if (behaviour.order === 'newest-first') return newestFirst(filter, start, size);
@@ -173,9 +177,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     addEvent: (event = {}) => {
       const { clockOffsetMs } = behaviour;
       const createdOn = createdOnText(clock() + clockOffsetMs, ticks++);
-      return events.add(clockOffsetMs === 0 ? event : { createdOn, ...event });
+      return store.add(clockOffsetMs === 0 ? event : { createdOn, ...event });
     },
-    setStatus: (eventId, status) => events.setStatus(eventId, status),
+    setStatus: (eventId, status) => store.setStatus(eventId, status),
     revokeAccessTokens: () => identity.memory.clear('AccessToken:'),
     revokeGrants: () => identity.memory.clear(),
     get pendingFaults() {

@@ -1,13 +1,16 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JWK, KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
 import { IdentityMemory } from './identity-memory.ts';
-import { configuration, paths } from './provider-configuration.ts';
-import { createDeviceApproval, createSignIn } from './sign-in-pages.ts';
+import { createDeviceApproval, createSignIn, errorPage, pageHeaders } from './sign-in-pages.ts';
 
+// Below the issuer. The service description names the first; the others have their usual names.
+const AUTHORIZE_PATH = '/connect/authorize';
+const DEVICE_PATH = '/device';
 /** The `interval` of device sign-in (RFC 8628 section 3.2). */
 const DEVICE_POLL_SECONDS = 5;
+const DAY_SECONDS = 86_400;
 
 export interface IdentityProvider {
   readonly memory: IdentityMemory;
@@ -22,14 +25,15 @@ export async function createIdentityProvider(
   behaviour: Readonly<Behaviour>,
   clock: () => number,
 ): Promise<IdentityProvider> {
-  const { Provider, errors } = await loadProvider();
+  const library = await loadProvider();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const memory = new IdentityMemory(clock, () => new errors.InvalidGrant('already used'));
+  const memory = new IdentityMemory(clock, () => new library.errors.InvalidGrant('already used'));
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
-  const provider = new Provider(
-    settings.issuer,
-    configuration({ settings, behaviour, clock, memory, key, errors }),
-  );
+  const provider = new library.Provider(settings.issuer, {
+    ...configurationOf(settings, behaviour, clock, library),
+    adapter: (kind: string) => memory.adapter(kind),
+    jwks: { keys: [key] },
+  });
   // Without this Koa would print errors.
   provider.silent = true;
   provider.on('authorization.success', (ctx: KoaContextWithOIDC, out: Record<string, unknown> = {}) => {
@@ -41,11 +45,8 @@ export async function createIdentityProvider(
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const body = ctx.body as Record<'access_token' | 'refresh_token' | 'scope', string>;
     const grantId = String(ctx.oidc.entities.Grant?.jti);
-    void accessTokens.upsert(
-      body.access_token,
-      { grantId, scope: body.scope },
-      behaviour.tokenLifetimeSeconds,
-    );
+    const issued = { grantId, scope: body.scope };
+    void accessTokens.upsert(body.access_token, issued, behaviour.tokenLifetimeSeconds);
     // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
     if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
   });
@@ -70,14 +71,134 @@ export async function createIdentityProvider(
       const uid = /^\/(?:sign-in|connect\/authorize)\/([\w-]+)$/.exec(path)?.[1];
       setCookies(request, behaviour.autoApprove ? uid : undefined);
       if (path.startsWith('/sign-in/')) return signIn(request, response);
-      if (path === paths.device) return approval.page(new URLSearchParams(query), response);
-      const target = path === paths.authorization ? withConsent(query) : query;
+      if (path === DEVICE_PATH) return approval.page(new URLSearchParams(query), response);
+      const target = path === AUTHORIZE_PATH ? withConsent(query) : query;
       const url = path + (target && `?${target}`);
       // The library compares these two to find out where it is mounted.
       Object.assign(request, { originalUrl: mount + url, url });
       await callback(request, response);
     },
   };
+}
+
+type Library = typeof import('oidc-provider');
+
+/**
+ * Configures the library to behave as the service description says. Each function also replaces a default that would
+ * print a notice.
+ */
+function configurationOf(
+  settings: SandboxSettings,
+  behaviour: Readonly<Behaviour>,
+  clock: () => number,
+  { errors }: Library,
+): Configuration {
+  return {
+    clients: [
+      {
+        client_id: settings.clientId,
+        client_secret: settings.clientSecret,
+        // A native application's loopback redirect URIs match with any port (RFC 8252 section 7.3).
+        application_type: 'native',
+        redirect_uris: redirectUris(settings.redirectUri),
+        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    routes: {
+      authorization: AUTHORIZE_PATH,
+      token: '/connect/token',
+      device_authorization: '/connect/deviceauthorization',
+      code_verification: DEVICE_PATH,
+      revocation: '/connect/revocation',
+    },
+    scopes: ['offline_access'],
+    // The service requires `grant_type` at the authorization endpoint, where OAuth does not have it.
+    extraParams: {
+      grant_type: (ctx, value) => {
+        if (value !== 'authorization_code' && ctx.oidc.route === 'authorization') {
+          const error = new errors.InvalidRequest("the parameter grant_type must be 'authorization_code'");
+          // It is shown, and not sent back to the client.
+          throw Object.assign(error, { allow_redirect: false });
+        }
+        checkScopes(String(ctx.oidc.params?.['scope'] ?? ''), settings.scope, errors);
+      },
+    },
+    pkce: { required: () => false },
+    rotateRefreshToken: true,
+    issueRefreshToken: async (_ctx, client, code) =>
+      client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
+    expiresWithSession: async () => false,
+    // The library uses the machine's clock for tokens.
+    formats: {
+      customizers: {
+        jwt: async (_ctx, _token, { payload }) => {
+          const issued = Math.floor(clock() / 1000);
+          Object.assign(payload, { iat: issued, exp: issued + behaviour.tokenLifetimeSeconds });
+        },
+      },
+    },
+    ttl: {
+      AccessToken: () => behaviour.tokenLifetimeSeconds,
+      AuthorizationCode: 60,
+      DeviceCode: 600,
+      Grant: 90 * DAY_SECONDS,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: 90 * DAY_SECONDS,
+      Session: DAY_SECONDS,
+    },
+    findAccount: async (_ctx, sub) => ({ accountId: sub, claims: async () => ({ sub }) }),
+    clientBasedCORS: () => false,
+    renderError: async (ctx: KoaContextWithOIDC, out) => {
+      ctx.set(pageHeaders);
+      ctx.body = errorPage(out.error, out.error_description ?? 'The request was refused.');
+    },
+    interactions: { url: (_ctx, { uid }) => `${new URL(settings.issuer).pathname}/sign-in/${uid}` },
+    features: {
+      devInteractions: { enabled: false },
+      // The sandbox has its own pages: see sign-in-pages.ts.
+      deviceFlow: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: async () => settings.baseUrl,
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async () => ({
+          scope: 'event_api',
+          audience: settings.baseUrl,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'ES256' } },
+        }),
+      },
+    },
+  };
+}
+
+/** The service requires `scope` and issues only the client's own scopes; the library would ignore the others. */
+function checkScopes(
+  requested: string,
+  issued: string,
+  { InvalidRequest, InvalidScope }: Library['errors'],
+): void {
+  if (requested === '') throw new InvalidRequest("missing required parameter 'scope'");
+  const unknown = requested.split(' ').find((scope) => !issued.split(' ').includes(scope));
+  if (unknown !== undefined) throw new InvalidScope('the client has no such scope', unknown);
+}
+
+/** Returns the redirect URI, and the same URI on the other loopback hosts. */
+function redirectUris(redirectUri: string): string[] {
+  const { protocol, hostname, pathname, search } = new URL(redirectUri);
+  const loopbacks = ['127.0.0.1', 'localhost', '[::1]'];
+  if (protocol !== 'http:' || !loopbacks.includes(hostname)) return [redirectUri];
+  return [...new Set([redirectUri, ...loopbacks.map((host) => `http://${host}${pathname}${search}`)])];
 }
 
 /**
@@ -102,7 +223,7 @@ function withConsent(query: string): string {
  * Loads `oidc-provider` on every Node version that this program supports, without a warning on standard error. The
  * library is made for Node 22 and warns on older versions, where only `URL.parse` is missing.
  */
-async function loadProvider(): Promise<typeof import('oidc-provider')> {
+async function loadProvider(): Promise<Library> {
   const urls = URL as unknown as { parse?: (url: string, base?: string) => URL | null };
   urls.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null);
   const { warn } = console;

@@ -1,4 +1,16 @@
-import type { PublishStatus, StoredEvent } from './event-item.ts';
+import type { Random } from '../random.ts';
+import {
+  createdOnText,
+  drawDetails,
+  eventTypes,
+  itemText,
+  type PublishStatus,
+  parseGuid,
+  randomGuid,
+  type StoredEvent,
+  sortableTime,
+} from './event-item.ts';
+import { causes, type History } from './seeded-history.ts';
 
 /**
  * An event must match all members. `after` and `before` are exclusive (service description, part 4) and in the form
@@ -19,36 +31,93 @@ export interface EventPage {
   readonly events: readonly StoredEvent[];
 }
 
+/** An event to add. Absent members get random values, and `createdOn` the current time. */
+export interface NewEvent {
+  readonly eventId?: string;
+  readonly eventType?: string;
+  /** UTC ISO 8601; seven fractional digits are kept. */
+  readonly createdOn?: string;
+  readonly publishStatus?: PublishStatus;
+  readonly subscriptionId?: string;
+  /** The item's whole JSON text. Filters still use the other members. */
+  readonly json?: string;
+}
+
+export type WrittenEvent = Required<NewEvent>;
+
 /** The events in memory. */
 export class EventStore {
+  /** Called with each event that is added. */
+  onAdded: (event: WrittenEvent) => void = () => {};
   /** Sorted by creation, then by id; oldest first. */
-  readonly #events: StoredEvent[] = [];
-  readonly #byId = new Map<string, StoredEvent>();
+  readonly #events: StoredEvent[];
+  readonly #subscriptions: History['subscriptions'];
+  readonly #byId: Map<string, StoredEvent>;
+  readonly #random: Random;
+  readonly #clock: () => number;
   /** The latest selection: clients request the pages of a search one after the other. */
   #selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
+
+  constructor({ events, subscriptions }: History, random: Random, clock: () => number) {
+    this.#events = [...events];
+    this.#subscriptions = subscriptions;
+    this.#byId = new Map(events.map((event) => [event.eventId, event]));
+    this.#random = random;
+    this.#clock = clock;
+  }
 
   get size(): number {
     return this.#events.length;
   }
 
-  add(event: StoredEvent): void {
-    const last = this.#events.at(-1);
-    if (!last || isBefore(last, event)) this.#events.push(event);
-    else {
-      const place = countWhere(this.#events, (other) => isBefore(other, event));
-      this.#events.splice(place, 0, event);
-    }
-    this.#byId.set(event.eventId, event);
-    this.changed();
+  add(event: NewEvent): WrittenEvent {
+    const random = this.#random;
+    const eventId = event.eventId === undefined ? randomGuid(random) : parseGuid(event.eventId);
+    const now = createdOnText(this.#clock(), random.below(10_000));
+    const time = sortableTime(event.createdOn ?? now);
+    if (!eventId || !time)
+      throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
+    if (this.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
+    const drawn = random.pick(this.#subscriptions);
+    const subscriptionId = (event.subscriptionId ?? drawn.id).toLowerCase();
+    const { endpoint } = this.#subscriptions.find(({ id }) => id === subscriptionId) ?? drawn;
+    const publishStatus = event.publishStatus ?? 'SUCCESS';
+    const added: StoredEvent = {
+      eventId,
+      eventType: event.eventType ?? random.pick(eventTypes).name,
+      // The service keeps 100 ns.
+      createdOn: `${time.slice(0, 27)}Z`,
+      publishStatus,
+      subscriptionId,
+      endpoint,
+      ordinal: this.size,
+      details: drawDetails(random),
+      lastError: publishStatus === 'FAILED' ? random.pick(causes) : 'null',
+      json: event.json,
+    };
+    const place = countWhere(this.#events, (other) => isBefore(other, added));
+    this.#events.splice(place, 0, added);
+    this.#byId.set(eventId, added);
+    this.#selected = undefined;
+    const { eventType, createdOn } = added;
+    const written = { eventId, eventType, createdOn, publishStatus, subscriptionId, json: itemText(added) };
+    this.onAdded(written);
+    return written;
+  }
+
+  /** Changes the publish status of an event; false when there is no event with this id. */
+  setStatus(eventId: string, status: PublishStatus): boolean {
+    const event = this.find(eventId.toLowerCase());
+    if (!event) return false;
+    event.publishStatus = status;
+    event.lastError = status === 'FAILED' ? this.#random.pick(causes) : 'null';
+    event.json = event.json?.replace(/"publishStatus"\s*:\s*"[^"]*"/, `"publishStatus":"${status}"`);
+    this.#selected = undefined;
+    return true;
   }
 
   find(eventId: string): StoredEvent | undefined {
     return this.#byId.get(eventId);
-  }
-
-  /** Call this after the status of an event has changed. */
-  changed(): void {
-    this.#selected = undefined;
   }
 
   /** Returns a page of the matching events, newest first. `start` counts from 1. */

@@ -1,6 +1,18 @@
 import { Random } from '../random.ts';
-import { createdOnText, drawDetails, type EventType, eventTypes, randomGuid } from './event-item.ts';
-import type { EventStore } from './event-store.ts';
+import {
+  createdOnText,
+  drawDetails,
+  type EventType,
+  eventTypes,
+  randomGuid,
+  type StoredEvent,
+} from './event-item.ts';
+
+export interface History {
+  /** Sorted by creation, then by id; oldest first. */
+  readonly events: readonly StoredEvent[];
+  readonly subscriptions: readonly Subscription[];
+}
 
 /** An endpoint that events are published to. */
 export interface Subscription {
@@ -47,11 +59,8 @@ const SHOWN_EVENTS = 60;
 /** Later events share the details of these, so that a million events fit into memory. */
 const DISTINCT_DETAILS = 10_000;
 
-/**
- * Fills the store with `count` events of the 30 days up to `now` and returns the endpoints they were published to. The same
- * arguments give the same events.
- */
-export function writeHistory(store: EventStore, count: number, seed: number, now: number): Subscription[] {
+/** Returns `count` events of the 30 days up to `now`. The same arguments give the same events. */
+export function writeHistory(count: number, seed: number, now: number): History {
   const random = new Random(seed);
   const subscriptions = endpoints.map(([endpoint, share]) => ({ id: randomGuid(random), endpoint, share }));
   const traffic = new Traffic(now);
@@ -59,6 +68,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
   const pickType = weighted(eventTypes, random);
   const pickSubscription = weighted(subscriptions, random);
   const details: string[] = [];
+  const events: StoredEvent[] = [];
 
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
   for (let ordinal = 0; ordinal < count; ordinal++) {
@@ -79,7 +89,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
     const eventType = pickType().name;
     const lastError = drawFailure(outages, subscription, ms, random) ?? (newest ? causes[0] : undefined);
     if (ordinal < DISTINCT_DETAILS) details.push(drawDetails(random));
-    store.add({
+    events.push({
       eventId,
       eventType,
       createdOn: createdOnText(ms, ticks),
@@ -92,7 +102,7 @@ export function writeHistory(store: EventStore, count: number, seed: number, now
     });
     last = { ms, ticks, word: Number.parseInt(eventId.slice(0, 8), 16) };
   }
-  return subscriptions;
+  return { events, subscriptions };
 }
 
 /** A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`. */
