@@ -98,16 +98,13 @@ function errorIn(value: unknown, steps: readonly string[]): readonly string[] | 
   return undefined;
 }
 
-/** Makes a cell of the JSON value between two offsets, for the column with that index. */
-export type CellOf = (bytes: Buffer, start: number, end: number, column: number) => string;
-
-/** Reads rows of cells from pages; a missing value becomes `missing`. */
+/** Reads rows of cells from pages; `cellOf` makes them of the JSON value between two offsets, a missing one becomes `missing`. */
 export function createRowReader(
   columns: readonly FieldPath[],
-  cellOf: CellOf,
+  cellOf: (bytes: Buffer, start: number, end: number) => string,
   missing: string,
-  cursor = createCursor(columns),
 ): (page: Items) => string[][] {
+  const cursor = createCursor(columns);
   // If there are columns of members too, the item itself is shown only if it is not an object.
   const itself = columns.findIndex(({ steps }) => steps.length === 0);
   const isMixed = itself >= 0 && columns.length > 1;
@@ -121,7 +118,7 @@ export function createRowReader(
       rows.push(
         columns.map((_, column) => {
           const start = cursor.starts[column] as number;
-          return start === MISSING ? missing : cellOf(bytes, start, cursor.ends[column] as number, column);
+          return start === MISSING ? missing : cellOf(bytes, start, cursor.ends[column] as number);
         }),
       );
     }

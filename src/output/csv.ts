@@ -1,13 +1,6 @@
 import type { Output } from '../context.ts';
-import {
-  createRowReader,
-  emptyColumns,
-  isObject,
-  itemColumn,
-  knownNames,
-  nothingFound,
-} from '../json/item-columns.ts';
-import { createCursor, type FieldPath, fieldPath, memberPath } from '../json/item-fields.ts';
+import { emptyColumns, isObject, itemColumn, knownNames, nothingFound } from '../json/item-columns.ts';
+import { createCursor, type FieldPath, fieldPath, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
 import { stringText, valueText } from '../json/json-scanner.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -37,32 +30,37 @@ export function createCsvWriter(
       );
     hasWarned = true;
   };
-  let read: ((page: Items) => string[][]) | undefined;
-  let hasItemColumn = false;
+  let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
     const columns = csvColumns(page, fields, list);
     const cursor = createCursor(columns, (bytes, start, end) => warn(bytes.toString('utf8', start, end)));
-    hasItemColumn = columns.some(({ steps }) => steps.length === 0);
-    read = createRowReader(
-      columns,
-      (bytes, start, end, column) =>
-        columns[column]?.isOuter && bytes[start] === 0x7b ? '' : safe(csvCell(bytes, start, end, isRaw)),
-      '',
-      cursor,
-    );
+    const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
+    recordOf = (bytes, at) => {
+      cursor.read(bytes, at);
+      if (!hasItemColumn && bytes[at] !== 0x7b) warn('an item that is no object');
+      let text = '';
+      let last = 0;
+      for (let column = 0; column < columns.length; column++) {
+        const start = cursor.starts[column] as number;
+        if (start === MISSING || (columns[column]?.isOuter && bytes[start] === 0x7b)) continue;
+        const cell = safe(csvCell(bytes, start, cursor.ends[column] as number, isRaw));
+        text += ','.repeat(column - last) + csvQuoted(cell);
+        last = column;
+      }
+      return csvRecord(text + ','.repeat(Math.max(0, columns.length - 1 - last)), columns.length);
+    };
     return header(columns);
   };
 
   return {
     write: async (page) => {
       if (page.count === 0) return;
-      const titles = read ? '' : open(page);
-      for (let item = 0; item < page.count && !hasItemColumn && !hasWarned; item++)
-        if (page.bytes[page.start(item)] !== 0x7b) warn('an item that is no object');
-      await stdout.write(titles + csvLines((read as NonNullable<typeof read>)(page)));
+      let text = recordOf ? '' : open(page);
+      for (let item = 0; item < page.count; item++) text += recordOf?.(page.bytes, page.start(item));
+      await stdout.write(text);
     },
     end: async () => {
-      if (read) return;
+      if (recordOf) return;
       await stdout.write(header(fields ?? emptyColumns(list)));
       reporter.notice(nothingFound(list));
     },
@@ -88,12 +86,15 @@ function csvCell(bytes: Buffer, start: number, end: number, raw: boolean): strin
 
 /** Rows as CSV (RFC 4180), every line ended by CR LF. */
 export function csvLines(rows: readonly (readonly (string | number | null)[])[]): string {
-  const lines = rows.map((row) => {
-    const text = row.map((cell) => csvQuoted(String(cell ?? ''))).join(',');
-    // Readers would skip an empty line.
-    return `${text === '' && row.length === 1 ? '""' : text}\r\n`;
-  });
-  return lines.join('');
+  const records = rows.map((row) =>
+    csvRecord(row.map((cell) => csvQuoted(String(cell ?? ''))).join(','), row.length),
+  );
+  return records.join('');
+}
+
+/** Ends a line. Readers would skip an empty one. */
+function csvRecord(text: string, cells: number): string {
+  return `${text === '' && cells === 1 ? '""' : text}\r\n`;
 }
 
 /** RFC 4180, section 2.6: a comma, a quote or a line break of any kind belongs in quotes. */

@@ -112,147 +112,114 @@ export function fitColumns(
   room: number,
   isComplete = false,
 ): Column[] {
-  const drafts = heads.map((head, index) => new Draft(head, index, textsOf(rows, index), isComplete));
+  const drafts = heads.map((head, index) => draftOf(head, index, textsOf(rows, index), isComplete));
   const fromRight = drafts.slice(1).reverse();
   const shown = () => drafts.filter(({ isShown }) => isShown);
-  const left = () => shown().reduce((rest, { width }) => rest - width - GAP, room + GAP);
-  const fits = () => left() >= 0;
+  const left = () => shown().reduce((rest, draft) => rest - widthOf(draft) - GAP, room + GAP);
 
+  const bars = drafts.filter(({ kind }) => kind === 'bar');
   const times = drafts.filter(({ kind }) => kind === 'time');
   const spares = fromRight.filter(({ spare }) => spare > 0).sort((a, b) => b.spare - a.spare);
-  const keepsIds = room >= ROOM_FOR_IDS;
-  const narrow = (draft: Draft) => () => draft.cutTo(draft.least);
-  const leaveOut = (draft: Draft) => () => draft.leaveOut();
-  const shorten = (form: number) => (draft: Draft) => () => draft.setForm(form);
-  const ids = fromRight.concat(drafts.slice(0, 1)).filter(({ kind }) => kind === 'id');
-  const concessions: [Draft, () => void][] = (
-    [
-      [drafts.filter(({ kind }) => kind === 'bar'), narrow],
-      [times, shorten(WITHOUT_FRACTION)],
-      [spares.filter(({ kind }) => kind === 'text'), narrow],
-      [spares.filter(({ spare }) => spare > 1), leaveOut],
-      [times.filter(({ sharesDate }) => sharesDate), shorten(WITHOUT_DATE)],
-      [fromRight.filter(({ isConstant }) => isConstant), leaveOut],
-      [spares.filter(({ spare }) => spare === 1), leaveOut],
-      [times.filter(({ sharesYear }) => sharesYear), shorten(WITHOUT_YEAR)],
-    ] as const
-  ).flatMap(([some, concede]) => some.map((draft): [Draft, () => void] => [draft, concede(draft)]));
-  const made: [Draft, () => void][] = [];
-  for (const [draft, concede] of concessions) {
-    if (fits()) break;
-    made.push([draft, draft.remembered()]);
-    concede();
-  }
-  for (const [draft, takeBack] of made.reverse()) {
-    const again = draft.remembered();
-    takeBack();
-    if (!fits()) again();
+  const concessions: readonly Concession[] = [
+    [bars, { isNarrow: true }],
+    [times, { form: WITHOUT_FRACTION }],
+    [spares.filter(({ kind }) => kind === 'text'), { isNarrow: true }],
+    [spares.filter(({ spare }) => spare > 1), { isShown: false }],
+    [times.filter(({ sharesDate }) => sharesDate), { form: WITHOUT_DATE }],
+    [fromRight.filter(({ isConstant }) => isConstant), { isShown: false }],
+    [spares.filter(({ spare }) => spare === 1), { isShown: false }],
+    [times.filter(({ sharesYear }) => sharesYear), { form: WITHOUT_YEAR }],
+  ];
+  const made: [draft: Draft, before: Draft][] = [];
+  for (const [some, change] of concessions)
+    for (const draft of some) {
+      if (left() >= 0) break;
+      made.push([draft, { ...draft }]);
+      concede(draft, change);
+    }
+  for (const [draft, before] of made.reverse()) {
+    const conceded = { ...draft };
+    Object.assign(draft, before);
+    if (left() < 0) Object.assign(draft, conceded);
   }
   cutTexts(shown(), -left());
-  const others = fromRight.filter(({ head, isShown }) => isShown && !(keepsIds && head.isWhole));
-  const last: (() => void)[] = [
-    ...drafts.filter(({ kind }) => kind === 'bar').map(leaveOut),
-    ...ids.filter(({ head }) => !head.isWhole).map(shorten(1)),
-    ...(keepsIds ? [] : ids.filter(({ head }) => head.isWhole).map(shorten(1))),
-    ...fromRight.map((draft) => () => draft.cutTitle()),
-    ...others.map(leaveOut),
-    () => drafts[0]?.cutTo(Math.max(1, room)),
+
+  const keepsIds = room >= ROOM_FOR_IDS;
+  const ids = [...fromRight, ...drafts.slice(0, 1)].filter(({ kind }) => kind === 'id');
+  const last: readonly Concession[] = [
+    [bars, { isShown: false }],
+    [ids.filter(({ isWhole }) => !isWhole), { form: 1 }],
+    [ids.filter(({ isWhole }) => isWhole && !keepsIds), { form: 1 }],
+    [fromRight, { isTitleCut: true }],
+    [fromRight.filter(({ isWhole }) => !(keepsIds && isWhole)), { isShown: false }],
+    [drafts.slice(0, 1), { cut: Math.max(1, room) }],
   ];
-  for (const concede of last) {
-    if (fits()) break;
-    concede();
-    cutTexts(shown(), -left());
-  }
-  const grown = [...shown().filter(({ kind }) => kind === 'text'), ...shown()];
-  for (const draft of grown) draft.grow(left());
-  return shown().map((draft) => draft.column());
+  for (const [some, change] of last)
+    for (const draft of some.filter(({ isShown }) => isShown)) {
+      if (left() >= 0) break;
+      concede(draft, change);
+      cutTexts(shown(), -left());
+    }
+  for (const draft of [...shown().filter(({ kind }) => kind === 'text'), ...shown()]) grow(draft, left());
+  return shown().map((draft) => {
+    const { index, title, kind } = draft;
+    return { index, title, kind, width: widthOf(draft) };
+  });
+}
+
+/** A column whose width is not decided yet. */
+function draftOf(head: ColumnHead, index: number, texts: readonly string[], isComplete: boolean) {
+  const kind = kindOf(head, texts);
+  const times = kind === 'time' ? texts.filter((text) => text !== NONE) : [];
+  const { title, spare = 0, isConstant = false, isWhole = false } = head;
+  return {
+    ...{ index, title, kind, spare, isWhole },
+    least: head.least ?? (kind === 'bar' ? SHORTEST_BAR : READABLE),
+    isConstant: isConstant || (isComplete && kind === 'status' && areShared(texts)),
+    sharesDate: isComplete && areShared(times.map((text) => text.slice(0, 10))),
+    // Those to come may be of another year.
+    sharesYear: new Set(times.map((text) => text.slice(0, 4))).size === 1,
+    // The widths of its values in each form, the complete form first.
+    forms: formWidths(kind, texts, head),
+    form: 0,
+    cut: Number.POSITIVE_INFINITY,
+    isNarrow: false,
+    isTitleCut: false,
+    isShown: true,
+  };
+}
+
+type Draft = ReturnType<typeof draftOf>;
+/** Columns, and how each of them is changed to make room. */
+type Concession = readonly [readonly Draft[], change: Partial<Draft>];
+
+function concede(draft: Draft, change: Partial<Draft>): void {
+  Object.assign(draft, change, { form: Math.max(draft.form, change.form ?? 0) });
+}
+
+function widthOf({ title, kind, forms, form, least, cut, isNarrow, isTitleCut }: Draft): number {
+  const shortTitle = kind === 'status' ? SHORTEST_STATUS : 0;
+  const whole = Math.max(forms[form] as number, isTitleCut ? shortTitle : cellWidth(title));
+  return Math.min(whole, cut, isNarrow ? least : Number.POSITIVE_INFINITY);
+}
+
+/** Restores what was cut, if this many more columns of the terminal allow it. */
+function grow(draft: Draft, more: number): void {
+  const room = widthOf(draft) + more;
+  Object.assign(draft, { cut: room, isNarrow: false });
+  if (cellWidth(draft.title) <= room) draft.isTitleCut = false;
+  while (draft.form > 0 && (draft.forms[draft.form - 1] as number) <= room) draft.form--;
 }
 
 /** Cuts this much off texts, always off the widest, but keeps them readable. */
 function cutTexts(drafts: readonly Draft[], excess: number): void {
   const texts = drafts.filter(({ kind }) => kind === 'text');
   for (let rest = excess; rest > 0; rest--) {
-    const [widestText] = texts.filter(({ width, least }) => width > least).sort((a, b) => b.width - a.width);
+    const [widestText] = texts
+      .filter((draft) => widthOf(draft) > draft.least)
+      .sort((a, b) => widthOf(b) - widthOf(a));
     if (!widestText) return;
-    widestText.cutTo(widestText.width - 1);
-  }
-}
-
-/** A column whose width is not decided yet. */
-class Draft {
-  readonly head: ColumnHead;
-  readonly kind: ColumnKind;
-  readonly spare: number;
-  readonly least: number;
-  readonly isConstant: boolean;
-  /** True if all rows have times of the same date. */
-  readonly sharesDate: boolean;
-  /** True if the times at hand are of the same year. */
-  readonly sharesYear: boolean;
-  readonly #index: number;
-  /** The widths of its values in each form, the complete form first. */
-  readonly #forms: readonly number[];
-  #form = 0;
-  #cut = Number.POSITIVE_INFINITY;
-  #isTitleCut = false;
-  isShown = true;
-
-  constructor(head: ColumnHead, index: number, texts: readonly string[], isComplete: boolean) {
-    this.head = head;
-    this.kind = kindOf(head, texts);
-    this.spare = head.spare ?? 0;
-    this.least = head.least ?? (this.kind === 'bar' ? SHORTEST_BAR : READABLE);
-    this.isConstant = head.isConstant === true || (isComplete && this.kind === 'status' && areShared(texts));
-    const times = this.kind === 'time' ? texts.filter((text) => text !== NONE) : [];
-    this.sharesDate = isComplete && areShared(times.map((text) => text.slice(0, 10)));
-    this.sharesYear = new Set(times.map((text) => text.slice(0, 4))).size === 1;
-    this.#index = index;
-    this.#forms = formWidths(this.kind, texts, head);
-  }
-
-  get width(): number {
-    const least = this.kind === 'status' ? SHORTEST_STATUS : 0;
-    const title = this.#isTitleCut ? least : cellWidth(this.head.title);
-    return Math.min(this.#cut, Math.max(this.#forms[this.#form] as number, title));
-  }
-
-  setForm(form: number): void {
-    this.#form = Math.max(this.#form, Math.min(form, this.#forms.length - 1));
-  }
-
-  /** Makes the column as narrow as its values. */
-  cutTitle(): void {
-    this.#isTitleCut = true;
-  }
-
-  leaveOut(): void {
-    this.isShown = false;
-  }
-
-  cutTo(width: number): void {
-    this.#cut = Math.min(this.#cut, width);
-  }
-
-  /** Returns a function that restores the column as it is now. */
-  remembered(): () => void {
-    const [form, cut, isShown] = [this.#form, this.#cut, this.isShown];
-    return () => {
-      this.#form = form;
-      this.#cut = cut;
-      this.isShown = isShown;
-    };
-  }
-
-  /** Restores what was cut, if this many more columns of the terminal allow it. */
-  grow(more: number): void {
-    const room = this.width + more;
-    this.#cut = room;
-    if (cellWidth(this.head.title) <= room) this.#isTitleCut = false;
-    while (this.#form > 0 && (this.#forms[this.#form - 1] as number) <= room) this.#form--;
-  }
-
-  column(): Column {
-    return { index: this.#index, title: this.head.title, kind: this.kind, width: this.width };
+    widestText.cut = widthOf(widestText) - 1;
   }
 }
 
