@@ -7,7 +7,7 @@ import { cellWidth, cutToWidth, loadWidthsFor } from '../terminal/cell-width.ts'
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-text.ts';
-import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { UTC } from '../time/time-zone.ts';
 import type { FormatOptions } from './format-flags.ts';
 import {
   type CellText,
@@ -26,10 +26,12 @@ export interface PaintedCell {
   readonly paint: (text: string) => string;
 }
 
+type TableCell = CellText | PaintedCell;
+
 /** A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made inert here. */
 export interface Table {
   readonly heads: readonly ColumnHead[];
-  readonly rows: readonly (readonly (CellText | PaintedCell)[])[];
+  readonly rows: readonly (readonly TableCell[])[];
   /** False: without the line of titles. */
   readonly hasHeader?: boolean;
 }
@@ -67,29 +69,25 @@ export function tableLines(
   { heads, rows, hasHeader = true }: Table,
   { room, palette, draw }: TableLook,
 ): string[] {
-  const cells = rows.map((row) => row.map((cell) => inertCell(cell)));
-  const shownHeads = (hasHeader ? heads : heads.map(untitled)).map((head) => ({
-    ...head,
-    title: oneLine(head.title),
-  }));
-  const texts = cells.map((row) => row.map((cell) => (typeof cell === 'object' ? cell.text : cell)));
-  const columns =
-    room === undefined ? wholeColumns(shownHeads, texts) : fitColumns(shownHeads, texts, room, true);
+  const cells = rows.map((row) => row.map(inertCell));
+  const titled = heads.map((head) => ({ ...head, title: oneLine(head.title) }));
+  const shown = hasHeader ? titled : titled.map(untitled);
+  const texts = cells.map((row) => row.map(({ text }) => text));
+  const columns = room === undefined ? wholeColumns(shown, texts) : fitColumns(shown, texts, room, true);
   return draw(columns, [
     ...(hasHeader ? [titleCells(columns, palette)] : []),
     ...cells.map((row) => rowCells(row, columns, palette)),
   ]);
 }
 
-function inertCell(cell: CellText | PaintedCell): CellText | PaintedCell {
-  if (typeof cell === 'string') return oneLine(cell);
-  if (typeof cell === 'function' || typeof cell.text === 'function') return cell;
-  return { ...cell, text: oneLine(cell.text) };
-}
-
 /** A column without its title, which takes no room then. */
 function untitled(head: ColumnHead): ColumnHead {
   return { ...head, title: '', ...(isStatusTitle(head.title) ? { kind: 'status' } : {}) };
+}
+
+function inertCell(cell: TableCell): Omit<PaintedCell, 'paint'> & Partial<PaintedCell> {
+  const { text, ...paint } = typeof cell === 'object' ? cell : { text: cell };
+  return { text: typeof text === 'string' ? oneLine(text) : text, ...paint };
 }
 
 /** Other characters that end a line: a row of a table has to stay on one line. */
@@ -109,18 +107,17 @@ export interface Cell {
 
 /** The cells of a row that are shown: statuses in their colour, and with `isFitted` times in the form that fits. */
 export function rowCells(
-  row: readonly (CellText | PaintedCell)[],
+  row: readonly (string | ReturnType<typeof inertCell>)[],
   columns: readonly Column[],
   palette: Palette,
   isFitted = true,
 ): Cell[] {
   return columns.map(({ index, kind, width }) => {
-    const cell = row[index] as CellText | PaintedCell;
-    const own = typeof cell === 'object' ? cell.paint : undefined;
-    const given = typeof cell === 'object' ? cell.text : cell;
+    const cell = row[index] ?? '';
+    const { text: given, paint = undefined } = typeof cell === 'string' ? { text: cell } : cell;
     const text = typeof given === 'function' ? given(width) : given;
-    if (kind === 'time' && isFitted) return { text: timeWithin(text, width), paint: own };
-    return { text, paint: own ?? (kind === 'status' ? statusPaint(text, palette) : undefined) };
+    if (kind === 'time' && isFitted) return { text: timeWithin(text, width), paint };
+    return { text, paint: paint ?? (kind === 'status' ? statusPaint(text, palette) : undefined) };
   });
 }
 
@@ -139,12 +136,20 @@ export type Draw = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) =>
 
 type DrawnColumn = Pick<Column, 'width' | 'kind'>;
 
-/** cli-table3 takes as long for a row of a table of 100 rows as for two of a table of 10. */
-const SLICE_ROWS = 10;
-/** The library's time grows with the square of a text's length. */
-const LONGEST_IN_LIBRARY = 200;
-/** In a pipe the library draws this many rows, and those that follow are padded here: 100,000 would take it 4 s. */
-const LIBRARY_ROWS = 500;
+/** The library draws this many rows, and those that follow are padded here: 100,000 would take it a minute. */
+const LIBRARY_ROWS = 100;
+
+/**
+ * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere: in other scripts it counts some combining marks
+ * as columns, and it cuts within a character. Its time grows with the square of a text's length.
+ */
+const MEASURED_ALIKE = /^[\x20-\x7e…\u2580-\u259f]{0,200}$/;
+
+const BORDERS = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+];
+const NO_BORDERS = Object.fromEntries(BORDERS.map((name) => [name, '']));
 
 /**
  * Loads cli-table3, which draws tables. Rows that it would measure or cut wrongly are drawn here, and with `pushes`, in a
@@ -152,58 +157,27 @@ const LIBRARY_ROWS = 500;
  */
 export async function loadDraw(pushes = false): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
-  const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
   let drawn = 0;
-  const drawByLibrary = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => {
+  const drawByLibrary = (columns: readonly DrawnColumn[], row: readonly Cell[]) => {
     const table = new CliTable({
-      chars: { ...noBorders, middle: ' '.repeat(GAP) },
+      chars: { ...NO_BORDERS, middle: ' '.repeat(GAP) },
       colWidths: columns.map(({ width }) => width),
       colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
       style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
     });
-    table.push(...rows.map((row) => row.map(({ text, paint }) => (paint ? paint(text) : text))));
-    return table.toString().split('\n');
+    table.push(row.map(({ text, paint }) => (paint ? paint(text) : text)));
+    return table.toString();
   };
-  return (columns, rows) => {
-    const lines: string[] = [];
-    let slice: Cell[][] = [];
-    const drawSlice = () => {
-      if (slice.length > 0) lines.push(...drawByLibrary(columns, slice));
-      slice = [];
-    };
-    for (const row of rows) {
-      const isLeftToLibrary =
-        !(pushes && drawn++ >= LIBRARY_ROWS) &&
-        row.every(
-          ({ text }, index) =>
-            text.length <= LONGEST_IN_LIBRARY &&
-            MEASURED_ALIKE.test(text) &&
-            !(pushes && cellWidth(text) > (columns[index] as DrawnColumn).width),
-        );
-      if (isLeftToLibrary) {
-        slice.push(row);
-        if (slice.length === SLICE_ROWS) drawSlice();
-      } else {
-        drawSlice();
-        lines.push(paddedLine(columns, row, pushes));
-      }
-    }
-    drawSlice();
-    return lines.map((line) => line.trimEnd());
-  };
+  return (columns, rows) =>
+    rows.map((row) => {
+      const isDrawnAlike = row.every(
+        ({ text }, index) =>
+          MEASURED_ALIKE.test(text) && !(pushes && cellWidth(text) > (columns[index] as DrawnColumn).width),
+      );
+      const byLibrary = isDrawnAlike && drawn++ < LIBRARY_ROWS;
+      return (byLibrary ? drawByLibrary(columns, row) : paddedLine(columns, row, pushes)).trimEnd();
+    });
 }
-
-const BORDERS = [
-  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
-];
-
-/**
- * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere. In other scripts it counts some
- * combining marks as columns, and it cuts within a character.
- */
-const MEASURED_ALIKE =
-  /^[\x20-\x7e\xa1-\xac\xae-\u024f\u0386-\u0481\u2010-\u2015\u2018-\u201f…\u2580-\u259f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]*$/;
 
 function paddedLine(columns: readonly DrawnColumn[], row: readonly Cell[], pushes: boolean): string {
   const cells = row.map(({ text, paint }, index) => {
@@ -219,28 +193,13 @@ function paddedLine(columns: readonly DrawnColumn[], row: readonly Cell[], pushe
 /** A cell on a terminal is cut after this many UTF-16 units, which is more than a line has. */
 const LONGEST = 4000;
 
-/** Returns a function that makes a cell of a JSON value: a text as it is, of an object its scalars, times in the zone. */
-export function cellReader(
-  zone: TimeZone,
-  isTerminal: boolean,
-): (bytes: Buffer, start: number, end: number) => string {
-  const shown = (text: string) => (zone.isUtc ? text : zone.shown(text));
-  const longest = isTerminal ? LONGEST : Number.POSITIVE_INFINITY;
-  return (bytes, start, end) => {
-    const text = scalarsText(bytes, start, end, longest);
-    return shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
-  };
-}
-
 /** The facts that decide the columns of a table of items. */
-export interface ItemTableOptions {
-  readonly list: ListKind;
-  readonly fields?: readonly FieldPath[];
-  readonly constant?: ReadonlySet<string>;
-  readonly zone?: TimeZone;
-}
+type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zone'>;
 
-/** The columns of a table of items such as these, and a function that reads rows of cells. */
+/**
+ * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of an object its
+ * scalars, times in the zone.
+ */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
   const { list, constant, zone = UTC } = options;
   const fields = options.fields ?? defaultFields(pages, list);
@@ -248,7 +207,12 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     const title = oneLine(titleOf(field, fields));
     return options.fields ? { title, isWhole: isEventId(field) } : defaultHead(field, title, index, constant);
   });
-  return { heads, read: createRowReader(fields, cellReader(zone, isTerminal), NONE) };
+  const longest = isTerminal ? LONGEST : Number.POSITIVE_INFINITY;
+  const cellOf = (bytes: Buffer, start: number, end: number) => {
+    const text = scalarsText(bytes, start, end, longest);
+    return zone.shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
+  };
+  return { heads, read: createRowReader(fields, cellOf, NONE) };
 }
 
 function defaultFields(pages: readonly Items[], list: ListKind): readonly FieldPath[] {
@@ -283,9 +247,9 @@ function defaultHead(
   constant?: ReadonlySet<string>,
 ): ColumnHead {
   const isWhole = isEventId(field);
-  const spare = field.text === ERROR ? 1 : index > 0 && !TELLING.has(field.text) ? 2 : 0;
   const isConstant = !isWhole && constant?.has(field.text) === true;
-  return { title, spare, isConstant, isWhole, ...(field.text === ERROR ? { least: LEAST_ERROR } : {}) };
+  if (field.text === ERROR) return { title, spare: 1, isConstant, least: LEAST_ERROR };
+  return { title, spare: index > 0 && !TELLING.has(field.text) ? 2 : 0, isConstant, isWhole };
 }
 
 /**
@@ -304,12 +268,6 @@ export async function createTableWriter(
   let columns: Column[] = [];
   let fittedTo = 0;
 
-  const open = (page: Items) => {
-    table = itemTable(sample ? [page, sample] : [page], options, stdout.isTerminal);
-    const rows = table.read(page);
-    measured = sample ? [...rows, ...table.read(sample)] : rows;
-    return rows;
-  };
   const fit = async ({ heads }: Pick<Table, 'heads'>, isComplete: boolean) => {
     await loadWidthsFor([...heads.map(({ title }) => title), ...measured.flat()]);
     const shown = hasHeader ? heads : heads.map(untitled);
@@ -317,21 +275,21 @@ export async function createTableWriter(
     columns = stdout.isTerminal
       ? fitColumns(shown, measured, fittedTo, isComplete)
       : wholeColumns(shown, measured);
+    return hasHeader ? [titleCells(columns, palette)] : [];
   };
 
   return {
     write: async (page, isLast = false) => {
       if (page.count === 0) return;
       const isFirst = table === undefined;
-      const rows = table ? table.read(page) : open(page);
+      table ??= itemTable(sample ? [page, sample] : [page], options, stdout.isTerminal);
+      const rows = table.read(page);
+      if (isFirst) measured = sample ? [...rows, ...table.read(sample)] : rows;
       const isResized = stdout.isTerminal && stdout.columns !== fittedTo;
-      if (isFirst || isResized) await fit(table as Pick<Table, 'heads'>, isFirst && isLast);
+      const titles = isFirst || isResized ? await fit(table, isFirst && isLast) : [];
       await loadWidthsFor(rows.flat());
-      const lines = draw(columns, [
-        ...((isFirst || isResized) && hasHeader ? [titleCells(columns, palette)] : []),
-        ...rows.map((row) => rowCells(row, columns, palette, stdout.isTerminal)),
-      ]);
-      await stdout.write(ended(lines));
+      const cells = rows.map((row) => rowCells(row, columns, palette, stdout.isTerminal));
+      await stdout.write(ended(draw(columns, [...titles, ...cells])));
     },
     end: async () => {
       if (!table) reporter.notice(nothingFound(options.list));
