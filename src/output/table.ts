@@ -149,7 +149,6 @@ const BORDERS = [
   ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
   ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
 ];
-const NO_BORDERS = Object.fromEntries(BORDERS.map((name) => [name, '']));
 
 /**
  * Loads cli-table3, which draws tables. Rows that it would measure or cut wrongly are drawn here, and with `pushes`, in a
@@ -157,10 +156,11 @@ const NO_BORDERS = Object.fromEntries(BORDERS.map((name) => [name, '']));
  */
 export async function loadDraw(pushes = false): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
+  const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
   let drawn = 0;
   const drawByLibrary = (columns: readonly DrawnColumn[], row: readonly Cell[]) => {
     const table = new CliTable({
-      chars: { ...NO_BORDERS, middle: ' '.repeat(GAP) },
+      chars: { ...noBorders, middle: ' '.repeat(GAP) },
       colWidths: columns.map(({ width }) => width),
       colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
       style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
