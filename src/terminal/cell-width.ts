@@ -1,40 +1,5 @@
-/** UTF-16 code units that are measured at once: the time of `Intl.Segmenter` grows with the square of the length. */
-const PIECE = 1000;
 let graphemes: Intl.Segmenter | undefined;
 let stringWidth: ((text: string) => number) | undefined;
-
-/**
- * Letters and signs that a terminal shows in one column, or in two, whatever stands beside them: counting them takes a
- * hundredth of the library's time. A test compares all of them with the library.
- */
-const NARROW = [
-  ...[0x20, 0x7e, 0xa1, 0xac, 0xae, 0x2ff, 0x386, 0x386, 0x388, 0x38a, 0x38e, 0x3a1, 0x3a3, 0x481],
-  ...[0x48a, 0x52f, 0x531, 0x556, 0x561, 0x587, 0x5d0, 0x5ea, 0x621, 0x64a, 0x10d0, 0x10ff, 0x1e00, 0x1eff],
-  ...[0x2010, 0x2015, 0x2018, 0x2027, 0x20a0, 0x20bf, 0x2500, 0x259f],
-];
-const WIDE = [0x3001, 0x3029, 0x3041, 0x3096, 0x30a1, 0x30ff, 0x3400, 0x4dbf, 0x4e00, 0x9fff, 0xac00, 0xd7a3];
-let widths: Uint8Array | undefined;
-
-/** The columns of each code unit that needs no library; 0 for the others. */
-function simpleWidths(): Uint8Array {
-  const table = new Uint8Array(0x10000);
-  for (const [columns, ranges] of [NARROW, WIDE].entries())
-    for (let at = 0; at < ranges.length; at += 2)
-      table.fill(columns + 1, ranges[at] as number, (ranges[at + 1] as number) + 1);
-  return table;
-}
-
-/** The columns of a text of such letters alone; -1 if it has others. */
-function simpleWidth(text: string): number {
-  widths ??= simpleWidths();
-  let sum = 0;
-  for (let index = 0; index < text.length; index++) {
-    const width = widths[text.charCodeAt(index)] as number;
-    if (width === 0) return -1;
-    sum += width;
-  }
-  return sum;
-}
 
 /** Loads the library that measures every script. `cellWidth` throws for text that needs it until then. */
 export async function loadWidths(): Promise<void> {
@@ -43,34 +8,21 @@ export async function loadWidths(): Promise<void> {
 
 /** Loads that library if any of the texts needs it: it takes longer to load than the rest of a plain table. */
 export async function loadWidthsFor(texts: readonly string[]): Promise<void> {
-  if (!stringWidth && texts.some((text) => simpleWidth(text) < 0)) await loadWidths();
+  if (!texts.every((text) => SIMPLE.test(text))) await loadWidths();
 }
 
 /** Returns the number of terminal columns of the text: two for a wide character, none for a combining one. */
 export function cellWidth(text: string): number {
-  const simple = simpleWidth(text);
-  if (simple >= 0) return simple;
+  if (SIMPLE.test(text)) return text.length + (text.match(WIDE_ONE)?.length ?? 0);
   if (!stringWidth) throw new Error('text that only the library can measure is measured before loadWidths()');
   if (text.length <= PIECE) return stringWidth(text);
   let width = 0;
   for (let at = 0; at < text.length; ) {
     const piece = pieceAt(text, at);
-    const columns = simpleWidth(piece);
-    width += columns >= 0 ? columns : stringWidth(piece);
+    width += cellWidth(piece);
     at += piece.length;
   }
   return width;
-}
-
-/** Returns up to `PIECE` characters of the text, and cuts no character in two unless one is longer than that. */
-function pieceAt(text: string, start: number): string {
-  const end = start + PIECE;
-  if (end >= text.length) return text.slice(start);
-  // Half of a surrogate pair would count as a character of its own.
-  const piece = text.slice(start, /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end);
-  graphemes ??= new Intl.Segmenter();
-  const last = graphemes.segment(piece).containing(piece.length - 1)?.index;
-  return last ? piece.slice(0, last) : piece;
 }
 
 /** Returns the text, cut to `width` columns with `…` if it is wider. Never cuts a character in two. */
@@ -89,13 +41,6 @@ export function cutToWidth(text: string, width: number): string {
   return `${kept}…`;
 }
 
-function* charactersOf(text: string): Generator<string> {
-  if (simpleWidth(text) >= 0) return yield* text;
-  // Creating the first one takes 15 ms.
-  graphemes ??= new Intl.Segmenter();
-  for (const { segment } of graphemes.segment(text)) yield segment;
-}
-
 /** Returns the width of the widest text, at least 1. */
 export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);
@@ -111,4 +56,42 @@ export function wrapWords(text: string, width: number): string[] {
     else lines.push(word);
   }
   return lines;
+}
+
+/**
+ * Letters and signs that a terminal shows in one column, or in two, whatever stands beside them: counting them takes a
+ * hundredth of the library's time. A test compares all of them with the library.
+ */
+const NARROW =
+  '\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff\\u0386\\u0388-\\u038a\\u038e-\\u03a1\\u03a3-\\u0481\\u048a-\\u052f' +
+  '\\u0531-\\u0556\\u0561-\\u0587\\u05d0-\\u05ea\\u0621-\\u064a\\u10d0-\\u10ff\\u1e00-\\u1eff' +
+  '\\u2010-\\u2015\\u2018-\\u2027\\u20a0-\\u20bf\\u2500-\\u259f';
+const WIDE = '\\u3001-\\u3029\\u3041-\\u3096\\u30a1-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3';
+const SIMPLE = new RegExp(`^[${NARROW}${WIDE}]*$`);
+const WIDE_ONE = new RegExp(`[${WIDE}]`, 'g');
+
+/** UTF-16 code units that are measured at once: the time of `Intl.Segmenter` grows with the square of the length. */
+const PIECE = 1000;
+
+/** Returns up to `PIECE` characters of the text, and cuts no character in two unless one is longer than that. */
+function pieceAt(text: string, start: number): string {
+  const end = start + PIECE;
+  if (end >= text.length) return text.slice(start);
+  // Half of a surrogate pair would count as a character of its own.
+  const piece = text.slice(start, /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end);
+  const last = segmenter()
+    .segment(piece)
+    .containing(piece.length - 1)?.index;
+  return last ? piece.slice(0, last) : piece;
+}
+
+function* charactersOf(text: string): Generator<string> {
+  if (SIMPLE.test(text)) yield* text;
+  else for (const { segment } of segmenter().segment(text)) yield segment;
+}
+
+/** Creating the first one takes 15 ms. */
+function segmenter(): Intl.Segmenter {
+  graphemes ??= new Intl.Segmenter();
+  return graphemes;
 }

@@ -1,4 +1,6 @@
+import type { Ora } from 'ora';
 import type { Context } from '../context.ts';
+import { cutToWidth, loadWidths } from './cell-width.ts';
 import { plain, redraws } from './palette.ts';
 import type { Reporter } from './reporter.ts';
 import { grouped, terminalSafeLine } from './terminal-text.ts';
@@ -43,18 +45,14 @@ export function startProgress(
       stop: () => {},
     };
   }
-  let clear = () => {};
-  let redraw = () => {};
-  let stopped = false;
+  let spinner: Ora | undefined;
+  let isStopped = false;
+  const text = () => cutToWidth(line(), stderr.columns - 3);
   const show = async () => {
-    const [{ default: ora }, { cutToWidth, loadWidths }] = await Promise.all([
-      import('ora'),
-      import('./cell-width.ts'),
-    ]);
+    const { default: ora } = await import('ora');
     await loadWidths();
-    if (stopped) return;
-    const text = () => cutToWidth(line(), stderr.columns - 3);
-    const spinner = ora({
+    if (isStopped) return;
+    spinner = ora({
       text: text(),
       stream: stderr.stream(),
       isEnabled: true,
@@ -63,25 +61,20 @@ export function startProgress(
       hideCursor: false,
       discardStdin: false,
     }).start();
-    redraw = () => {
-      spinner.text = text();
-    };
-    clear = () => spinner.stop();
   };
   const timer = setTimeout(() => void show().catch(() => undefined), patience);
   timer.unref();
   const stop = () => {
-    stopped = true;
+    isStopped = true;
     clearTimeout(timer);
-    redraw = () => {};
-    clear();
-    clear = () => {};
+    spinner?.stop();
+    spinner = undefined;
   };
   stdout.pagerOpened?.addEventListener('abort', stop, { once: true });
   return {
     update: (changes) => {
       state = { ...state, ...changes };
-      redraw();
+      if (spinner) spinner.text = text();
     },
     stop,
   };

@@ -43,12 +43,7 @@ export async function confirm(
   if (!/^y/i.test(await promptText(`${question} (yes or no)`, context, check))) throw declined;
 }
 
-async function ask(
-  message: string,
-  context: PromptContext,
-  isSecret: boolean,
-  check?: Check,
-): Promise<string> {
+async function ask(message: string, context: PromptContext, isSecret: boolean, check?: Check) {
   const { stdin, stderr, environment } = context;
   const { createInterface } = await import('node:readline/promises');
   // Node's line editor sets raw mode, in which nothing is echoed. Without it the terminal edits lines itself.
@@ -89,16 +84,12 @@ async function answerTo(
   isSecret: boolean,
 ): Promise<string> {
   const over = new AbortController();
-  const leave = () => over.abort();
   // In raw mode Ctrl-C is a key; it has to end the program as the signal would. Ctrl-D closes the interface.
-  let isClosed = false;
-  const end = () => {
-    isClosed = true;
-    leave();
-  };
-  lines.once('SIGINT', leave).once('close', end);
+  const interrupt = () => over.abort(new InterruptedError('SIGINT'));
+  const close = () => over.abort(new NoAnswerError('SIGINT'));
+  lines.once('SIGINT', interrupt).once('close', close);
+  const either = { signal: AbortSignal.any([signal, over.signal]) };
   try {
-    const either = { signal: AbortSignal.any([over.signal, signal]) };
     if (!isSecret) return await lines.question(question, either);
     // Start reading before the question is shown, so that an answer that is already there is not lost.
     const answer = lines.question('', either);
@@ -106,16 +97,12 @@ async function answerTo(
     await stderr.write(question);
     return await answer;
   } catch (error) {
-    signal.throwIfAborted();
-    throw isClosed
-      ? new NoAnswerError('SIGINT')
-      : over.signal.aborted
-        ? new InterruptedError('SIGINT')
-        : error;
+    either.signal.throwIfAborted();
+    throw error;
   } finally {
-    lines.off('SIGINT', leave).off('close', end);
+    lines.off('SIGINT', interrupt).off('close', close);
     // The key that ended the line was not echoed either.
-    if (isSecret || over.signal.aborted || signal.aborted) await stderr.write('\n');
+    if (isSecret || either.signal.aborted) await stderr.write('\n');
   }
 }
 

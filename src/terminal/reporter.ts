@@ -110,17 +110,12 @@ export function runFlags({ profile, store }: RunFlags, environment: Context['env
 }
 
 /** A failure or a warning, with the names and in the order of its line of JSON. */
-interface Problem {
-  readonly level: 'error' | 'warning';
-  readonly kind: NonNullable<ErrorParts['kind']>;
-  readonly exitCode: ExitCode | undefined;
-  readonly message: string;
-  readonly details: readonly string[];
-  readonly status?: number | undefined;
-  readonly retryable?: boolean | undefined;
-  readonly next: string | undefined;
-  readonly error?: object | undefined;
-}
+type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'next'> &
+  Partial<Pick<HooktrailError, 'status' | 'retryable'>> & {
+    readonly level: 'error' | 'warning';
+    readonly exitCode: ExitCode | undefined;
+    readonly error?: object | undefined;
+  };
 
 /**
  * Returns the text of a failure: `error: …`, indented details, `next: …`; or all of it as one line of JSON. The commands in
