@@ -10,7 +10,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { knownInstant, milliseconds, nextFullSecond } from '../time/instant.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type Query, queryString } from './event-query.ts';
-import type { EventTable } from './event-table.ts';
+import type { TimeColumn } from './event-table.ts';
 import {
   askEventTypes,
   eventTypeNames,
@@ -161,7 +161,7 @@ async function* readStored(
 /** The time that a source was asked about, or else the time that its events span. Both bounds are exclusive. */
 export function windowOf(
   { window, filters }: EventSource,
-  { first, last }: EventTable['bounds'],
+  { first, last }: TimeColumn['bounds'],
   clock: Context['clock'],
 ): StatsWindow {
   if (window) return window;

@@ -15,19 +15,14 @@ import {
   type Effect,
   type Explanation,
   explainTable,
-  isCause,
 } from './explain-table.ts';
+import { type Count, isCause } from './find-causes.ts';
 import type { CountQueries } from './statistics.ts';
 
 /** The time to compare with: the same length before it, or the same time a day or a week earlier. */
 export type Baseline = 'previous' | '1d' | '7d';
 
-interface Counts {
-  readonly events: number;
-  readonly failed: number;
-}
-
-export interface BaselineCounts extends Counts {
+export interface BaselineCounts extends Count {
   readonly after: Instant;
   readonly before: Instant;
   /** For each cause: whether it made events fail then, too. */
@@ -59,7 +54,7 @@ export async function explainEvents(
       table.add(items, haveFailed);
     if (table.rows === 0) source.doubt();
     const explanation = explainTable(table);
-    const { after, before } = windowOf(source, table.bounds, call.context.clock);
+    const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
     return {
       ...explanation,
       name: source.name,
@@ -120,7 +115,7 @@ async function countAll(
   filters: EventFilters,
   within: Pick<Query, 'after' | 'before'>,
   queries: readonly (readonly Query[])[],
-): Promise<{ whole: Counts; inside: Counts[] }> {
+): Promise<{ whole: Count; inside: Count[] }> {
   const all = filters
     .withoutTimes()
     .queries(0)
@@ -136,7 +131,7 @@ async function countAll(
     }
     return sum;
   });
-  return { whole: sums[0] as Counts, inside: sums.slice(1) };
+  return { whole: sums[0] as Count, inside: sums.slice(1) };
 }
 
 async function readAll(
@@ -144,7 +139,7 @@ async function readAll(
   filters: EventFilters,
   within: Pick<Query, 'after' | 'before'>,
   conditions: readonly (readonly CauseCondition[])[],
-): Promise<{ whole: Counts; inside: Counts[] }> {
+): Promise<{ whole: Count; inside: Count[] }> {
   const parsed = (own: readonly CauseCondition[]) =>
     own.map(({ text }) => parseCondition(text, '--where', 0));
   const keeps = [[], ...conditions.map(parsed)].map((own: Condition[]) => itemFilter(own, []));
@@ -159,7 +154,7 @@ async function readAll(
       sum.failed += haveFailed === undefined ? isFailed(kept).count : haveFailed ? kept.count : 0;
     }
   }
-  return { whole: sums[0] as Counts, inside: sums.slice(1) };
+  return { whole: sums[0] as Count, inside: sums.slice(1) };
 }
 
 function failedCondition(): Condition {

@@ -2,7 +2,6 @@ import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { createCursor, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
-import type { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import { sortRows, TimeColumn } from './event-table.ts';
@@ -50,115 +49,54 @@ export async function checkHealth(
       next: 'leave --status and --failed out: what fails is listed first',
     });
   return await withEventSource(call, options, async (source) => {
-    const tally = new HealthTally(by);
-    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
-      tally.add(items, haveFailed);
-    if (tally.events === 0) source.doubt();
-    else if (!tally.isFound) call.reporter.warning(`--by: no event has the field '${by.text}'`);
-    const { after, before } = windowOf(source, tally.bounds, call.context.clock);
-    return { name: source.name, after, before, by, rows: tally.rows() };
+    const cursor = createCursor([by, memberPath('publishStatus'), memberPath('createdOn')]);
+    const rowsOf = new Map<string, number[]>();
+    const failures: boolean[] = [];
+    const times = new TimeColumn();
+    let isFound = false;
+    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window)) {
+      for (let item = 0; item < items.count; item++) {
+        cursor.read(items.bytes, items.start(item));
+        const [start = MISSING] = cursor.starts;
+        if (start !== MISSING) isFound = true;
+        const value = start === MISSING ? 'null' : items.bytes.toString('utf8', start, cursor.ends[0]);
+        const rows = rowsOf.get(value) ?? [];
+        if (rows.push(times.push(cursor.text(2) ?? '')) === 1) rowsOf.set(value, rows);
+        failures.push(haveFailed ?? cursor.text(1) === 'FAILED');
+      }
+      if (rowsOf.size > MOST_VALUES)
+        throw new ServiceError(`--by ${by.text}: more than ${MOST_VALUES} values`, {
+          next: 'name a field with fewer different values, or narrow the search',
+        });
+    }
+    if (failures.length === 0) source.doubt();
+    else if (!isFound) call.reporter.warning(`--by: no event has the field '${by.text}'`);
+    const { after, before } = windowOf(source, times.bounds, call.context.clock);
+    const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
+    return { name: source.name, after, before, by, rows };
   });
 }
 
-/** The outcomes of events by the value of a field; about 20 bytes an event. */
-class HealthTally {
-  readonly #by: FieldPath;
-  readonly #cursor;
-  readonly #codes = new Map<string, number>();
-  /** Of each event twice the code of its value, and one more if it failed. */
-  readonly #outcomes: number[] = [];
-  readonly #times = new TimeColumn();
-  isFound = false;
-
-  constructor(by: FieldPath) {
-    this.#by = by;
-    this.#cursor = createCursor([by, memberPath('publishStatus'), memberPath('createdOn')]);
-  }
-
-  get events(): number {
-    return this.#outcomes.length;
-  }
-
-  get bounds(): { first: Instant | undefined; last: Instant | undefined } {
-    const rows = this.#newestFirst().filter((row) => this.#times.isKnown(row));
-    if (rows.length === 0) return { first: undefined, last: undefined };
-    return { first: this.#times.at(rows.at(-1) as number), last: this.#times.at(rows[0] as number) };
-  }
-
-  /** Throws `ServiceError` if the field has too many values. */
-  add(items: Items, haveFailed: boolean | undefined): void {
-    const { bytes, count } = items;
-    for (let item = 0; item < count; item++) {
-      const cursor = this.#cursor;
-      cursor.read(bytes, items.start(item));
-      const [value = MISSING, , createdOn = MISSING] = cursor.starts;
-      if (value !== MISSING) this.isFound = true;
-      const text = value === MISSING ? 'null' : bytes.toString('utf8', value, cursor.ends[0]);
-      let code = this.#codes.get(text);
-      if (code === undefined) {
-        if (this.#codes.size === MOST_VALUES) throw this.#tooMany();
-        code = this.#codes.size;
-        this.#codes.set(text, code);
-      }
-      const row = this.#outcomes.length;
-      this.#times.begin(row);
-      if (createdOn !== MISSING) this.#times.set(row, bytes, createdOn, cursor.ends[2] as number);
-      this.#outcomes.push(2 * code + Number(haveFailed ?? cursor.text(1) === 'FAILED'));
-    }
-  }
-
-  rows(): Health[] {
-    const tallies = new Map<number, HealthCounts>();
-    for (const row of this.#newestFirst()) {
-      const outcome = this.#outcomes[row] as number;
-      const tally = tallies.get(outcome >> 1) ?? { events: 0, failed: 0, recent: '' };
-      tallies.set(outcome >> 1, tally);
-      const hasFailed = outcome % 2 === 1;
-      tally.events++;
-      if (hasFailed) tally.failed++;
-      if (tally.recent.length < RECENT_EVENTS) tally.recent += hasFailed ? 'F' : 'S';
-      if (!this.#times.isKnown(row)) continue;
-      if (hasFailed && tally.lastSuccess === undefined && !tally.recent.includes('S'))
-        tally.failingSince = row;
-      if (hasFailed) tally.lastFailed ??= row;
-      else tally.lastSuccess ??= row;
-    }
-    const at = (row: number | undefined) => (row === undefined ? undefined : this.#times.at(row));
-    const values = [...this.#codes.keys()];
-    const found = [...tallies].map(
-      ([code, { events, failed, recent, failingSince, lastSuccess, lastFailed }]): Health => ({
-        value: exactValue(values[code] as string),
-        state: recent.startsWith('F') ? 'failing' : failed > 0 ? 'recovered' : 'ok',
-        failed,
-        events,
-        failingSince: at(failingSince),
-        lastSuccess: at(lastSuccess),
-        lastFailed: at(lastFailed),
-        recent,
-      }),
-    );
-    return found.sort(byUrgency);
-  }
-
-  #tooMany(): ServiceError {
-    return new ServiceError(`--by ${this.#by.text}: more than ${MOST_VALUES} values`, {
-      next: 'name a field with fewer different values, or narrow the search',
-    });
-  }
-
-  #newestFirst(): number[] {
-    return sortRows([...this.#outcomes.keys()], this.#times).reverse();
-  }
-}
-
-interface HealthCounts {
-  events: number;
-  failed: number;
-  recent: string;
-  /** Rows. */
-  failingSince?: number;
-  lastSuccess?: number;
-  lastFailed?: number;
+function healthOf(value: string, rows: number[], failures: readonly boolean[], times: TimeColumn): Health {
+  const newestFirst = sortRows(rows, times).reverse();
+  const failed = newestFirst.filter((row) => failures[row]);
+  const delivered = newestFirst.filter((row) => !failures[row]);
+  const isKnown = (row: number) => times.isKnown(row);
+  const run = newestFirst.findIndex((row) => !failures[row]);
+  const unbroken = run === -1 ? newestFirst : newestFirst.slice(0, run);
+  return {
+    value: exactValue(value),
+    state: unbroken.length > 0 ? 'failing' : failed.length > 0 ? 'recovered' : 'ok',
+    failed: failed.length,
+    events: rows.length,
+    failingSince: times.at(unbroken.findLast(isKnown)),
+    lastSuccess: times.at(delivered.find(isKnown)),
+    lastFailed: times.at(failed.find(isKnown)),
+    recent: newestFirst
+      .slice(0, RECENT_EVENTS)
+      .map((row) => (failures[row] ? 'F' : 'S'))
+      .join(''),
+  };
 }
 
 const STATES: readonly HealthState[] = ['failing', 'recovered', 'ok'];

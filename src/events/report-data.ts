@@ -54,7 +54,7 @@ export async function gatherReport(
       latest.add(failed);
     }
     if (table.rows === 0) source.doubt();
-    const window = windowOf(source, table.bounds, call.context.clock);
+    const window = windowOf(source, table.times.bounds, call.context.clock);
     const stats = statsOfTable(table, window, buckets);
     const subscriptions = table
       .outcomesOf('subscriptionId')

@@ -236,7 +236,7 @@ export function statsOfTable(table: EventTable, window: StatsWindow, bucketCount
     if (!times.isKnown(row)) continue;
     const bucket = counts[bucketOf(times.at(row), ends)] as { total: number; failed: number };
     bucket.total++;
-    if (table.hasFailed(row)) bucket.failed++;
+    if (table.failures[row] === 1) bucket.failed++;
   }
   const types = table.outcomesOf('eventType').map(
     ({ value, ...type }): TypeTally => ({

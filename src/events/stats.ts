@@ -108,7 +108,10 @@ export async function askStats(
     }
     const table = new EventTable(['eventType']);
     for await (const { items } of source.read(filters, window)) table.add(items);
-    return { stats: statsOfTable(table, windowOf(source, table.bounds, call.context.clock), buckets), name };
+    return {
+      stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),
+      name,
+    };
   });
 }
 

@@ -59,12 +59,11 @@ for (const kind of [...KINDS, 'chance'] as const) {
       ...[first].map(({ holds }) => {
         const inside = history.events.filter(holds);
         const isFailed = (event: (typeof inside)[number]) => event['publishStatus'] === 'FAILED';
-        return lnChance(
-          inside.filter(isFailed).length,
-          inside.length,
-          history.events.filter(isFailed).length,
-          history.events.length,
-        );
+        const countOf = (events: History['events']) => ({
+          events: events.length,
+          failed: events.filter(isFailed).length,
+        });
+        return lnChance(countOf(inside), countOf(history.events));
       }),
     );
     if (p > Math.log(1e-7)) continue;
