@@ -45,10 +45,20 @@ interface Parts {
   readonly now: () => number;
 }
 
+/** One event's own JSON text. */
+export interface WatchedItem {
+  readonly key: number;
+  readonly text: Buffer;
+  /** Undefined if the item has none. */
+  readonly createdOn: Instant | undefined;
+  /** An upper bound of its creation time by the service's clock, in milliseconds. */
+  readonly createdBefore: number;
+}
+
 /** The service's `Date` has no fraction: its clock may be ahead by this much. */
-const DATE_GRAIN = 1000;
+const DATE_GRAIN_MS = 1000;
 /** A span shorter than this is not divided further. */
-const SHORTEST_SLICE = 2000;
+const SHORTEST_SLICE_MS = 2000;
 
 /**
  * Follows events by polling. All times are the service's; each poll begins at the one before, less the overlap, so that
@@ -58,7 +68,11 @@ const SHORTEST_SLICE = 2000;
 export class Follower {
   readonly #watch: Watch;
   readonly #parts: Parts;
-  readonly #memory: WatchMemory;
+  /**
+   * The keys of events that were printed, each with a time that the event was created before (the service's clock,
+   * milliseconds): once all polls begin after that time the key is of no use.
+   */
+  readonly #printed: Map<number, number>;
   /** All events created before this were printed, except late ones. */
   #watermark: number;
 
@@ -66,17 +80,14 @@ export class Follower {
     this.#watch = watch;
     this.#parts = parts;
     this.#watermark = state?.watermark ?? milliseconds(watch.start);
-    this.#memory = new WatchMemory(state?.printed);
+    this.#printed = new Map(state?.printed);
   }
 
   get state(): FollowerState {
-    const { start } = this.#watch;
-    return { start, watermark: this.#watermark, printed: this.#memory.entries };
+    return { start: this.#watch.start, watermark: this.#watermark, printed: [...this.#printed] };
   }
 
-  /**
-   * The time from which a run without this one's memory misses nothing. It prints events again that were printed since.
-   */
+  /** The time from which a run without this one's memory misses nothing. It prints events again that were printed since. */
   get resumeAt(): Instant {
     const { start, overlap } = this.#watch;
     return laterOf(instantAt(this.#watermark - overlap), start);
@@ -89,53 +100,56 @@ export class Follower {
   }
 
   get remembered(): number {
-    return this.#memory.size;
+    return this.#printed.size;
   }
 
   /**
-   * One poll, in as many slices as needed: yields events that were not printed, oldest first. The caller has to
+   * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The caller has to
    * `remember` the printed ones before it takes the next. If the service fails halfway, the events read so far come
    * first and the error after them; the next poll begins at the same time.
    */
-  async *poll(): AsyncGenerator<readonly WatchedItem[]> {
-    const { overlap } = this.#watch;
-    let after = this.resumeAt;
-    this.#memory.forget(milliseconds(after));
-    let sliceEnd: number | undefined;
-    let most = this.#watch.most;
-    for (;;) {
-      const from = milliseconds(after);
-      const before = sliceEnd === undefined ? this.#watch.before : instantAt(sliceEnd);
-      const found: WatchedItem[] = [];
-      let polled: Polled;
-      try {
-        polled = await this.#read(after, before, most, found);
-      } catch (error) {
-        if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.MAX_SAFE_INTEGER);
-        throw error;
-      }
-      const now = polled.serviceTime ?? this.#parts.now();
-      if (!polled.complete) {
-        const length = (sliceEnd ?? now + DATE_GRAIN) - from;
-        if (length <= SHORTEST_SLICE) most = Number.POSITIVE_INFINITY;
-        else sliceEnd = from + Math.floor(length / 2);
-        continue;
-      }
-      yield this.#unseen(found, sliceEnd ?? now + DATE_GRAIN);
-      this.#watermark = Math.max(this.#watermark, sliceEnd ?? now);
-      if (sliceEnd === undefined) return;
-      this.#memory.forget(sliceEnd - 1 - overlap);
-      // `gt` leaves out its own instant.
-      after = knownInstant(sliceEnd - 1);
-      const next: number = sliceEnd + 2 * (sliceEnd - from);
-      sliceEnd = next < now ? next : undefined;
-      most = this.#watch.most;
-    }
+  poll(): AsyncGenerator<readonly WatchedItem[]> {
+    return this.#follow(this.resumeAt, undefined, this.#watch.most);
   }
 
   /** These were printed: no later poll yields them. */
-  remember(items: readonly WatchedItem[]): void {
-    for (const { key, createdBefore } of items) this.#memory.add(key, createdBefore);
+  remember(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): void {
+    for (const { key, createdBefore } of items)
+      this.#printed.set(key, Math.max(createdBefore, this.#printed.get(key) ?? createdBefore));
+  }
+
+  /** Follows a span of time that ends there (milliseconds) or now, and in two halves if it has more than `most` events. */
+  async *#follow(
+    after: Instant,
+    end: number | undefined,
+    most: number,
+  ): AsyncGenerator<readonly WatchedItem[], void> {
+    const { overlap, before } = this.#watch;
+    const from = milliseconds(after);
+    // No poll finds these any more.
+    for (const [key, createdBefore] of this.#printed)
+      if (createdBefore <= from - overlap) this.#printed.delete(key);
+    const found: WatchedItem[] = [];
+    let polled: Polled;
+    try {
+      polled = await this.#read(after, end === undefined ? before : instantAt(end), most, found);
+    } catch (error) {
+      if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.MAX_SAFE_INTEGER);
+      throw error;
+    }
+    const now = polled.serviceTime ?? this.#parts.now();
+    const latest = end ?? now + DATE_GRAIN_MS;
+    if (polled.complete) {
+      yield this.#unseen(found, latest);
+      this.#watermark = Math.max(this.#watermark, end ?? now);
+      return;
+    }
+    const length = Math.min(latest, before ? milliseconds(before) : latest) - from;
+    if (length <= SHORTEST_SLICE_MS) return yield* this.#follow(after, end, Number.POSITIVE_INFINITY);
+    const middle = from + Math.floor(length / 2);
+    yield* this.#follow(after, middle, most);
+    // `gt` leaves out its own instant.
+    yield* this.#follow(knownInstant(middle - 1), end, most);
   }
 
   /** Reads all events of a span of time, unless there are more than `most`. */
@@ -148,25 +162,23 @@ export class Follower {
     const { baseUrl, concurrency, signal, fetchPage: send } = this.#parts;
     const createdOn = createdOnReader();
     let serviceTime: number | undefined;
+    const fetchPage: FetchPage = async (url, ending) => {
+      const answer = await send(url, ending);
+      // Every answer includes the events created before the earliest answer.
+      const { serviceTime: answeredAt } = answer;
+      if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
+      return answer;
+    };
     for (const query of this.#watch.queries) {
-      let answeredAt: number | undefined;
-      const fetchPage: FetchPage = async (url, ending) => {
-        const answer = await send(url, ending);
-        answeredAt ??= answer.serviceTime;
-        return answer;
-      };
       const bounded = { ...query, after, before };
       const options = { baseUrl, query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
       for await (const { items: all, total } of readPages(fetchPage, options)) {
-        // Every answer includes the events created before the earliest answer.
-        if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;
-        const { bytes, keys, count } = items;
-        for (let index = 0; index < count; index++) {
-          const [start, end] = [items.start(index), items.end(index)];
-          const key = keys[index] as number;
-          found.push({ key, bytes, start, end, createdOn: createdOn(bytes, start), createdBefore: 0 });
+        for (let index = 0; index < items.count; index++) {
+          const key = items.keys[index] as number;
+          const created = createdOn(items.bytes, items.start(index));
+          found.push({ key, text: items.text(index), createdOn: created, createdBefore: 0 });
         }
       }
     }
@@ -179,7 +191,7 @@ export class Follower {
     for (const item of found) {
       const createdBefore = item.createdOn ? milliseconds(item.createdOn) + 1 : latest;
       // Kept longer if a later poll can find it again.
-      if (this.#memory.has(item.key)) this.#memory.add(item.key, createdBefore);
+      if (this.#printed.has(item.key)) this.remember([{ key: item.key, createdBefore }]);
       else fresh.set(item.key, { ...item, createdBefore });
     }
     return orderOldestFirst([...fresh.values()]);
@@ -194,58 +206,9 @@ interface Polled {
 }
 
 /**
- * The events that were printed, for as long as a later poll can meet them again. Each key is kept with a time that the event
- * was created before (the service's clock, milliseconds); once all polls begin after that time the key is of no use.
+ * If an item has no time, all stay in the service's order, or reversed where that order is not seen to be oldest first.
  */
-class WatchMemory {
-  readonly #createdBefore: Map<number, number>;
-
-  constructor(entries: FollowerState['printed'] = []) {
-    this.#createdBefore = new Map(entries);
-  }
-
-  get entries(): FollowerState['printed'] {
-    return [...this.#createdBefore];
-  }
-
-  has(key: number): boolean {
-    return this.#createdBefore.has(key);
-  }
-
-  add(key: number, createdBefore: number): void {
-    const known = this.#createdBefore.get(key);
-    if (known === undefined || known < createdBefore) this.#createdBefore.set(key, createdBefore);
-  }
-
-  /** Drops the keys that no poll from this time on can find. */
-  forget(from: number): void {
-    for (const [key, createdBefore] of this.#createdBefore) {
-      if (createdBefore <= from) this.#createdBefore.delete(key);
-    }
-  }
-
-  get size(): number {
-    return this.#createdBefore.size;
-  }
-}
-
-/** One event's own bytes. */
-export interface WatchedItem {
-  readonly key: number;
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-  /** Undefined if the item has none. */
-  readonly createdOn: Instant | undefined;
-  /** An upper bound of its creation time by the service's clock, in milliseconds. */
-  readonly createdBefore: number;
-}
-
-/**
- * Oldest first, as a follower expects it. If an item has no time, all stay in the service's order, or reversed where that
- * order is not seen to be oldest first.
- */
-export function orderOldestFirst(items: readonly WatchedItem[]): WatchedItem[] {
+function orderOldestFirst(items: readonly WatchedItem[]): WatchedItem[] {
   const dated = items.filter(({ createdOn }) => createdOn);
   const [first, last] = [dated[0]?.createdOn, dated.at(-1)?.createdOn];
   const isOldestFirst = first && last && compareInstants(first, last) < 0;

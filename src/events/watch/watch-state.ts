@@ -2,20 +2,14 @@ import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UsageError } from '../../errors.ts';
 import { readRegularFile, replaceFile } from '../../files/whole-files.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
-import type { EventFilters } from '../event-filters.ts';
+import type { EventFilters, TypedFilters } from '../event-filters.ts';
 import type { FollowerState, WatchedItem } from './watch-follower.ts';
 
 /** Identifies the watch that a state belongs to: another watch would skip events that only this one printed. */
-export interface WatchIdentity {
+interface WatchIdentity {
   /** The event service's base URL. */
   readonly service: string;
-  readonly filters: Readonly<Record<string, string | readonly string[]>>;
-}
-
-/** The filters decide which events a watch prints; the state decides where it begins. */
-export function watchIdentity(baseUrl: URL, filters: EventFilters): WatchIdentity {
-  const { after: _, ...others } = filters.typed();
-  return { service: baseUrl.href, filters: others };
+  readonly filters: TypedFilters;
 }
 
 interface Saved extends WatchIdentity {
@@ -27,38 +21,6 @@ interface Saved extends WatchIdentity {
 }
 
 /**
- * Reads the state from a file; undefined if there is no file. Throws `UsageError` if the file is not a state, is
- * damaged, or belongs to another watch.
- */
-export async function readWatchState(
-  file: string,
-  identity: WatchIdentity,
-): Promise<FollowerState | undefined> {
-  let text: string;
-  try {
-    text = readRegularFile(file).toString();
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw new UsageError(`--state: ${file} cannot be read: ${message}`, { cause: error });
-  }
-  const saved = parsed(text);
-  if (!saved) {
-    throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
-      next: 'choose another file, or remove this one to start over',
-    });
-  }
-  const [there, here] = [saved, identity].map(({ service, filters }) => JSON.stringify({ service, filters }));
-  if (there !== here) {
-    throw new UsageError(`--state: ${file} belongs to another watch`, {
-      details: [`there: ${words(saved)}`, `here: ${words(identity)}`],
-      next: 'choose another file, or give the same filters',
-    });
-  }
-  return { start: parseInstant(saved.start) as Instant, watermark: saved.watermark, printed: saved.printed };
-}
-
-/**
  * The file that keeps the state of a watch: the state on the first line, and below it the events printed since. These
  * are appended right after each printing, so that only the events being printed at a kill are repeated.
  */
@@ -67,36 +29,64 @@ export class WatchStateFile {
   readonly #identity: WatchIdentity;
   #descriptor: number | undefined;
 
-  constructor(file: string, identity: WatchIdentity) {
+  constructor(file: string, baseUrl: URL, filters: EventFilters) {
     this.#file = file;
-    this.#identity = identity;
+    // The filters decide which events a watch prints; the state decides where it begins.
+    const { after: _, ...others } = filters.typed();
+    this.#identity = { service: baseUrl.href, filters: others };
+  }
+
+  /**
+   * Reads the state; undefined if there is no file. Throws `UsageError` if the file is not a state, is damaged, or belongs
+   * to another watch.
+   */
+  read(): FollowerState | undefined {
+    const file = this.#file;
+    let text: string;
+    try {
+      text = readRegularFile(file).toString();
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      throw new UsageError(`--state: ${file} cannot be read: ${message}`, { cause: error });
+    }
+    const saved = parseState(text);
+    if (!saved) {
+      throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
+        next: 'choose another file, or remove this one to start over',
+      });
+    }
+    const { service, filters, watermark, printed } = saved;
+    if (JSON.stringify({ service, filters }) !== JSON.stringify(this.#identity)) {
+      throw new UsageError(`--state: ${file} belongs to another watch`, {
+        details: [`there: ${identityText(saved)}`, `here: ${identityText(this.#identity)}`],
+        next: 'choose another file, or give the same filters',
+      });
+    }
+    return { start: parseInstant(saved.start) as Instant, watermark, printed };
   }
 
   /** Replaces the file, durably. Throws `UsageError` where it cannot be written. */
   async save({ start, watermark, printed }: FollowerState): Promise<void> {
-    const { service, filters } = this.#identity;
-    const saved: Saved = {
-      format: 'hooktrail-watch',
-      version: 1,
-      service,
-      filters,
-      start: start.text,
-      watermark,
-      printed,
-    };
-    await this.#tried(async () => {
+    const place = { start: start.text, watermark, printed };
+    const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
+    try {
       this.close();
       await replaceFile(this.#file, `${JSON.stringify(saved)}\n`);
       this.#descriptor = openSync(this.#file, 'a');
-    });
+    } catch (error) {
+      throw this.#unwritable(error);
+    }
   }
 
-  /** Appends events that were printed. */
-  async append(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): Promise<void> {
+  /** Appends events that were printed. Throws as `save` does. */
+  append(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): void {
     const lines = items.map(({ key, createdBefore }) => `[${key},${createdBefore}]\n`).join('');
-    await this.#tried(async () => {
+    try {
       appendFileSync(this.#descriptor as number, lines);
-    });
+    } catch (error) {
+      throw this.#unwritable(error);
+    }
   }
 
   close(): void {
@@ -104,18 +94,14 @@ export class WatchStateFile {
     this.#descriptor = undefined;
   }
 
-  async #tried(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      throw new UsageError(`--state: ${this.#file} cannot be written: ${(error as Error).message}`, {
-        cause: error,
-      });
-    }
+  #unwritable(error: unknown): UsageError {
+    return new UsageError(`--state: ${this.#file} cannot be written: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
-function parsed(text: string): Saved | undefined {
+function parseState(text: string): Saved | undefined {
   try {
     const [first = '', ...lines] = text.split('\n');
     const whole = JSON.parse(first) as Saved;
@@ -127,7 +113,6 @@ function parsed(text: string): Saved | undefined {
       saved.version === 1 &&
       Number.isFinite(saved.watermark) &&
       parseInstant(saved.start) !== undefined &&
-      Array.isArray(saved.printed) &&
       saved.printed.every((pair) => pair.length === 2 && pair.every(Number.isFinite));
     return isSound ? saved : undefined;
   } catch {
@@ -135,7 +120,7 @@ function parsed(text: string): Saved | undefined {
   }
 }
 
-function words({ service, filters }: WatchIdentity): string {
+function identityText({ service, filters }: WatchIdentity): string {
   const flags = Object.entries(filters).flatMap(([name, value]) =>
     [value].flat().map((one) => `--${name} ${one}`),
   );

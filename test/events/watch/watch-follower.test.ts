@@ -45,23 +45,27 @@ class FakeService {
   };
 }
 
-function following(service: FakeService, overlap: number, most = 20_000, state?: FollowerState) {
+function following(
+  service: FakeService,
+  overlap: number,
+  most = 20_000,
+  state?: FollowerState,
+  before?: Instant,
+) {
   const parts = {
     fetchPage: service.fetchPage,
     baseUrl: new URL('http://service'),
     concurrency: () => 4,
     signal,
   };
-  const watch = { queries: [{}], start: instant(START), before: undefined, keep: undefined, overlap, most };
+  const watch = { queries: [{}], start: instant(START), before, keep: undefined, overlap, most };
   const follower = new Follower(watch, { ...parts, now: () => 0 }, state);
   const printed: Stored[] = [];
   const poll = async () => {
     const batches: number[][] = [];
     try {
       for await (const items of follower.poll()) {
-        const batch = items.map(({ bytes, start: from, end }) =>
-          JSON.parse(bytes.toString('utf8', from, end)),
-        );
+        const batch = items.map(({ text }) => JSON.parse(text.toString()));
         for (const { eventId, createdOn } of batch)
           printed.push({ id: Number(eventId), createdOn: Date.parse(createdOn) });
         follower.remember(items);
@@ -133,6 +137,16 @@ describe('following', () => {
     expect(service.requests).toBeLessThan(400);
   });
 
+  test('catches up on a long gap no further than --until', async () => {
+    const service = new FakeService();
+    const { follower, printed, poll } = following(service, 5000, 50, undefined, instant(START + 600_000));
+    for (let id = 0; id < 3000; id++) service.events.push({ id, createdOn: START + 1 + id * 1000 });
+    service.now = START + 10 * 3_600_000;
+    await poll();
+    expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 600 }, (_, id) => id));
+    expect(follower.ended).toBe(true);
+  });
+
   test('loses no event created where one slice ends and the next begins', async () => {
     const service = new FakeService();
     const { printed, poll } = following(service, 0, 2500);
@@ -187,11 +201,7 @@ describe('following', () => {
             for await (const items of run.follower.poll()) {
               const some = items.slice(0, killedAfter);
               run.follower.remember(some);
-              printed.push(
-                ...some.map(({ bytes, start, end }) =>
-                  Number(JSON.parse(bytes.toString('utf8', start, end)).eventId),
-                ),
-              );
+              printed.push(...some.map(({ text }) => Number(JSON.parse(text.toString()).eventId)));
               break;
             }
           } else {
