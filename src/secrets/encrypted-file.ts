@@ -47,7 +47,7 @@ export interface FileKey {
   readonly key: Buffer;
 }
 
-export type Damage = 'truncated' | 'damaged' | 'other-format';
+const OTHER_FORMAT = 'was not written by this version of hooktrail';
 
 /** The way a file is sealed: with a typed passphrase, or with a random key from `keygen`. */
 export type SealKind = 'passphrase' | 'key';
@@ -94,18 +94,18 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
-/** Returns the damage that is visible without the passphrase; undefined if there is none. */
-export function damageOf(file: Buffer): Damage | undefined {
+/** Says which damage is visible without the passphrase: the file "is cut short". Undefined if there is none. */
+export function damageOf(file: Buffer): string | undefined {
   const magic = file.subarray(0, MAGIC_BYTES);
   const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));
-  if (!isOurs) return 'other-format';
-  if (file.length < headerLength(file) + CHECKSUM_BYTES) return 'truncated';
+  if (!isOurs) return OTHER_FORMAT;
+  if (file.length < headerLength(file) + CHECKSUM_BYTES) return 'is cut short';
   const content = file.subarray(0, -CHECKSUM_BYTES);
-  if (!checksum(content).equals(file.subarray(-CHECKSUM_BYTES))) return 'damaged';
+  if (!checksum(content).equals(file.subarray(-CHECKSUM_BYTES))) return 'is damaged';
   if (sealKindIn(file) === 'key') return undefined;
   const [logN = 0, r, p = 0] = file.subarray(MAGIC_BYTES);
   // A crafted header must not make the program use all memory or compute for an hour.
-  return logN >= 13 && logN <= 17 && r === 8 && p >= 1 && p <= 10 ? undefined : 'other-format';
+  return logN >= 13 && logN <= 17 && r === 8 && p >= 1 && p <= 10 ? undefined : OTHER_FORMAT;
 }
 
 function headerLength(file: Buffer): number {

@@ -2,7 +2,6 @@ import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
 import {
   bindingText,
-  type Damage,
   damageOf,
   decryptFile,
   encryptFile,
@@ -32,8 +31,7 @@ export class FileVault implements Vault {
   readonly #binding: string;
   readonly #context: Surroundings;
   readonly #file: SecretCopies;
-  /** Kept for this run, so that the user is asked once and the key derived once. */
-  #passphrase: Promise<string> | undefined;
+  /** Kept for this run, so that it is derived once. */
   #key: FileKey | undefined;
   #written = 0;
   /** True if the stored file is sealed the other way, and will be overwritten without being read. */
@@ -84,13 +82,13 @@ export class FileVault implements Vault {
 
   async #open(file: Buffer, place: string): Promise<StoredSecrets> {
     const damage = damageOf(file);
-    if (damage) throw damaged(DAMAGES[damage], place);
+    if (damage) throw damaged(damage, place);
     const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', this.#context.environment);
     let text = decryptFile(await this.#keyFor(file), file, this.#binding);
     for (let tries = 1; text === undefined && isTyped && tries < TRIES; tries++) {
       await this.#context.stderr.write('  that passphrase does not open the file\n');
       answers.delete(this.#context.stdin);
-      this.#passphrase = this.#key = undefined;
+      this.#key = undefined;
       text = decryptFile(await this.#keyFor(file), file, this.#binding);
     }
     if (text === undefined) {
@@ -101,32 +99,21 @@ export class FileVault implements Vault {
       });
     }
     const secrets = parseSecrets(text);
-    if (secrets === undefined) throw damaged(DAMAGES.damaged, place);
+    if (secrets === undefined) throw damaged('is damaged', place);
     return secrets;
   }
 
   async #keyFor(file: Buffer | undefined): Promise<FileKey> {
     if (file === undefined) {
-      this.#key ??= await newFileKey(await this.#ask(true));
+      this.#key ??= await newFileKey(await askPassphrase(this.#context, true));
     } else if (!this.#key?.header.equals(file.subarray(0, this.#key.header.length))) {
-      const passphrase = await this.#ask(false);
+      const passphrase = await askPassphrase(this.#context, false);
       if (sealKindOf(passphrase) !== sealKindIn(file)) throw otherSeal(this.place, sealKindIn(file));
       this.#key = await fileKey(passphrase, file);
     }
     return this.#key as FileKey;
   }
-
-  #ask(isNew: boolean): Promise<string> {
-    this.#passphrase ??= askPassphrase(this.#context, isNew);
-    return this.#passphrase;
-  }
 }
-
-const DAMAGES: Readonly<Record<Damage, string>> = {
-  truncated: 'is cut short',
-  damaged: 'is damaged',
-  'other-format': 'was not written by this version of hooktrail',
-};
 
 function damaged(how: string, place: string): NotSignedInError {
   return new NotSignedInError(`the encrypted file of secrets ${how}: ${place}`, {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { closeSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -151,54 +152,46 @@ async function readPipe(fd: number, { clock, signal }: Surroundings): Promise<Bu
 async function secretOfCommand(variable: string, command: string, context: Surroundings): Promise<string> {
   const { environment, clock, stderr, signal } = context;
   const { spawn } = await import('node:child_process');
+  const secrets: readonly string[] = SECRET_VARIABLES;
   const child = spawn(command, {
     shell: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: withoutSecrets(environment),
+    // It does not see the program's other secrets.
+    env: Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name))),
     windowsHide: true,
   });
-  const over = new AbortController();
-  const waiting = AbortSignal.any([over.signal, signal]);
+  const closed = once(child, 'close');
+  // A command that cannot be started is reported below.
+  closed.catch(() => undefined);
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     printed = (printed + text).slice(0, SOURCE_LIMIT_BYTES);
   });
-  const ended = new Promise<string | undefined>((resolve) => {
-    let outcome: string | undefined;
-    child.on('error', (error) => resolve(`could not be started: ${error.message}`));
-    child.on('exit', (code, name) => {
-      outcome = code === 0 ? undefined : name ? `was ended by ${name}` : `failed with exit code ${code}`;
-      const settle = () => resolve(outcome);
-      clock.sleep(LATE_OUTPUT_MS, waiting).then(settle, () => undefined);
-    });
-    child.on('close', () => resolve(outcome));
-  });
   // The user has to see the command's prompts and errors.
   child.stderr.on('data', (bytes: Buffer) => void stderr.write(bytes).catch(() => undefined));
-  const late = clock
-    .sleep(SOURCE_LIMIT_MS, waiting)
-    .then(() => `did not end within ${SOURCE_LIMIT_MS / 1000} s`);
-  let failure: string | undefined;
+  const over = new AbortController();
+  const wait = (milliseconds: number) => clock.sleep(milliseconds, AbortSignal.any([over.signal, signal]));
+  const failed = (how: string) =>
+    new UsageError(`${variable}: the command ${how}`, {
+      next: 'run the command by itself to see what it says',
+    });
+  const late = wait(SOURCE_LIMIT_MS).then(() => {
+    throw failed(`did not end within ${SOURCE_LIMIT_MS / 1000} s`);
+  });
   try {
-    failure = await Promise.race([ended, late]);
+    const [code, name] = await Promise.race([once(child, 'exit'), late]);
+    if (code !== 0) throw failed(name ? `was ended by ${name}` : `failed with exit code ${code}`);
+    await Promise.race([closed, wait(LATE_OUTPUT_MS)]);
+  } catch (error) {
+    const isOurs = error instanceof UsageError || signal.aborted;
+    throw isOurs ? error : failed(`could not be started: ${(error as Error).message}`);
   } finally {
     over.abort(new Error('over'));
     late.catch(() => undefined);
     child.kill();
     for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
   }
-  if (failure) {
-    throw new UsageError(`${variable}: the command ${failure}`, {
-      next: 'run the command by itself to see what it says',
-    });
-  }
   return firstLine(printed, variable, 'the command');
-}
-
-/** Returns the environment for a command that prints a secret, without the program's other secrets. */
-function withoutSecrets(environment: Context['environment']): Record<string, string | undefined> {
-  const secrets: readonly string[] = SECRET_VARIABLES;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name)));
 }
 
 function firstLine(text: string, variable: string, source: string): string {
