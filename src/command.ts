@@ -47,6 +47,11 @@ export interface CommandModule {
   declare(command: Command, action: Action): void;
 }
 
+/** Adds lines of examples to a command's help. */
+export function addExamples(command: Command, ...lines: readonly string[]): Command {
+  return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+}
+
 /** The command line as it was typed, for a text that says how to repeat it. */
 export function typedCommand({ commands }: Pick<Call, 'commands'>): string {
   // commander keeps the words, though its types do not say so.

@@ -1,33 +1,26 @@
-import type { Command } from 'commander';
-import type { Action, Call, CommandModule } from '../command.ts';
+import { addExamples, type Call, type CommandModule } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { parseSetting, settingNames, settingOfKey } from '../settings/setting-names.ts';
-import { changeConfig, chooseProfile, configPath, readConfig } from '../settings/settings.ts';
+import {
+  changeConfig,
+  chooseProfile,
+  configPath,
+  readConfig,
+  type SavedProfile,
+} from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-interface ListFlags {
-  readonly json?: true;
-}
-
 export const list: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(command, 'hooktrail config', 'hooktrail config list --profile staging --json')
       .option('--json', 'print the settings as a JSON object')
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail config
-  $ hooktrail config list --profile staging --json`,
-      )
       .action(action(listSettings));
   },
 };
 
-async function listSettings({ flags, context, reporter }: Call<ListFlags>): Promise<void> {
-  const config = await readConfig(context);
-  const { profile } = chooseProfile(flags, context.environment, config);
-  const saved = config.profiles[profile] ?? {};
+async function listSettings(call: Call<{ readonly json?: true }>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const { profile, saved } = await readProfile(call);
   if (flags.json) {
     const { printJson } = await import('../output/formats.ts');
     return await printJson(saved, undefined, context, reporter, JSON.stringify(saved));
@@ -37,53 +30,49 @@ async function listSettings({ flags, context, reporter }: Call<ListFlags>): Prom
     await context.stdout.write(`${terminalSafeLine(`${key}=${value}`)}\n`);
 }
 
+async function readProfile({ flags, context }: Call): Promise<{ profile: string; saved: SavedProfile }> {
+  const config = await readConfig(context);
+  const { profile } = chooseProfile(flags, context.environment, config);
+  return { profile, saved: config.profiles[profile] ?? {} };
+}
+
 export const get: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(command, 'hooktrail config get base-url', 'hooktrail config get vendor --profile staging')
       .argument('<key>', 'a setting, such as base-url')
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail config get base-url
-  $ hooktrail config get vendor --profile staging`,
-      )
       .action(action(getSetting));
   },
 };
 
-async function getSetting({ flags, args, context }: Call): Promise<void> {
-  const { key } = settingNames[settingOfKey(args[0] as string)];
-  const config = await readConfig(context);
-  const { profile } = chooseProfile(flags, context.environment, config);
-  const value = config.profiles[profile]?.[key];
+async function getSetting(call: Call): Promise<void> {
+  const { key } = settingNames[settingOfKey(call.args[0] as string)];
+  const { profile, saved } = await readProfile(call);
+  const value = saved[key];
   if (value === undefined) {
     throw new UsageError(`${key} is not saved in the profile '${profile}'`, {
       next: `save it with \`hooktrail config set ${key} VALUE\``,
     });
   }
-  await context.stdout.write(`${context.stdout.isTerminal ? terminalSafeLine(value) : value}\n`);
+  const { stdout } = call.context;
+  await stdout.write(`${stdout.isTerminal ? terminalSafeLine(value) : value}\n`);
 }
 
 export const set: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(
+      command,
+      'hooktrail config set base-url https://events.example.com/v1',
+      'hooktrail config set timezone Europe/Berlin',
+      'hooktrail config set fields createdOn,eventType,eventId --profile staging',
+    )
       .argument('<key>', 'a setting, such as base-url; key=value works too')
       .argument('[value]', 'its value, checked before it is saved')
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail config set base-url https://events.example.com/v1
-  $ hooktrail config set timezone Europe/Berlin
-  $ hooktrail config set fields createdOn,eventType,eventId --profile staging`,
-      )
       .action(action(setSetting));
   },
 };
 
-async function setSetting({ flags, args, context, reporter }: Call): Promise<void> {
-  const [first = '', second] = args;
+async function setSetting(call: Call): Promise<void> {
+  const [first = '', second] = call.args;
   // As `config list` prints it.
   const [, typed = first, text = second] = (second === undefined && /^([^=]*)=(.*)$/s.exec(first)) || [];
   const name = settingOfKey(typed);
@@ -93,52 +82,46 @@ async function setSetting({ flags, args, context, reporter }: Call): Promise<voi
       next: `\`hooktrail config unset ${key}\` removes it; \`hooktrail config set --help\` shows examples`,
     });
   parseSetting(name, text, key);
+  const { profile } = await changeSetting(key, text, call);
+  call.reporter.notice(`saved ${key} in profile '${profile}'`);
+}
+
+/** Saves a setting, or removes it, and returns what was saved before. */
+async function changeSetting(key: string, text: string | undefined, { flags, context }: Call) {
   let profile = '';
+  let before: string | undefined;
   await changeConfig(context, (config) => {
     ({ profile } = chooseProfile(flags, context.environment, config));
-    config.profiles[profile] = { ...config.profiles[profile], [key]: text };
+    before = config.profiles[profile]?.[key];
+    if (text === undefined) delete config.profiles[profile]?.[key];
+    else config.profiles[profile] = { ...config.profiles[profile], [key]: text };
   });
-  reporter.notice(`saved ${key} in profile '${profile}'`);
+  return { profile, before };
 }
 
 export const unset: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(
+      command,
+      'hooktrail config unset issuer',
+      'hooktrail config unset redirect-uri --profile staging',
+    )
       .argument('<key>', 'a setting, such as issuer')
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail config unset issuer
-  $ hooktrail config unset redirect-uri --profile staging`,
-      )
       .action(action(unsetSetting));
   },
 };
 
-async function unsetSetting({ flags, args, context, reporter }: Call): Promise<void> {
-  const { key } = settingNames[settingOfKey(args[0] as string)];
-  let [profile, wasSaved] = ['', false];
-  await changeConfig(context, (config) => {
-    ({ profile } = chooseProfile(flags, context.environment, config));
-    wasSaved = config.profiles[profile]?.[key] !== undefined;
-    delete config.profiles[profile]?.[key];
-  });
-  reporter.notice(
-    wasSaved ? `removed ${key} from profile '${profile}'` : `${key} is not saved in profile '${profile}'`,
-  );
+async function unsetSetting(call: Call): Promise<void> {
+  const { key } = settingNames[settingOfKey(call.args[0] as string)];
+  const { profile, before } = await changeSetting(key, undefined, call);
+  const outcome = `${before === undefined ? `${key} is not saved in` : `removed ${key} from`} profile '${profile}'`;
+  call.reporter.notice(outcome);
 }
 
 export const path: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail config path
-  $ ls -l "$(hooktrail config path)"`,
-      )
-      .action(action(async ({ context }: Call) => await context.stdout.write(`${configPath(context)}\n`)));
+  declare: (command, action) => {
+    addExamples(command, 'hooktrail config path', 'ls -l "$(hooktrail config path)"').action(
+      action(async ({ context }: Call) => await context.stdout.write(`${configPath(context)}\n`)),
+    );
   },
 };

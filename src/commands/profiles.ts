@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import type { Action, Call, CommandModule } from '../command.ts';
+import { addExamples, type Call, type CommandModule } from '../command.ts';
 import {
   changeConfig,
   chooseProfile,
@@ -9,26 +8,15 @@ import {
 } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-interface ListFlags {
-  readonly json?: true;
-}
-
 export const profileList: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(command, 'hooktrail profiles', 'hooktrail profiles list --json')
       .option('--json', 'print the profiles as a JSON array')
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail profiles
-  $ hooktrail profiles list --json`,
-      )
       .action(action(listProfiles));
   },
 };
 
-async function listProfiles({ flags, context, reporter }: Call<ListFlags>): Promise<void> {
+async function listProfiles({ flags, context, reporter }: Call<{ readonly json?: true }>): Promise<void> {
   const config = await readConfig(context);
   const active = chooseProfile(flags, context.environment, config).profile;
   const { signedInProfiles } = await import('../sign-in/sign-in-state.ts');
@@ -48,52 +36,34 @@ async function listProfiles({ flags, context, reporter }: Call<ListFlags>): Prom
   }
   if (profiles.length === 0) return reporter.notice('no profiles yet: `hooktrail login` saves one');
   const titles = ['', 'profile', 'signed in', 'event service', 'identity provider', 'client id'];
-  const rows = profiles.map(({ active, name, signedIn, baseUrl, authUrl, clientId }) => [
-    active ? '*' : '',
-    name,
-    signedIn ? 'yes' : 'no',
-    baseUrl ?? '-',
-    authUrl ?? '-',
-    clientId ?? '-',
-  ]);
+  const rows = profiles.map(({ active, name, signedIn, baseUrl, authUrl, clientId }) =>
+    [active ? '*' : '', name, signedIn ? 'yes' : 'no', baseUrl, authUrl, clientId].map((cell) => cell ?? '-'),
+  );
   const { stdout } = context;
-  if (stdout.isTerminal && widthOf([titles, ...rows]) > stdout.columns)
-    return await stdout.write(blocks(titles, rows));
-  const { tableText } = await import('../output/table.ts');
-  await stdout.write(await tableText({ heads: titles.map((title) => ({ title })), rows }, stdout, reporter));
-}
-
-/** The rows in columns, two spaces apart. */
-function widthOf(rows: readonly (readonly string[])[]): number {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return widths.reduce((sum, width) => sum + width + 2, -2);
-}
-
-/** One block per profile: a table would cut the addresses, which often differ only at their ends. */
-function blocks(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  return rows
-    .map(([active, name, ...values]) => {
-      const lines = values.map(
-        (value, index) => `    ${titles[index + 2]?.padEnd(17)}  ${terminalSafeLine(value)}\n`,
-      );
-      return `${active ? '*' : ' '} ${terminalSafeLine(name ?? '')}\n${lines.join('')}`;
-    })
-    .join('');
+  const widthOf = (_: string, column: number) =>
+    Math.max(...[titles, ...rows].map((row) => row[column]?.length ?? 0)) + 2;
+  const width = titles.map(widthOf).reduce((sum, one) => sum + one, -2);
+  if (!stdout.isTerminal || width <= stdout.columns) {
+    const { tableText } = await import('../output/table.ts');
+    return await stdout.write(
+      await tableText({ heads: titles.map((title) => ({ title })), rows }, stdout, reporter),
+    );
+  }
+  // A table would cut the addresses, which often differ only at their ends.
+  for (const [active, name = '', ...values] of rows) {
+    const lines = values.map(
+      (value, index) => `    ${titles[index + 2]?.padEnd(17)}  ${terminalSafeLine(value)}\n`,
+    );
+    await stdout.write(`${active || ' '} ${terminalSafeLine(name)}\n${lines.join('')}`);
+  }
 }
 
 export const profileUse: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(command, 'hooktrail profiles use staging', 'hooktrail profiles use default')
       .argument(
         '<name>',
         'the profile that commands use when neither --profile nor HOOKTRAIL_PROFILE names one',
-      )
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail profiles use staging
-  $ hooktrail profiles use default`,
       )
       .action(action(useProfile));
   },
@@ -111,16 +81,9 @@ async function useProfile({ args, context, reporter }: Call): Promise<void> {
 }
 
 export const profileDelete: CommandModule = {
-  declare(command: Command, action: Action) {
-    command
+  declare: (command, action) => {
+    addExamples(command, 'hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet')
       .argument('<name>', 'the profile to delete, with everything stored for it')
-      .addHelpText(
-        'after',
-        `
-Examples:
-  $ hooktrail profiles delete staging
-  $ hooktrail profiles delete sandbox --quiet`,
-      )
       .action(action(removeProfile));
   },
 };
