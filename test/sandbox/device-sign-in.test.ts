@@ -48,25 +48,6 @@ describe('metadata of the identity provider', () => {
       revocation_endpoint: `${authUrl}/connect/revocation`,
     });
   });
-
-  test('can be absent, changed or broken', async () => {
-    const { behaviour } = sandbox.control;
-    behaviour.metadata = 'none';
-    expect((await metadataOf()).status).toBe(404);
-    behaviour.metadata = (whole) => ({ ...whole, revocation_endpoint: 'http://other.invalid/' });
-    expect((await metadata())['revocation_endpoint']).toBe('http://other.invalid/');
-    sandbox.control.fault('metadata', { kind: 'status', status: 503 });
-    expect((await metadataOf()).status).toBe(503);
-  });
-
-  test('does not name endpoints that are not offered, and those answer 404', async () => {
-    Object.assign(sandbox.control.behaviour, { deviceSignIn: false, revocation: false });
-    const names = Object.keys(await metadata());
-    expect(names).not.toContain('device_authorization_endpoint');
-    expect(names).not.toContain('revocation_endpoint');
-    for (const path of ['/connect/deviceauthorization', '/connect/revocation'])
-      expect((await post(sandbox.settings.authUrl + path, {})).status).toBe(404);
-  });
 });
 
 describe('device sign-in', () => {

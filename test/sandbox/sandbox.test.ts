@@ -52,17 +52,6 @@ describe('sandbox', () => {
     expect((await rawGet(sandbox, '/event-types', headers)).status).toBe(200);
   });
 
-  test('holds 5000 events unless told otherwise', async () => {
-    await using sandbox = await startSandbox();
-    expect(sandbox.control.store.size).toBe(5000);
-  });
-
-  test('listens on the given port, and names a port that is taken', async () => {
-    await using sandbox = await startSandbox({ events: 0 });
-    const port = Number(new URL(sandbox.settings.baseUrl).port);
-    await expect(startSandbox({ port, events: 0 })).rejects.toMatchObject({ code: 'EADDRINUSE' });
-  });
-
   test('frees its port at once even if connections are open', async () => {
     const sandbox = await startSandbox({ events: 0 });
     const port = Number(new URL(sandbox.settings.baseUrl).port);
@@ -99,15 +88,25 @@ describe('sandbox', () => {
     expect((await signIn(sandbox)).access_token).not.toBe(token);
     expect(sandbox.log[0]?.at).toBe(Date.UTC(2030, 1, 28, 23, 59, 50));
   });
+});
 
-  test('keeps a log of the requests as they arrived', async () => {
-    await using sandbox = await startSandbox({ events: 0 });
-    await rawGet(sandbox, '/integrator-events?eq(eventType,%41)', { 'X-Probe': 'yes' });
-    await expect.poll(() => sandbox.log[0]?.status).toBe(401);
-    expect(sandbox.log[0]).toMatchObject({
-      method: 'GET',
-      url: '/events/v1/integrator-events?eq(eventType,%41)',
-      headers: { 'x-probe': 'yes' },
-    });
+describe('random faults', () => {
+  test('have the requested rate, every kind, and are the same for the same seed', async () => {
+    const run = async (seed: number) => {
+      await using other = await startSandbox({ events: 10, autoApprove: true, seed, faultRate: 0.3 });
+      const authorization = authorized(other, (await signIn(other)).access_token);
+      const outcomes: string[] = [];
+      for (let index = 0; index < 100; index++) {
+        const answer = rawGet(other, '/event-types', authorization).then(({ status }) => String(status));
+        outcomes.push(await answer.catch((error: NodeJS.ErrnoException) => `${error.code}`));
+      }
+      return outcomes;
+    };
+    const outcomes = await run(7);
+    expect(new Set(outcomes)).toEqual(new Set(['200', '500', '502', '503', '504', 'ECONNRESET']));
+    const failed = outcomes.filter((one) => one !== '200').length;
+    expect(failed).toBeGreaterThan(15);
+    expect(failed).toBeLessThan(45);
+    expect(await run(7)).toEqual(outcomes);
   });
 });
