@@ -4,12 +4,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
-import { clock } from '../support/clock.ts';
 import { startHandler } from '../support/handler.ts';
 import { API_TOKEN, duplicate, post } from '../support/listening.ts';
 import { freePort } from '../support/ports.ts';
 import { hasWindows, windowsNode } from '../support/requirement.ts';
-import { idsOf } from '../support/searching.ts';
 import { pack } from '../support/tarball.ts';
 import {
   createFolderOnC,
@@ -63,31 +61,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       expect((await user.run(['logout'], { env })).code).toBe(0);
       expect((await user.run(['events', 'count'], { env })).code).toBe(4);
     });
-
-    test('20 commands at once renew an expired token once', async () => {
-      await using user = await startWindowsUser({ tokenLifetimeSeconds: 600 });
-      await user.signIn();
-      clock.advance(600_000);
-      const commands = Array.from({ length: 20 }, () => user.run(['events', 'count']));
-      for (const { code, stdout, stderr } of await Promise.all(commands))
-        expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '30\n', stderr: '' });
-      expect(user.refreshes()).toEqual([undefined]);
-    });
-
-    test('a command that was ended in the middle of a refresh does not hold up the next one', async () => {
-      await using user = await startWindowsUser({ tokenLifetimeSeconds: 600 });
-      await user.signIn();
-      clock.advance(600_000);
-      // The request is not carried out, so that the refresh token stays good.
-      user.sandbox.control.fault('token', { kind: 'raw', text: '' });
-      const ended = await startOnWindows(['events', 'count'], { env: user.env });
-      await expect.poll(() => user.sandbox.control.pendingFaults, { timeout: 20_000 }).toBe(0);
-      await ended.kill();
-      expect((await ended.finished).code).not.toBe(0);
-      const began = performance.now();
-      expect(await user.run(['events', 'count'])).toMatchObject({ code: 0, stdout: '30\n' });
-      expect(performance.now() - began).toBeLessThan(15_000);
-    });
   });
 
   describe('files', () => {
@@ -108,15 +81,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       expect((await exportedIds(folder)).toSorted()).toEqual(
         user.sandbox.control.store.newestIds(3000).toSorted(),
       );
-    });
-
-    test('ids with the line ends of Windows are read from standard input', async () => {
-      await using user = await startWindowsUser({ events: 5 });
-      await user.signIn();
-      const ids = user.sandbox.control.store.newestIds(3);
-      const words = ['events', 'get', '-', '--fields', 'eventId', '--ndjson'];
-      const { code, stdout } = await user.run(words, { stdin: `${ids.join('\r\n')}\r\n` });
-      expect([code, idsOf(stdout)]).toEqual([0, ids]);
     });
 
     const settings = (user: WindowsUser) =>
@@ -284,32 +248,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
         return onWindows(folder);
       }
 
-      test.each([
-        [
-          'events export',
-          (folder: string) => ['events', 'export', folder],
-          (folder: string) =>
-            `error: the directory ${folder} cannot be written: EPERM: operation not permitted\n` +
-            'next: choose another directory, or change its permissions\n',
-        ],
-        [
-          'events search',
-          (folder: string) => ['events', 'search', '--output-file', `${folder}\\found.csv`],
-          (folder: string) =>
-            `error: --output-file: ${folder}\\found.csv cannot be written: EPERM: operation not permitted\n` +
-            'next: name a file in a folder that exists and can be written\n',
-        ],
-      ])('%s does nothing', async (_name, words, message) => {
-        await using user = await startWindowsUser({ events: 5 });
-        const folder = await denied(user);
-        const env = { ...user.env, HOOKTRAIL_ACCESS_TOKEN: 'unused', HOOKTRAIL_API_TOKEN: 's3cret' };
-        const { code, stdout, stderr } = await user.run(words(folder), { env });
-        // The system's text ends with the call and its path.
-        expect([code, stdout, stderr.replace(/, \w+ '.*'$/m, '')]).toEqual([2, '', message(folder)]);
-        expect(user.sandbox.log).toEqual([]);
-        expect(await readdir(path.join(user.home.folder, 'denied'))).toEqual([]);
-      });
-
       test('settings stay as they are, and doctor says so', async () => {
         await using user = await startWindowsUser();
         const folder = await denied(user);
@@ -324,19 +262,6 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
           code: 1,
           stdout: expect.stringContaining(`broken    configuration     ${folder} is not writable (EPERM)\n`),
         });
-      });
-
-      test('a refreshed token is stored in the home, and nothing is lost', async () => {
-        await using user = await startWindowsUser({ events: 5, tokenLifetimeSeconds: 600 });
-        await user.signIn();
-        const secrets = path.join(user.home.folder, 'AppData', 'Roaming', 'hooktrail', 'secrets');
-        await chmod(secrets, 0o500);
-        clock.advance(600_000);
-        const counted = { code: 0, stdout: '5\n', stderr: '' };
-        expect(await user.run(['events', 'count'])).toEqual(counted);
-        await chmod(secrets, 0o700);
-        expect(await user.run(['events', 'count'])).toEqual(counted);
-        expect(user.refreshes()).toEqual([undefined]);
       });
     });
   });
