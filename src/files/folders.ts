@@ -103,7 +103,8 @@ export function isForCode(folder: string, machine: User & Pick<Machine, 'userHom
   }
 }
 
-function nearestExisting(folder: string): string {
+/** The folder, or its nearest ancestor that exists. */
+export function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
