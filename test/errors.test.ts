@@ -61,8 +61,6 @@ describe('every error', () => {
       'commands/events/export.process.test.ts',
     'report-page.ts `${file} could not be written: ${(error as Error).message}`':
       'commands/events/output-faults.machine.test.ts',
-    // Every sign-in stores it.
-    "refresh.ts 'the client secret is not stored'": '',
     // Commander has no other complaint today.
     'corrections.ts error.message.replace(/^error: /': '',
     // Only a user without the right meets it.

@@ -70,16 +70,22 @@ export function sealKindIn(file: Buffer): SealKind {
 
 export async function newFileKey(passphrase: string): Promise<FileKey> {
   const { logN, r, p } = PARAMETERS;
-  const header =
-    sealKindOf(passphrase) === 'key'
-      ? Buffer.concat([KEY_MAGIC, randomBytes(SALT_BYTES)])
-      : Buffer.concat([PASSPHRASE_MAGIC, Buffer.from([logN, r, p]), randomBytes(SALT_BYTES)]);
-  return { header, key: await deriveKey(passphrase, header) };
+  const start =
+    sealKindOf(passphrase) === 'key' ? [KEY_MAGIC] : [PASSPHRASE_MAGIC, Buffer.from([logN, r, p])];
+  return await fileKey(passphrase, Buffer.concat([...start, randomBytes(SALT_BYTES)]));
 }
 
 export async function fileKey(passphrase: string, file: Buffer): Promise<FileKey> {
   const header = file.subarray(0, headerLength(file));
-  return { header, key: await deriveKey(passphrase, header) };
+  const salt = header.subarray(-SALT_BYTES);
+  if (sealKindIn(file) === 'key') {
+    // RFC 5869. A passphrase that is not a key opens nothing: the caller distinguishes the two.
+    const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
+    return { header, key: Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32)) };
+  }
+  const [logN = 0, r = 0, p = 0] = header.subarray(MAGIC_BYTES);
+  const N = 2 ** logN;
+  return { header, key: await derive(passphrase, salt, 32, { N, r, p, maxmem: 256 * N * r }) };
 }
 
 export function encryptFile({ header, key }: FileKey, plaintext: string, binding: string): Buffer {
@@ -110,19 +116,6 @@ export function damageOf(file: Buffer): string | undefined {
 
 function headerLength(file: Buffer): number {
   return sealKindIn(file) === 'key' ? MAGIC_BYTES + SALT_BYTES : MAGIC_BYTES + 3 + SALT_BYTES;
-}
-
-async function deriveKey(passphrase: string, header: Buffer): Promise<Buffer> {
-  const isKey = sealKindIn(header) === 'key';
-  const salt = header.subarray(isKey ? MAGIC_BYTES : MAGIC_BYTES + 3);
-  if (isKey) {
-    // RFC 5869. A passphrase that is not a key opens nothing: the caller distinguishes the two.
-    const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
-    return Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32));
-  }
-  const [logN = 0, r = 0, p = 0] = header.subarray(MAGIC_BYTES);
-  const N = 2 ** logN;
-  return await derive(passphrase, salt, 32, { N, r, p, maxmem: 256 * N * r });
 }
 
 function checksum(content: Buffer): Buffer {

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import {
-  type HooktrailError,
-  NotSignedInError,
-  ServiceError,
-  UnreachableError,
-  UsageError,
-} from '../errors.ts';
+import { type HooktrailError, NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { TransportError } from '../http/transport.ts';
@@ -96,7 +90,16 @@ export async function refreshUnderLock(
   await vault.probe();
   let lost = false;
   for (let attempt = 1; ; attempt++) {
-    const { clientSecret, refreshToken } = await spendable(stored, context);
+    const refreshToken: string | undefined = stored.refreshToken;
+    if (refreshToken === undefined)
+      throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
+        details: [
+          'a sign-in lasts when the scopes include offline_access and the identity provider grants it',
+        ],
+        next: LOGIN,
+      });
+    // Every sign-in stores one.
+    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored.clientSecret ?? '';
     // If this process was suspended, or its machine asleep, another process may have taken over the lock.
     if (!(await lock.isStillHeld()))
       throw new ServiceError('another process took over refreshing the sign-in', {
@@ -116,7 +119,7 @@ export async function refreshUnderLock(
       const again: Secrets = (await vault.read()) ?? {};
       if (again.access && again.access.token !== stored.access?.token && serves(again.access))
         return again.access;
-      const superseded = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
+      const superseded: boolean = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
       if (attempt === TRIES || (!superseded && (lost || !ambiguous))) {
         if (!(error instanceof RefusedGrantError) || error.error !== 'invalid_grant') throw error;
         const details = lost ? [...error.details, LOST] : error.details;
@@ -147,20 +150,6 @@ function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInEr
     'the sign-in has ended: the identity provider does not accept the refresh token',
     { details, next: LOGIN, cause },
   );
-}
-
-async function spendable({ refreshToken, clientSecret: stored }: Secrets, context: Context) {
-  if (refreshToken === undefined) {
-    throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
-      details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
-      next: LOGIN,
-    });
-  }
-  const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored;
-  if (clientSecret) return { refreshToken, clientSecret };
-  throw new UsageError('the client secret is not stored', {
-    next: `set HOOKTRAIL_CLIENT_SECRET, or ${LOGIN}`,
-  });
 }
 
 /** Stores a grant before anything else is done with it. */

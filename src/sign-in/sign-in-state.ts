@@ -5,20 +5,10 @@ import { apiUrl, serviceError } from '../http/service.ts';
 import { bindingHash, listSecretFiles } from '../secrets/encrypted-file.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
-import type { Secrets, Vault } from '../secrets/vault.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
-import type { SettingFlags, Settings } from '../settings/settings.ts';
-import { readConfig, type SavedConfig } from '../settings/settings.ts';
+import { readConfig, type SavedConfig, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { readRefusal } from './refresh.ts';
-import {
-  type BoundSettings,
-  bindingOf,
-  givenToken,
-  openSession,
-  savedSettings,
-  withoutSignIn,
-  withService,
-} from './session.ts';
+import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 
 /** The sign-in as `status --json` prints it. */
 export interface SignInState {
@@ -46,37 +36,46 @@ export interface SignInState {
 
 /** Reads the stored sign-in without any request. Throws if the store is unusable. */
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
+  const { profile, authUrl, baseUrl, clientId, vendor, scope, store } = settings;
   const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
   const given = fromEnvironment ? await givenToken(context) : undefined;
-  const bound = fromEnvironment ? undefined : boundOf(settings);
-  const vault = bound && openVault(settings.store, bindingOf(bound), context);
-  const { access, refreshToken } = await secretsIn(vault, settings);
+  // Without all of them nothing can have been stored.
+  const isBound = !fromEnvironment && authUrl && baseUrl && clientId;
+  const binding = isBound ? bindingOf({ ...settings, authUrl, baseUrl, clientId }) : undefined;
+  const vault = binding && openVault(store, binding, context);
+  const { access, refreshToken } = (await vault?.read().catch(noneIfAbsent(settings))) ?? {};
   const renewable = refreshToken !== undefined;
-  const refusal = bound && readRefusal(bindingOf(bound), context, refreshToken);
-  const alive =
-    access !== undefined && (access.expiresAt === undefined || access.expiresAt > context.clock.now());
-  const stored = alive || (renewable && refusal === undefined);
-  const holdsAny = access !== undefined || renewable;
+  const refusal = binding && readRefusal(binding, context, refreshToken);
+  const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
+  const stored = lasts || (renewable && refusal === undefined);
   return {
-    profile: settings.profile,
+    profile,
     signedIn: fromEnvironment || stored,
     subject: subjectOf(given ?? access?.token),
     source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
-    authUrl: shown(settings.authUrl),
-    baseUrl: shown(settings.baseUrl),
-    clientId: settings.clientId ?? null,
-    vendor: settings.vendor ?? null,
-    scope: fromEnvironment ? null : (access?.scope ?? settings.scope),
+    authUrl: authUrl ? urlText(authUrl) : null,
+    baseUrl: baseUrl ? urlText(baseUrl) : null,
+    clientId: clientId ?? null,
+    vendor: vendor ?? null,
+    scope: fromEnvironment ? null : (access?.scope ?? scope),
     expiresAt: isoTime(access?.expiresAt),
     renewable,
     refusedAt: isoTime(refusal?.at),
     store: vault?.kind ?? null,
-    place: holdsAny ? (vault?.place ?? null) : null,
+    place: vault && (access || renewable) ? vault.place : null,
   };
 }
 
 function isoTime(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
+}
+
+/** A store that is not there holds nothing. */
+function noneIfAbsent(settings: Settings): (error: unknown) => undefined {
+  return (error) => {
+    if (withoutSignIn(error, settings) === error) throw error;
+    return undefined;
+  };
 }
 
 /** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
@@ -91,26 +90,6 @@ function subjectOf(token: string | undefined): string | null {
   } catch {
     return null;
   }
-}
-
-async function secretsIn(vault: Vault | undefined, settings: Settings): Promise<Secrets> {
-  try {
-    return (await vault?.read()) ?? {};
-  } catch (error) {
-    const meaning = withoutSignIn(error, settings);
-    if (meaning instanceof NotSignedInError && meaning !== error) return {};
-    throw error;
-  }
-}
-
-/** Undefined without all of them: nothing can have been stored then. */
-function boundOf(settings: Settings): BoundSettings | undefined {
-  const { authUrl, baseUrl, clientId } = settings;
-  return authUrl && baseUrl && clientId ? { ...settings, authUrl, baseUrl, clientId } : undefined;
-}
-
-function shown(url: URL | undefined): string | null {
-  return url ? urlText(url) : null;
 }
 
 /** Says that there is no such profile, or names the variables that override it: one that was exported earlier is easily forgotten. */
@@ -132,13 +111,10 @@ export async function warnOfOverrides(
 /** The result of asking the service. `refused` and `not-renewed` concern the identity provider, the others the service. */
 export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | 'refused' | 'not-renewed';
 
-export interface FailedCheck {
-  readonly result: CheckResult;
-  readonly error: unknown;
-}
-
 /** Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure, if any. */
-export async function checkSignIn(call: Call<SettingFlags>): Promise<FailedCheck | undefined> {
+export async function checkSignIn(
+  call: Call<SettingFlags>,
+): Promise<{ result: CheckResult; error: unknown } | undefined> {
   const { flags, context, reporter } = call;
   let hasToken = false;
   try {
@@ -154,17 +130,11 @@ export async function checkSignIn(call: Call<SettingFlags>): Promise<FailedCheck
     context.signal.throwIfAborted();
     // Nobody was asked.
     if (error instanceof UsageError) throw error;
-    return { result: hasToken ? serviceResult(error) : providerResult(error), error };
+    const isRefused = error instanceof NotSignedInError;
+    if (!hasToken) return { result: isRefused ? 'refused' : 'not-renewed', error };
+    if (isRefused) return { result: 'rejected', error };
+    return { result: error instanceof UnreachableError ? 'unreachable' : 'failed', error };
   }
-}
-
-function serviceResult(error: unknown): CheckResult {
-  if (error instanceof NotSignedInError) return 'rejected';
-  return error instanceof UnreachableError ? 'unreachable' : 'failed';
-}
-
-function providerResult(error: unknown): CheckResult {
-  return error instanceof NotSignedInError ? 'refused' : 'not-renewed';
 }
 
 /**

@@ -488,14 +488,16 @@ async function withinTime<Result>(
 
 /** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. */
 function announce({ url, redirectUri }: AuthorizationRequest, { flags, context, reporter }: Attempt): void {
-  const { environment, machine, browser } = context;
+  const { environment, browser } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A remote machine without a display has no browser, or a text browser that would take over the terminal.
   const near = command !== undefined || !isRemote(environment) || hasDisplay(environment);
   const opens = flags.browser && near;
-  if (!flags.paste) {
-    for (const line of remoteAdvice(environment, machine, redirectUri.url, canPrompt(context)))
-      reporter.notice(line);
+  const advice = flags.paste ? [] : remoteAdvice(context, redirectUri.url);
+  for (const line of advice) reporter.notice(line);
+  if (advice.length > 0) {
+    const how = canPrompt(context) ? 'paste below' : 'run `hooktrail login --paste` and paste';
+    reporter.notice(`or ${how} the URL that the browser ends up at`);
   }
   reporter.notice(opens ? 'Sign in in the browser. If it does not open, go to' : 'Sign in in a browser at');
   reporter.say(url.href);
@@ -540,43 +542,30 @@ function hasDisplay(environment: Environment): boolean {
 }
 
 /** Advice for a browser on another machine, whose redirect does not reach this one by itself; no lines if it does. */
-export function remoteAdvice(
-  environment: Environment,
-  { hostname, isContainer }: Pick<Context['machine'], 'hostname' | 'isContainer'>,
-  redirectUri: URL,
-  canPaste: boolean,
-): string[] {
+function remoteAdvice({ environment, machine }: Context, redirectUri: URL): string[] {
+  const { CODESPACES, REMOTE_CONTAINERS, DEVCONTAINER, WSL_DISTRO_NAME, WSL_INTEROP } = environment;
   const port = redirectUri.port || '80';
-  const paste = canPaste
-    ? 'or paste below the URL that the browser ends up at'
-    : 'or run `hooktrail login --paste` and paste the URL that the browser ends up at';
-  if (environment['CODESPACES'] === 'true') {
-    return [`This is a codespace: forward port ${port} to your machine in VS Code ("Ports"),`, paste];
-  }
+  const forwarded = (place: string) => [
+    `This is a ${place}: forward port ${port} to your machine in VS Code ("Ports"),`,
+  ];
+  if (CODESPACES === 'true') return forwarded('codespace');
   if (isRemote(environment)) {
     const target = redirectUri.hostname === '[::1]' ? '[::1]' : '127.0.0.1';
     return [
       'This is an SSH session: for a browser on your own machine, forward the port from there first,',
-      `  ssh -N -L ${port}:${target}:${port} ${hostname}`,
-      paste,
+      `  ssh -N -L ${port}:${target}:${port} ${machine.hostname}`,
     ];
   }
-  if (environment['REMOTE_CONTAINERS'] || environment['DEVCONTAINER']) {
-    return [`This is a dev container: forward port ${port} to your machine in VS Code ("Ports"),`, paste];
-  }
-  if (environment['WSL_DISTRO_NAME'] || environment['WSL_INTEROP']) {
+  if (REMOTE_CONTAINERS || DEVCONTAINER) return forwarded('dev container');
+  if (WSL_DISTRO_NAME || WSL_INTEROP)
     return [
       `This is WSL: a browser on Windows reaches port ${port} here only with localhost forwarding`,
       '(.wslconfig: localhostForwarding=true, or networkingMode=mirrored);',
-      paste,
     ];
-  }
-  if (isContainer && !hasDisplay(environment)) {
+  if (machine.isContainer && !hasDisplay(environment))
     return [
       `This is a container: a browser outside does not reach its port ${port}, published`,
       'or not; run the container with the network of its host (`--network host`),',
-      paste,
     ];
-  }
   return [];
 }

