@@ -3,7 +3,7 @@ import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { readRegularFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -21,7 +21,11 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export function declare(command: Command, action: Action): void {
   command
     .argument('<path>', "a path under the event service's base URL, with its query, such as '/event-types'")
-    .option('-X, --method <method>', 'the request method (default: GET, or POST with --input)')
+    .option(
+      '-X, --method <method>',
+      'the request method (default: GET, or POST with --input)',
+      oneOf('--method', METHODS),
+    )
     .option('--input <file>', 'send this file as the body; - is standard input')
     .option(
       '-H, --header <name: value>',
@@ -54,7 +58,7 @@ function optionsOf({ flags, args }: Call<Flags>) {
   return {
     path: args[0] as string,
     headers: parseHeaders(flags.header ?? []),
-    method: parseMethod(flags.method ?? (flags.input === undefined ? 'GET' : 'POST')),
+    method: flags.method ?? (flags.input === undefined ? 'GET' : 'POST'),
     input: flags.input,
     include: flags.include === true,
     jq: flags.jq,
@@ -75,17 +79,6 @@ async function inputBody(file: string, { stdin }: Call['context']): Promise<Buff
   } catch (error) {
     throw new UsageError(`--input: ${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
-}
-
-function parseMethod(text: string): string {
-  const method = text.toUpperCase();
-  if (METHODS.includes(method)) return method;
-  throw new UsageError(
-    `--method: invalid value '${text}': must be ${METHODS.slice(0, -1).join(', ')} or ${METHODS.at(-1)}`,
-    {
-      ...didYouMean(text, METHODS),
-    },
-  );
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {

@@ -8,7 +8,7 @@ import {
   type FieldPath,
   fieldPath,
   MISSING,
-  nearestField,
+  noSuchField,
   parseFieldPath,
 } from './item-fields.ts';
 import type { Items } from './items.ts';
@@ -230,10 +230,7 @@ class Trial {
   doubt(flag: string, sample: Items): string | undefined {
     if (!this.isUnsure) return undefined;
     const { field, value, quoted } = this.#condition;
-    if (!this.#isPresent) {
-      const near = nearestField(field, sample);
-      return `${flag}: no event has the field '${field.text}'${near ? `; did you mean ${near}?` : ''}`;
-    }
+    if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}`;
     if (this.#similar !== undefined)
       return `${flag}: no event has '${value}' in ${field.text}; did you mean ${this.#similar}?`;
     if (this.#isComparable) return undefined;

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { nearest } from '../settings/flag-values.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
-import type { Items } from './items.ts';
+import type { Items, ListKind } from './items.ts';
 import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
 /** The place of a value inside an item. */
@@ -67,8 +67,14 @@ function wrong(text: string, why: string, flag: string): UsageError {
   });
 }
 
-/** The field of some items that was probably meant by a path that none of them has; undefined if none is near. */
-export function nearestField({ text }: FieldPath, items: Items): string | undefined {
+/** The message that no item has a field, with the one of some items that was probably meant. */
+export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {
+  const near = nearestField(field, items);
+  const what = list === 'events' ? 'event' : 'event type';
+  return `no ${what} has the field '${field.text}'${near ? `; did you mean ${near}?` : ''}`;
+}
+
+function nearestField({ text }: FieldPath, items: Items): string | undefined {
   const lastOf = (path: string) => path.slice(path.lastIndexOf('.') + 1);
   const fields = new Map<string, string>();
   // `statuss` is near the last word of `publishStatus`.

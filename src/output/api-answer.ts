@@ -6,14 +6,10 @@ import { ServiceError } from '../errors.ts';
 import { apiUrl, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
-import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
-import { paletteOf } from '../terminal/palette.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
-import { createJqWriter } from './jq.ts';
-import { createPrettyWriter } from './json.ts';
+import { printItem } from './formats.ts';
 
 /** A request to a path of the service, and how its answer is printed. */
 export interface ApiRequest {
@@ -44,8 +40,7 @@ export async function printApiAnswer(
     const isError = answer.status < 200 || answer.status >= 300;
     if (include) await stdout.write(textFor(stdout, headerText(answer)));
     // A jq program expects a successful answer.
-    if (!isError && jq !== undefined) return await printResults(answer.body, jq, stdout, call.reporter);
-    await printBody(answer.body, stdout, call.reporter);
+    await printBody(answer.body, isError ? undefined : jq, call);
     if (!isError) return;
     if (!stdout.isTerminal && answer.body.length > 0 && answer.body.at(-1) !== 0x0a) await stdout.write('\n');
     const next = `check the path: the service has nothing at ${url.origin}${url.pathname}`;
@@ -53,21 +48,16 @@ export async function printApiAnswer(
   });
 }
 
-async function printResults(body: Buffer, jq: string, stdout: Output, reporter: Reporter): Promise<void> {
-  const value = jsonIn(body);
-  if (!value) throw new ServiceError('--jq: the answer is not JSON');
-  const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
-  await writer.write(value);
-  await writer.end();
-}
-
-async function printBody(body: Buffer, stdout: Output, reporter: Reporter): Promise<void> {
-  if (body.length === 0) return;
-  if (!stdout.isTerminal) return await stdout.write(body);
-  const value = jsonIn(body);
-  if (value) return await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(value);
+async function printBody(
+  body: Buffer,
+  jq: string | undefined,
+  { context: { stdout }, reporter }: Pick<Call, 'context' | 'reporter'>,
+): Promise<void> {
+  if (jq === undefined && !stdout.isTerminal) return await stdout.write(body);
+  if (isJson(body)) return await printItem(Items.of([body]), jq, stdout, reporter, body);
+  if (jq !== undefined) throw new ServiceError('--jq: the answer is not JSON');
   const text = textFor(stdout, body.toString());
-  await stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+  await stdout.write(text === '' || text.endsWith('\n') ? text : `${text}\n`);
 }
 
 function textFor({ isTerminal }: Output, text: string): string {
@@ -82,17 +72,11 @@ function headerText({ status, headers }: HttpResponse): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd(), ...lines, '', ''].join('\r\n');
 }
 
-/** The body as one JSON value without white space between tokens; undefined if it is not JSON. */
-function jsonIn(body: Buffer): Items | undefined {
-  if (!isUtf8(body)) return undefined;
-  const scanner = new JsonScanner(body);
+function isJson(body: Buffer): boolean {
   try {
-    const start = scanner.space(0);
-    const end = scanner.value(start);
-    if (scanner.space(end) !== body.length) return undefined;
-    return new Items(body, [start, end]).compacted();
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
-    throw error;
+    JSON.parse(body.toString());
+    return isUtf8(body);
+  } catch {
+    return false;
   }
 }

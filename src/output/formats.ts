@@ -1,9 +1,7 @@
 import type { Context, Output } from '../context.ts';
-import { membersOf } from '../json/item-columns.ts';
 import type { FieldPath } from '../json/item-fields.ts';
-import { createCursor, MISSING } from '../json/item-fields.ts';
+import { createCursor, MISSING, noSuchField } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
-import { suggestion } from '../settings/flag-values.ts';
 import { paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { createCsvWriter } from './csv.ts';
@@ -44,40 +42,30 @@ async function writerOf(options: FormatOptions, stdout: Output, reporter: Report
 }
 
 /** Returns a writer that also warns at the end of fields that no item had, since their names may be misspelt. */
-export function withFieldWarnings(
+function withFieldWarnings(
   writer: ItemWriter,
   fields: readonly FieldPath[],
   list: ListKind,
   reporter: Pick<Reporter, 'warning'>,
 ): ItemWriter {
-  let unseen = fields.filter(({ steps }) => steps.length > 0);
-  let names: readonly string[] = [];
-  const see = (items: Items) => {
-    if (names.length === 0) names = [...membersOf([items]).names.keys()];
-    const cursor = createCursor(unseen);
-    for (let item = 0; item < items.count && unseen.length > 0; item++) {
-      cursor.read(items.bytes, items.start(item));
-      if (unseen.every((_, path) => cursor.starts[path] === MISSING)) continue;
-      unseen = unseen.filter((_, path) => cursor.starts[path] === MISSING);
-      see(items);
-      return;
-    }
-  };
+  const cursor = createCursor(fields);
+  const unseen = new Set(fields.keys());
+  let sample: Items | undefined;
   return {
     ...writer,
     write: async (items, isLast) => {
-      if (items.count > 0 && unseen.length > 0) see(items);
+      if (items.count > 0) sample ??= items;
+      for (let item = 0; item < items.count && unseen.size > 0; item++) {
+        cursor.read(items.bytes, items.start(item));
+        for (const path of unseen) if (cursor.starts[path] !== MISSING) unseen.delete(path);
+      }
       await writer.write(items, isLast);
     },
     end: async () => {
       await writer.end();
-      if (names.length === 0) return;
-      for (const { text, steps } of unseen) {
-        const [first = ''] = steps;
-        const meant = names.includes(first) ? undefined : suggestion(first, names);
-        const what = list === 'events' ? 'event' : 'event type';
-        reporter.warning(`--fields: no ${what} has the field '${text}'${meant ? `; ${meant}` : ''}`);
-      }
+      if (!sample) return;
+      for (const path of unseen)
+        reporter.warning(`--fields: ${noSuchField(fields[path] as FieldPath, sample, list)}`);
     },
   };
 }
@@ -94,14 +82,24 @@ export async function printJson(
   piped = jsonText(value),
 ): Promise<void> {
   const items = Items.of([Buffer.from(JSON.stringify(value))]);
+  await printItem(items, jq, stdout, reporter, `${piped}\n`);
+}
+
+/** The same for a value that is text already. */
+export async function printItem(
+  items: Items,
+  jq: string | undefined,
+  stdout: Output,
+  reporter: Reporter,
+  piped: string | Buffer,
+): Promise<void> {
   if (jq !== undefined) {
     const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
     await writer.write(items);
-    await writer.end();
   } else if (stdout.isTerminal) {
     await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(items);
   } else {
-    await stdout.write(`${piped}\n`);
+    await stdout.write(piped);
   }
 }
 

@@ -2,7 +2,6 @@ import type { Output } from '../context.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
-import { valueEnd, valueText } from '../json/json-scanner.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
 
@@ -80,68 +79,41 @@ export function createPicker(fields: readonly FieldPath[]): (page: Items) => Ite
 
 /** Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's depth. */
 const DEEPEST = 40;
-const OPENERS = new Set([0x7b, 0x5b]);
+/** A string, which is a name if a colon follows; a bracket, with the one that closes it at once; a comma; or another value. */
+const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{[]\s*([}\]])?|[}\],]|[^\s"{}[\],:]+/g;
 
 /**
- * Indents a JSON value that has no white space between tokens, for a terminal. Each token is the service's own text:
- * numbers, escapes and duplicate keys stay as they are; characters that act on a terminal become escapes. `outer` is
- * how deep the whole of it is indented.
+ * Indents a JSON value for a terminal. Each token is the service's own text: numbers, escapes and duplicate keys stay as
+ * they are; characters that act on a terminal become escapes. `outer` is how deep the whole of it is indented.
  */
 export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
-  const lines: string[] = [];
-  let line = '  '.repeat(outer);
+  let text = '  '.repeat(outer);
   let depth = outer;
-  const breakLine = () => {
-    lines.push(line);
-    line = '  '.repeat(Math.min(depth, DEEPEST));
-  };
-  const token = (from: number, to: number) => terminalSafeLine(bytes.toString('utf8', from, to));
   let name = '';
-  for (let at = start; at < end; ) {
-    const byte = bytes[at] as number;
-    if (OPENERS.has(byte)) {
-      // In ASCII `]` is `[` plus two, and `}` is `{` plus two.
-      if (bytes[at + 1] === byte + 2) {
-        line += byte === 0x7b ? '{}' : '[]';
-        at += 2;
-        continue;
-      }
-      line += String.fromCharCode(byte);
-      depth++;
-      at++;
-      breakLine();
-    } else if (byte === 0x7d || byte === 0x5d) {
+  const newLine = () => `\n${'  '.repeat(Math.min(depth, DEEPEST))}`;
+  for (const [token, quoted, colon, closer = ''] of bytes.toString('utf8', start, end).matchAll(TOKEN)) {
+    const first = token[0] as string;
+    if (quoted !== undefined && colon) {
+      name = quoted;
+      text += `${palette.accent(terminalSafeLine(name))}: `;
+    } else if (first === '{' || first === '[') {
+      if (closer === '') depth++;
+      text += first + (closer || newLine());
+    } else if (first === '}' || first === ']') {
       depth--;
-      breakLine();
-      line += String.fromCharCode(byte);
-      at++;
-    } else if (byte === 0x2c) {
-      line += ',';
-      at++;
-      breakLine();
-    } else {
-      const to = valueEnd(bytes, at);
-      if (byte === 0x22 && bytes[to] === 0x3a) {
-        name = valueText(bytes, at, to);
-        line += `${palette.accent(token(at, to))}: `;
-        at = to + 1;
-        continue;
-      }
-      line += colored(token(at, to), byte, name, valueText(bytes, at, to), palette);
-      at = to;
-    }
+      text += newLine() + first;
+    } else if (first === ',') text += first + newLine();
+    else text += colored(quoted ?? token, name, palette);
   }
-  lines.push(line);
-  return lines.join('\n');
+  return text;
 }
 
-function colored(token: string, first: number, name: string, text: string, palette: Palette): string {
-  if (first === 0x22) return ((/status$/i.test(name) && statusPaint(text, palette)) || plainly)(token);
-  // A letter begins true, false or null; anything else is a number.
-  return first >= 0x61 ? palette.dim(token) : palette.caution(token);
+function colored(token: string, name: string, palette: Palette): string {
+  const shown = terminalSafeLine(token);
+  if (!token.startsWith('"')) return /^[a-z]/.test(token) ? palette.dim(shown) : palette.caution(shown);
+  const paint = /status"$/i.test(name) && statusPaint(token.slice(1, -1), palette);
+  return paint ? paint(shown) : shown;
 }
-
-const plainly = (token: string) => token;
 
 /** Prints items as indented JSON, one below the other. */
 export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {
