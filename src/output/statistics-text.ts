@@ -5,103 +5,128 @@ import { type Bucket, failureRate, type Stats, type Tally } from '../events/stat
 import type { EventGroup, EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { scalarsText } from '../json/json-scanner.ts';
-import { shellWord } from '../settings/flag-values.ts';
+import { durationText, shellWord } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { grouped, percent, terminalSafe } from '../terminal/terminal-text.ts';
+import { eventsText, grouped, percent, terminalSafe } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { csvLines, csvText } from './csv.ts';
 import type { SummaryFormat } from './format-flags.ts';
 import { printJson } from './formats.ts';
 import { markdownNote, markdownTable } from './markdown.ts';
-import { ended, loadTableLook, type Table, type TableLook, tableLines, tableText } from './table.ts';
+import { ended, loadTableLook, type Table, type TableLook, tableLines } from './table.ts';
 import { type ColumnHead, NONE } from './table-layout.ts';
 
-interface StatsOptions extends SummaryFormat {
+/** What a command says about events, for each of its formats. */
+interface Summary {
+  readonly json: object;
+  readonly csv?: string;
+  /** Its rows in Markdown, if there are any, and the facts below them. */
+  readonly table: Table | undefined;
+  readonly facts: readonly string[];
+  readonly lines: (look: SummaryLook) => readonly string[];
+  /** Said to a person: why to explain these events. */
+  readonly next?: string | false;
+}
+
+export interface SummaryOptions
+  extends Pick<SummaryFormat, 'format' | 'jq'>,
+    Partial<Pick<SummaryFormat, 'hasHeader'>> {
   readonly filters: EventFilters;
   readonly from: string | undefined;
 }
 
-/** Prints statistics in the format asked for. `name` is the service's host or the place of stored events. */
-export async function printStats(
-  stats: Stats,
-  { format, jq, hasHeader, filters, from, name }: StatsOptions & { readonly name: string },
-  call: Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>,
-): Promise<void> {
-  const { flags, context, reporter } = call;
-  const { stdout, stderr } = context;
-  if (format === 'json') return await printJson(statsJson(stats), jq, context, reporter);
-  if (format === 'csv') return await stdout.write(statsCsv(stats, stdout, hasHeader));
-  if (format === 'markdown') {
-    const facts = [countsText(stats), spanText(stats), ...conditionTexts(filters)];
-    const table = stats.total === 0 ? '' : `${markdownTable(typesTable(stats, false))}\n`;
-    return await stdout.write(table + markdownNote({ facts, command: typedCommand(call) }));
-  }
-  await loadWidths();
-  const look = { ...(await loadTableLook(stdout, reporter)), unicode: takesUnicode(context), hasHeader };
-  const { profile } = runFlags(flags, context.environment);
-  // A person with two services side by side has to see which one this is.
-  const place = stdout.isTerminal
-    ? ` at ${name}${profile && from === undefined ? ` (profile ${profile})` : ''}`
-    : '';
-  await stdout.write(ended(statsLines(stats, look, place)));
-  if (!stats.failed || !stdout.isTerminal || !stderr.isTerminal) return;
-  const source = from === undefined ? [] : ['--from', shellWord(from)];
-  const words = ['hooktrail events explain', ...filters.words('status'), ...source].join(' ');
-  reporter.notice(`next: \`${words}\` says what the failed ones have in common`);
-}
-
-function conditionTexts(filters: EventFilters): string[] {
-  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
-}
-
-export interface StatsLook extends TableLook {
+interface SummaryLook extends TableLook {
   readonly unicode: boolean;
   readonly hasHeader?: boolean;
 }
 
+/** Prints what a command says in the format asked for. */
+export async function printSummary(
+  { json, csv = '', table, facts, lines, next }: Summary,
+  { format, jq, hasHeader = true, filters, from }: SummaryOptions,
+  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
+): Promise<void> {
+  const { context, reporter } = call;
+  const { stdout, stderr } = context;
+  if (format === 'json') return await printJson(json, jq, context, reporter);
+  if (format === 'csv') return await stdout.write(csv);
+  await loadWidths();
+  if (format === 'markdown') {
+    const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
+    return await stdout.write(rows + markdownNote({ facts, command: typedCommand(call) }));
+  }
+  const look = await loadTableLook(stdout, reporter);
+  await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
+  if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
+  const source = from === undefined ? [] : ['--from', shellWord(from)];
+  const words = ['hooktrail events explain', ...filters.words('status'), ...source].join(' ');
+  reporter.notice(`next: \`${words}\` ${next}`);
+}
+
+/** The filters in words, but for those of time. */
+export function conditionTexts(filters: EventFilters): string[] {
+  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
+}
+
+/** Prints statistics. `name` is the service's host or the place of stored events. */
+export async function printStats(
+  stats: Stats,
+  { name, ...options }: SummaryOptions & { readonly name: string },
+  call: Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>,
+): Promise<void> {
+  const { stdout, environment } = call.context;
+  const { profile } = runFlags(call.flags, environment);
+  // A person with two services side by side has to see which one this is.
+  const shownProfile = profile && options.from === undefined ? ` (profile ${profile})` : '';
+  const place = stdout.isTerminal ? ` at ${name}${shownProfile}` : '';
+  const summary: Summary = {
+    json: statsJson(stats),
+    csv: statsCsv(stats, stdout, options.hasHeader),
+    table: typesTable(stats, false),
+    facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
+    lines: (look) => statsLines(stats, look, place),
+    next: Boolean(stats.failed) && 'says what the failed ones have in common',
+  };
+  await printSummary(summary, options, call);
+}
+
 /** The name shown for types that the service does not list. */
 export const UNLISTED = '(not listed)';
-const LONGEST_BAR = 40;
-/** The width of bars without a terminal. */
-const PLAIN_BAR = 30;
-const SHORTEST_BAR = 4;
+/** The widths of bars on a terminal, and without one. */
+const [LONGEST_BAR, PLAIN_BAR, SHORTEST_BAR] = [40, 30, 4];
 const SHORTEST_NAME = 12;
 /** So few failures never fill a bar. */
 const FEW_FAILURES = 10;
 
 /** The statistics as lines: the types worst first, what happened when, and the totals. */
-export function statsLines(stats: Stats, look: StatsLook, place = ''): string[] {
-  const { palette, hasHeader = true } = look;
+export function statsLines(stats: Stats, look: SummaryLook, place = ''): string[] {
+  const { palette, hasHeader = true, room, unicode } = look;
   if (stats.total === 0) return [`no ${statusWord(stats)}events ${spanText(stats)}${place}`];
   const paint = stats.failed === null ? palette.good : palette.bad;
-  const painted = (table: Table): Table => ({
-    ...table,
-    hasHeader,
-    rows: table.rows.map((row) =>
+  const linesOf = ({ heads, rows }: Table) => {
+    const painted = rows.map((row) =>
       row.map((cell) => (typeof cell === 'function' ? { text: cell, paint } : cell)),
-    ),
-  });
+    );
+    return tableLines({ heads, rows: painted, hasHeader }, look);
+  };
   const silent = stats.types.filter(({ total }) => total === 0).length;
+  const span = spanText(stats);
+  const isShort = span.length + place.length <= (room ?? Number.POSITIVE_INFINITY);
   return [
-    ...tableLines(painted(typesTable(stats, look.unicode, look.room)), look),
+    ...linesOf(typesTable(stats, unicode, room)),
     ...(silent > 0
       ? [palette.dim(`${grouped(silent)} ${silent === 1 ? 'type has' : 'types have'} no events`)]
       : []),
     '',
-    ...tableLines(painted(timeTable(stats, look.unicode, look.room)), look),
+    ...linesOf(timeTable(stats, unicode, room)),
     '',
     // At the end, so that it stays visible on a terminal however long the rest is.
     palette.bold(countsText(stats)),
-    ...fittingLines(spanText(stats), place, look.room).map((line) => palette.dim(line)),
+    ...(isShort ? [span + place] : [span, place]).map((line) => palette.dim(line)),
   ];
-}
-
-/** The window and the place on one line, or below each other where they do not fit. */
-function fittingLines(span: string, place: string, room = Number.POSITIVE_INFINITY): string[] {
-  return span.length + place.length <= room ? [`${span}${place}`] : [span, place.replace(/^, /, '')];
 }
 
 function spanText({ window: { after, before, zone } }: Stats): string {
@@ -120,50 +145,22 @@ function statusWord({ success, failed }: Pick<Stats, 'success' | 'failed'>): str
   return failed === null ? 'successful ' : '';
 }
 
-/** The columns of figures are the same for types and for times. */
-function figureHeads(stats: Stats): ColumnHead[] {
-  return (hasRates(stats) ? ['failed', 'events', 'rate'] : ['events']).map((title) => ({
-    title,
-    kind: 'number',
-  }));
-}
-
-function figuresOf(stats: Stats, tally: Tally): string[] {
-  if (!hasRates(stats)) return [grouped(tally.total)];
-  const rate = failureRate(tally);
-  return [grouped(tally.failed as number), grouped(tally.total), rate === null ? '' : percent(rate)];
-}
-
-function hasRates({ success, failed }: Tally): boolean {
+function hasRates({ success, failed }: Pick<Tally, 'success' | 'failed'>): boolean {
   return success !== null && failed !== null;
-}
-
-function barHead(title: string, room: number | undefined): ColumnHead {
-  return {
-    title,
-    kind: 'bar',
-    least: SHORTEST_BAR,
-    most: room === undefined ? PLAIN_BAR : LONGEST_BAR,
-    spare: 1,
-  };
 }
 
 function typesTable(stats: Stats, unicode: boolean, room?: number): Table {
   const shown = stats.types.filter(({ total }) => total > 0);
   const values = shown.map((type) => (hasRates(stats) ? (failureRate(type) ?? 0) : type.total));
-  const full = hasRates(stats) ? rateScale(Math.max(...values)) : Math.max(...values);
-  return {
-    heads: [
-      { title: 'type', kind: 'text', least: SHORTEST_NAME },
-      ...figureHeads(stats),
-      barHead(hasRates(stats) ? `0 to ${percent(full)}` : '', room),
-    ],
-    rows: shown.map((type, index) => [
-      type.eventType ?? UNLISTED,
-      ...figuresOf(stats, type),
-      (width: number) => bar(values[index] as number, full, width, unicode),
-    ]),
-  };
+  const highest = Math.max(...values);
+  const full = hasRates(stats) ? rateScale(highest) : highest;
+  const barTitle = hasRates(stats) ? `0 to ${percent(full)}` : '';
+  return barTable(
+    stats,
+    { title: 'type', kind: 'text', least: SHORTEST_NAME },
+    shown.map((type, index) => [type.eventType ?? UNLISTED, type, values[index] as number]),
+    { title: barTitle, full, unicode, room },
+  );
 }
 
 /** A bar for each bucket: of its failures if any bucket has some, else of its events. */
@@ -172,18 +169,56 @@ function timeTable(stats: Stats, unicode: boolean, room?: number): Table {
   const clock = timeLabels(buckets, window.zone);
   const isOfFailures = Boolean(stats.failed);
   const values = buckets.map(({ failed, total }) => (isOfFailures ? (failed as number) : total));
-  const full = Math.max(...values, isOfFailures ? FEW_FAILURES : 1);
+  return barTable(
+    stats,
+    { title: clock.title, kind: 'text' },
+    buckets.map((bucket, index) => [clock.label(bucket), bucket, values[index] as number]),
+    {
+      title: lengthTitle(buckets),
+      full: Math.max(...values, isOfFailures ? FEW_FAILURES : 1),
+      unicode,
+      room,
+    },
+  );
+}
+
+interface Bars {
+  readonly title: string;
+  /** The value that fills the width. */
+  readonly full: number;
+  readonly unicode: boolean;
+  readonly room: number | undefined;
+}
+
+/** Rows with a name, the figures of a tally, and a bar of the last value. */
+function barTable(
+  stats: Stats,
+  name: ColumnHead,
+  rows: readonly (readonly [name: string, tally: Tally, value: number])[],
+  { title, full, unicode, room }: Bars,
+): Table {
+  const figures = hasRates(stats) ? ['failed', 'events', 'rate'] : ['events'];
+  const figuresOf = (tally: Tally) => {
+    const rate = failureRate(tally);
+    const rates = [grouped(tally.failed ?? 0), grouped(tally.total), rate === null ? '' : percent(rate)];
+    return hasRates(stats) ? rates : [grouped(tally.total)];
+  };
+  const most = room === undefined ? PLAIN_BAR : LONGEST_BAR;
   return {
-    heads: [{ title: clock.title, kind: 'text' }, ...figureHeads(stats), barHead(lengthTitle(buckets), room)],
-    rows: buckets.map((bucket, index) => [
-      clock.label(bucket),
-      ...figuresOf(stats, bucket),
-      (width: number) => bar(values[index] as number, full, width, unicode),
+    heads: [
+      name,
+      ...figures.map((figure) => ({ title: figure, kind: 'number' as const })),
+      { title, kind: 'bar', least: SHORTEST_BAR, most, spare: 1 },
+    ],
+    rows: rows.map(([text, tally, value]) => [
+      text,
+      ...figuresOf(tally),
+      (width: number) => bar(value, full, width, unicode),
     ]),
   };
 }
 
-/** `each 1 h`, if all buckets have this length except the first and the last, which the window cuts. */
+/** `each 1h`, if all buckets have this length except the first and the last, which the window cuts. */
 function lengthTitle(buckets: readonly Bucket[]): string {
   const lengths = new Set((buckets.length > 2 ? buckets.slice(1, -1) : buckets.slice(0, 1)).map(lengthOf));
   const [length = 0] = lengths;
@@ -222,26 +257,6 @@ export function timeLabels(
 
 function lengthOf({ from, to }: Bucket): number {
   return milliseconds(to) - milliseconds(from);
-}
-
-const UNITS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
-  [1, 'ms'],
-] as const;
-
-/** `1 h`, `1 h 30 min`: the two largest units. */
-function durationText(length: number): string {
-  let rest = length;
-  const parts: string[] = [];
-  for (const [size, name] of UNITS) {
-    const number = Math.floor(rest / size);
-    rest -= number * size;
-    if (number > 0) parts.push(`${number} ${name}`);
-  }
-  return parts.slice(0, 2).join(' ') || '0 ms';
 }
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
@@ -283,44 +298,53 @@ function tallyJson(tally: Tally) {
 
 /** The table of types as CSV. */
 export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>, hasHeader = true): string {
-  const safe = (text: string) => (output.isTerminal ? terminalSafe(text) : text);
   const rows = types.map((type) => [
-    safe(csvText(type.eventType ?? UNLISTED, false)),
+    type.eventType ?? UNLISTED,
     type.total,
     type.success,
     type.failed,
     failureRate(type),
   ]);
   const header = ['eventType', 'total', 'success', 'failed', 'failureRate'];
-  return csvLines(hasHeader ? [header, ...rows] : rows);
+  return csvTable(hasHeader ? [header, ...rows] : rows, output);
 }
 
-/** Prints the largest groups in the format asked for. */
+/** Rows as CSV whose texts a spreadsheet does not run, nor a terminal. */
+function csvTable(
+  rows: readonly (readonly (string | number | null)[])[],
+  { isTerminal }: Pick<Output, 'isTerminal'>,
+): string {
+  const cellOf = (value: string | number | null) => {
+    const cell = typeof value === 'string' ? csvText(value, false) : value;
+    return isTerminal && typeof cell === 'string' ? terminalSafe(cell) : cell;
+  };
+  return csvLines(rows.map((row) => row.map(cellOf)));
+}
+
+/** Prints the `limit` largest groups. */
 export async function printGroups(
   groups: EventGroups,
-  { format, jq, hasHeader, filters, limit }: StatsOptions & { readonly limit: number },
+  { limit, ...options }: SummaryOptions & { readonly limit: number },
   call: Pick<Call, 'context' | 'reporter' | 'commands'>,
 ): Promise<void> {
   const { context, reporter } = call;
-  const { stdout } = context;
+  const { format, filters, hasHeader } = options;
   for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
-  if (format === 'json') return await printJson(groupsJson(groups, limit), jq, context, reporter);
   const others = otherGroups(groups, limit);
-  if (format === 'csv') {
-    await stdout.write(groupsCsv(groups, limit, stdout, hasHeader));
-    if (others !== undefined) reporter.notice(`not shown: ${others}`);
-    return;
-  }
-  const events = `${grouped(groups.total)} ${groups.total === 1 ? 'event' : 'events'}`;
-  if (format === 'markdown') {
-    const facts = [events, ...(others === undefined ? [] : [others]), ...filters.texts()];
-    const table = groups.total === 0 ? '' : `${markdownTable(groupsTable(groups, limit, filters.zone))}\n`;
-    return await stdout.write(table + markdownNote({ facts, command: typedCommand(call) }));
-  }
-  if (groups.total === 0) return await stdout.write('no events match\n');
-  const table = { ...groupsTable(groups, limit, filters.zone), hasHeader };
-  await stdout.write(await tableText(table, stdout, reporter));
-  if (others !== undefined) await stdout.write(`${others}\n`);
+  const rest = others === undefined ? [] : [others];
+  const table = groupsTable(groups, limit, filters.zone);
+  const summary: Summary = {
+    json: groupsJson(groups, limit),
+    csv: groupsCsv(groups, limit, context.stdout, hasHeader),
+    table,
+    facts: [eventsText(groups.total), ...rest, ...filters.texts()],
+    lines: (look) =>
+      groups.total === 0
+        ? ['no events match']
+        : [...tableLines({ ...table, hasHeader: look.hasHeader !== false }, look), ...rest],
+  };
+  await printSummary(summary, options, call);
+  if (format === 'csv' && others !== undefined) reporter.notice(`not shown: ${others}`);
 }
 
 /** The characters of a value in a table. */
@@ -370,9 +394,8 @@ function groupsTable(groups: EventGroups, limit: number, zone: TimeZone): Table 
 function otherGroups(groups: EventGroups, limit: number): string | undefined {
   const { others, otherEvents } = split(groups, limit);
   if (others === 0) return undefined;
-  const share = percent(otherEvents / groups.total);
   const what = others === 1 ? '1 other group' : `${grouped(others)} other groups`;
-  return `${what}: ${grouped(otherEvents)} ${otherEvents === 1 ? 'event' : 'events'} (${share})`;
+  return `${what}: ${eventsText(otherEvents)} (${percent(otherEvents / groups.total)})`;
 }
 
 /** The same as a value for JSON; the fields' values are those of the events. */
@@ -399,31 +422,19 @@ function groupsCsv(
   groups: EventGroups,
   limit: number,
   output: Pick<Output, 'isTerminal'>,
-  hasHeader: boolean,
+  hasHeader = true,
 ): string {
-  const safe = (text: string) => {
-    const cell = csvText(text, false);
-    return output.isTerminal ? terminalSafe(cell) : cell;
-  };
-  const header = [
-    ...groups.fields.map(({ text }) => safe(text)),
-    'count',
-    'share',
-    'first',
-    'last',
-    'example',
-  ];
-  const rows = split(groups, limit).kept.map((group) => [
-    ...group.values.map((value) =>
-      value === null ? '' : safe(value.startsWith('"') ? (JSON.parse(value) as string) : value),
-    ),
-    group.count,
-    group.count / groups.total,
-    group.first?.text ?? '',
-    group.last?.text ?? '',
-    safe(group.example ?? ''),
+  const names = groups.fields.map(({ text }) => text);
+  const header = [...names, 'count', 'share', 'first', 'last', 'example'];
+  const rows = split(groups, limit).kept.map(({ values, count, first, last, example }) => [
+    ...values.map((value) => (value?.startsWith('"') ? (JSON.parse(value) as string) : value)),
+    count,
+    count / groups.total,
+    first?.text ?? '',
+    last?.text ?? '',
+    example ?? '',
   ]);
-  return csvLines(hasHeader ? [header, ...rows] : rows);
+  return csvTable(hasHeader ? [header, ...rows] : rows, output);
 }
 
 function split(groups: EventGroups, limit: number) {

@@ -47,7 +47,7 @@ describe('events stats', () => {
       'document.viewed       0       9     0 %',
     ]);
     expect(lines.slice(-9)).toEqual([
-      'UTC    failed  events    rate  each 6 h',
+      'UTC    failed  events    rate  each 6h',
       '00:00       1       4  25.0 %  ███',
       '06:00       0       6     0 %',
       '12:00       2       4  50.0 %  ██████',
