@@ -112,23 +112,16 @@ export interface ForwardRetryOptions {
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
-/** The number of times that an event may fail, while others are accepted, before it is given up. */
-const OWN_FAILURES = 8;
 
 /**
  * Forwards events to a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and missing answers,
- * are retried, after a wait that doubles each time. While the handler accepts nothing, no other event is sent before
- * the wait is over. After `retryFor` without an accepted event, the handler is given up for good. If an event keeps
- * failing while others are accepted, only that event is given up. Any other answer is final.
+ * are retried for `retryFor`, after waits that double each time. If the handler accepts no other event in this time, it
+ * is given up for good, otherwise only this event is. Any other answer is final.
  */
 export class ForwardRetry {
   readonly #options: ForwardRetryOptions;
-  /** The time since which the handler has accepted nothing; undefined while it works. */
-  #failingSince: number | undefined;
-  #taken = 0;
-  /** No other event is sent before this time. */
-  #quietUntil = 0;
-  #givenUp = false;
+  #acceptedAt = Number.NEGATIVE_INFINITY;
+  #isGivenUp = false;
 
   constructor(options: ForwardRetryOptions) {
     this.#options = options;
@@ -139,51 +132,27 @@ export class ForwardRetry {
    * Rejects with the signal's reason if it aborts before or between attempts, and with any error that an attempt throws.
    */
   async forward(attempt: () => Promise<HandlerAnswer>): Promise<NotTaken | undefined> {
-    const { clock, signal } = this.#options;
-    for (let wait = this.#quietUntil - clock.now(); wait > 0; wait = this.#quietUntil - clock.now()) {
-      await clock.sleep(wait, signal);
-    }
-    let own = 0;
-    let before = this.#taken;
+    const { clock, signal, retryFor, onWait } = this.#options;
+    let failingSince: number | undefined;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (this.#givenUp) return { reason: 'not tried: the handler had already been given up' };
+      if (this.#isGivenUp) return { reason: 'not tried: the handler had already been given up' };
       const answer = await attempt();
+      const now = clock.now();
       if (isTaken(answer)) {
-        this.#taken++;
-        this.#failingSince = undefined;
-        this.#quietUntil = 0;
+        this.#acceptedAt = now;
         return undefined;
       }
-      // Others were accepted since the last attempt: only this event fails, so no other has to wait.
-      const isAlone = this.#taken > before;
-      before = this.#taken;
-      if (isAlone) own++;
-      const goesOn = isPassing(answer) && own < OWN_FAILURES && (isAlone || this.#hasPatience());
-      if (!goesOn) return { reason: answerText(answer), body: answer.body };
-      await clock.sleep(this.#delay(answer, tries, isAlone), signal);
+      failingSince ??= now;
+      const left = failingSince + retryFor - now;
+      if (left <= 0) this.#isGivenUp = this.#acceptedAt < failingSince;
+      if (left <= 0 || !isPassing(answer)) return { reason: answerText(answer), body: answer.body };
+      const jitter = 0.5 + Math.random() / 2;
+      const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
+      const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
+      onWait(answerText(answer), delay);
+      await clock.sleep(delay, signal);
     }
-  }
-
-  /** Gives the handler up and returns false once it has accepted nothing for too long. */
-  #hasPatience(): boolean {
-    const now = this.#options.clock.now();
-    this.#failingSince ??= now;
-    this.#givenUp = now - this.#failingSince >= this.#options.retryFor;
-    return !this.#givenUp;
-  }
-
-  /** Returns the milliseconds until the next attempt. Unless only this event fails, the others wait as long. */
-  #delay(answer: HandlerAnswer, tries: number, isAlone: boolean): number {
-    const { clock, retryFor, onWait } = this.#options;
-    const now = clock.now();
-    const jitter = 0.5 + Math.random() / 2;
-    const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
-    const left = (this.#failingSince ?? now) + retryFor - now;
-    const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
-    if (!isAlone) this.#quietUntil = Math.max(this.#quietUntil, now + delay);
-    onWait(answerText(answer), delay);
-    return delay;
   }
 }
 

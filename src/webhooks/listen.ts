@@ -17,7 +17,7 @@ import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } 
 import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal, SharedWrites } from './journal.ts';
 import { type ListenerSocket, openListenerSocket } from './local-socket.ts';
-import { type Receiver, type Refusal, startReceiver } from './receiver.ts';
+import { type Acceptance, type Receiver, startReceiver } from './receiver.ts';
 
 /** The command line. */
 export interface ListenFlags {
@@ -148,7 +148,8 @@ class Listener {
   readonly #palette: Palette;
   readonly #context: Context;
   readonly #reporter: Reporter;
-  readonly #counts: DeliveryCounts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
+  /** Since the start; `rejected` are requests that carry no delivery, `recovered` are among the accepted. */
+  readonly counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
   readonly #rejections: LimitedWarnings;
   readonly #failures: LimitedWarnings;
   readonly #ended = new AbortController();
@@ -184,10 +185,10 @@ class Listener {
       ...this.#options,
       accept: (delivery) => this.#accept(delivery, false),
       onRejected: ({ status, message }) => {
-        this.#counts.rejected++;
+        this.counts.rejected++;
         this.#rejections.report(`refused with ${status}: ${message}`);
       },
-      report: () => ({ since, ...this.#counts, underWay: this.#underWay, known: this.#journal.size }),
+      report: () => ({ since, ...this.counts, underWay: this.#underWay, known: this.#journal.size }),
       onAnswer: this.#reporter.trace,
     }).catch((error) => {
       throw unusableAddress(error, port, host);
@@ -222,7 +223,7 @@ class Listener {
     this.#failures.close();
     await this.#handler?.close();
     await this.#lines.inTurn(async () => {});
-    if (this.#context.stdout.isTerminal) this.#reporter.notice(summaryText(this.#counts));
+    if (this.#context.stdout.isTerminal) this.#reporter.notice(summaryText(this.counts));
   }
 
   get #underWay(): number {
@@ -233,23 +234,14 @@ class Listener {
   async #openToRecover(): Promise<ListenerSocket | undefined> {
     const { forwardTo, forwardTimeout } = this.#options;
     const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
-    const accept = async (body: Buffer) => {
-      const result = await this.#acceptFound(body);
-      return typeof result === 'string'
-        ? { outcome: result }
-        : { outcome: 'refused' as const, answer: result.answer };
-    };
-    try {
-      return await openListenerSocket(this.#journal, this.#context.machine, self, accept);
-    } catch (error) {
-      this.#reporter.warning(
-        `\`webhooks recover\` will not reach this listener: ${(error as Error).message}`,
-      );
+    const accept = (body: Buffer) => this.#acceptFound(body);
+    return await openListenerSocket(this.#journal, this.#context.machine, self, accept).catch((error) => {
+      this.#reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`);
       return undefined;
-    }
+    });
   }
 
-  #acceptFound(body: Buffer): Promise<'accepted' | 'duplicate' | Refused> {
+  #acceptFound(body: Buffer): Promise<Acceptance> {
     const headers = { contentType: 'application/json', apiToken: this.#options.token };
     return this.#accept(readDelivery(body, headers), true);
   }
@@ -257,42 +249,40 @@ class Listener {
   /**
    * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its id is on
    * disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal without its line
-   * would make the second delivery a duplicate that nobody has seen.
+   * would make the second delivery a duplicate that nobody has seen. Never rejects.
    */
-  async #accept(delivery: Delivery, isRecovered: boolean): Promise<'accepted' | 'duplicate' | Refused> {
-    const { eventId } = delivery;
+  async #accept(delivery: Delivery, isRecovered: boolean): Promise<Acceptance> {
+    const { stdout, clock } = this.#context;
     const began = performance.now();
-    const { isTerminal } = this.#context.stdout;
     let answer: HandlerAnswer | undefined;
+    let outcome: Outcome = 'refused';
+    let error: Error | undefined;
     const forward = async () => {
       answer = await this.#handler?.forward(delivery);
       if (answer && !isTaken(answer)) return false;
       // On a terminal the line tells the outcome, so it comes at the end.
-      if (!isTerminal) await this.#lines.add(delivery.line());
+      if (!stdout.isTerminal) await this.#lines.add(delivery.line());
       return true;
     };
-    const end = (outcome: Outcome) => {
-      this.#counts[COUNTED[outcome]]++;
-      if (isRecovered && outcome === 'accepted') this.#counts.recovered++;
-      if (!isTerminal) return;
-      const line = this.#liveLine({ delivery, outcome, answer, ms: performance.now() - began });
-      this.#lines.add(Buffer.from(line)).catch(() => undefined);
-    };
     try {
-      const outcome = await this.#journal.once(delivery.key, forward);
-      end(outcome);
-      if (outcome !== 'refused') return outcome;
-      if (answer)
-        this.#failures.report(`${shownId(eventId)}: ${answerLine(answer)}`, this.#sendAgain(eventId));
-      const message = 'the handler did not accept the delivery';
-      return { status: 502, code: 'handler.failed', message, answer };
-    } catch (error) {
-      // If the program is being stopped, the delivery is not at fault.
-      if (!(error instanceof ClosedPipeError || error instanceof InterruptedError))
-        this.#failures.report(`${shownId(eventId)}: ${(error as Error).message}`);
-      end('refused');
-      return { status: 502, code: 'delivery.not_accepted', message: 'the delivery could not be accepted' };
+      outcome = await this.#journal.once(delivery.key, forward);
+    } catch (thrown) {
+      error = thrown as Error;
     }
+    this.counts[COUNTED[outcome]]++;
+    if (isRecovered && outcome === 'accepted') this.counts.recovered++;
+    if (stdout.isTerminal) {
+      const ended = { delivery, outcome, answer, ms: performance.now() - began };
+      const line = liveLine(ended, clock.now(), this.#options.zone, stdout.columns, this.#palette);
+      this.#lines.add(Buffer.from(line)).catch(() => undefined);
+    }
+    const id = shownId(delivery.eventId);
+    // If the program is being stopped, the delivery is not at fault.
+    const isStopped = error instanceof ClosedPipeError || error instanceof InterruptedError;
+    if (error && !isStopped) this.#failures.report(`${id}: ${error.message}`);
+    else if (!error && outcome === 'refused' && answer)
+      this.#failures.report(`${id}: ${answerLine(answer)}`, this.#sendAgain(delivery.eventId));
+    return { outcome, answer, error };
   }
 
   /** The command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
@@ -300,11 +290,6 @@ class Listener {
     const { forwardTo } = this.#options;
     if (!forwardTo || !isGuid(eventId)) return undefined;
     return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
-  }
-
-  #liveLine(ended: Ended): string {
-    const { clock, stdout } = this.#context;
-    return liveLine(ended, clock.now(), this.#options.zone, stdout.columns, this.#palette);
   }
 
   /**
@@ -346,9 +331,9 @@ class Listener {
     // One at a time, so that the handler gets them in order of creation.
     for (const { body } of inOrderOfCreation(missing)) {
       this.#ended.signal.throwIfAborted();
-      const answer = await this.#acceptFound(body);
-      if (answer === 'accepted') result.recovered++;
-      else if (answer !== 'duplicate') result.left++;
+      const { outcome } = await this.#acceptFound(body);
+      if (outcome === 'accepted') result.recovered++;
+      else if (outcome === 'refused') result.left++;
     }
     return result;
   }
@@ -363,23 +348,6 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
     return new UsageError(`--host: '${host}' is not an address of this machine`, { details: [message] });
   }
   return error;
-}
-
-interface Refused extends Refusal {
-  /** The handler's answer; undefined if it was not asked. */
-  readonly answer?: HandlerAnswer | undefined;
-}
-
-/** Counts since the start; `--health` shows them. */
-interface DeliveryCounts {
-  accepted: number;
-  duplicates: number;
-  /** Deliveries that the handler did not accept, or that could not be journaled: the service sends them again. */
-  failed: number;
-  /** Requests that were rejected for a wrong token, no JSON or no `eventId`. */
-  rejected: number;
-  /** The number of accepted events that a search found because their delivery never came. */
-  recovered: number;
 }
 
 const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'failed' } as const;
@@ -424,7 +392,8 @@ function saidText({ outcome, answer }: Ended): string {
 }
 
 /** `12 accepted, 3 duplicates, 1 failed, 2 rejected; 4 of the accepted were recovered`. */
-function summaryText({ accepted, duplicates, failed, rejected, recovered }: DeliveryCounts): string {
+function summaryText(counts: Listener['counts']): string {
+  const { accepted, duplicates, failed, rejected, recovered } = counts;
   const copies = duplicates === 1 ? 'duplicate' : 'duplicates';
   const text = `${accepted} accepted, ${duplicates} ${copies}, ${failed} failed, ${rejected} rejected`;
   if (recovered === 0) return text;

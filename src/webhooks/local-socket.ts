@@ -7,6 +7,7 @@ import type { Machine } from '../context.ts';
 import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
 import { identityOf, type Journal, type Outcome } from './journal.ts';
+import type { Acceptance } from './receiver.ts';
 
 /*
  * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix socket in a folder
@@ -51,13 +52,14 @@ export async function openListenerSocket(
   { path: file, identity }: Pick<Journal, 'path' | 'identity'>,
   machine: Machine,
   self: ListenerSelf,
-  accept: (event: Buffer) => Promise<Pick<ListenerReply, 'outcome' | 'answer'>>,
+  accept: (event: Buffer) => Promise<Acceptance>,
 ): Promise<ListenerSocket> {
   const sockets = new Set<Socket>();
   const underWay = new Set<Promise<void>>();
   const reply = async (socket: Socket, event: string | undefined) => {
-    const result = event === undefined ? {} : await accept(Buffer.from(event, 'base64'));
-    await writeLine(socket, { ...self, ...result });
+    if (event === undefined) return await writeLine(socket, self);
+    const { outcome, answer, error } = await accept(Buffer.from(event, 'base64'));
+    await writeLine(socket, { ...self, outcome, answer: error ? undefined : answer });
   };
   const answer = async (socket: Socket) => {
     const { journal, event, forwardTo } = JSON.parse(await readLine(socket)) as Question;
@@ -102,16 +104,18 @@ export async function askListener(
   const line = JSON.stringify({ journal: identityOf(found), ...question } satisfies Question);
   for (const place of socketPlaces(journal, machine)) {
     if (signal.aborted || !isPrivate(place.folder, machine)) continue;
-    const socket = connect({
-      path: place.path,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]),
-    });
+    const socket = connect(place.path);
+    const leave = () => socket.destroy();
+    const timer = setTimeout(leave, milliseconds);
+    signal.addEventListener('abort', leave, { once: true });
     try {
       socket.write(`${line}\n`);
       return JSON.parse(await readLine(socket)) as ListenerReply;
     } catch {
       // Nobody is there, or not any more.
     } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', leave);
       socket.destroy();
     }
   }

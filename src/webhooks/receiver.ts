@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { finished } from 'node:stream';
 import { BodyError, type Delivery, readDelivery } from './delivery.ts';
+import type { HandlerAnswer } from './forward.ts';
+import type { Outcome } from './journal.ts';
 
 /** An answer to a sender, in the shape of the service's own Error object (service description, part 2). */
 export interface Refusal {
@@ -23,8 +25,8 @@ export interface ReceiverOptions {
   readonly maxBody: number;
   /** Milliseconds that a sender has for a whole request. */
   readonly requestTimeout: number;
-  /** Handles a delivery. Must not throw. */
-  readonly accept: (delivery: Delivery) => Promise<'accepted' | 'duplicate' | Refusal>;
+  /** Handles a delivery. Never rejects. */
+  readonly accept: (delivery: Delivery) => Promise<Acceptance>;
   /** Called for each request at the right path that did not reach `accept`. */
   readonly onRejected: (refusal: Refusal) => void;
   /** Called for each answer with a line about it. */
@@ -32,6 +34,15 @@ export interface ReceiverOptions {
   /** The path whose GET returns the report as JSON. */
   readonly health?: string;
   readonly report: () => object;
+}
+
+/** What became of a delivery, or of an event that was recovered. */
+export interface Acceptance {
+  readonly outcome: Outcome;
+  /** The handler's answer; undefined if it was not asked. */
+  readonly answer?: HandlerAnswer | undefined;
+  /** The failure that kept the event from being printed and journaled. */
+  readonly error?: Error | undefined;
 }
 
 export interface Receiver {
@@ -123,9 +134,9 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       send(response, refusal.status, errorObject(refusal));
       return;
     }
-    const answer = await options.accept(delivery);
-    if (typeof answer === 'string') send(response, 200, { outcome: answer });
-    else send(response, answer.status, errorObject(answer));
+    const { outcome, error } = await options.accept(delivery);
+    if (outcome !== 'refused') send(response, 200, { outcome });
+    else send(response, 502, errorObject(error ? refusals.notAccepted : refusals.handler));
   };
 
   const send = (response: ServerResponse, status: number, content: object): void => {
@@ -195,6 +206,12 @@ const refusals = {
   },
   encoding: { status: 415, code: 'body.encoded', message: 'compressed bodies are not accepted' },
   tooLarge: { status: 413, code: 'body.too_large', message: 'the body is larger than this receiver accepts' },
+  handler: { status: 502, code: 'handler.failed', message: 'the handler did not accept the delivery' },
+  notAccepted: {
+    status: 502,
+    code: 'delivery.not_accepted',
+    message: 'the delivery could not be accepted',
+  },
   stopping: { status: 503, code: 'receiver.stopping', message: 'the receiver is being stopped' },
 } satisfies Record<string, Refusal>;
 
