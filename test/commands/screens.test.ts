@@ -46,6 +46,16 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
     }
   });
 
+  test('shows an event whole, and several as a table with whole ids', async () => {
+    await using searching = await startSearching({ events: 30 });
+    const ids = searching.sandbox.control.store.newestIds(3);
+    const one = await screenOf(searching, ['events', 'get', ids[0] as string], columns);
+    expect(JSON.parse(one.lines.join('\n'))).toMatchObject({ eventId: ids[0] });
+    const { lines, wrapped } = await screenOf(searching, ['events', 'get', ...ids], columns, 'stdout');
+    expect(wrapped).toEqual([]);
+    expect(lines.slice(1).map((line) => ID.exec(line)?.[0])).toEqual(ids);
+  });
+
   test('shows the titles of narrow tables among those of wide ones', async () => {
     await using searching = await startSearching({ events: 50 });
     const titles = async (width: number) =>
@@ -58,11 +68,13 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
     ['stats', ['events', 'stats', '--since', '7d']],
     ['stats --by', ['events', 'stats', '--since', '7d', '--by', 'eventType,publishStatus']],
     ['health', ['events', 'health', '--since', '7d']],
+    ['explain', ['events', 'explain', '--since', '7d']],
     ['event-types', ['event-types']],
   ])('fits the lines of %s', async (_, args) => {
-    await using searching = await startSearching({ events: 200 });
+    await using searching = await startSearching({ events: 1500 });
     const { lines, wrapped } = await screenOf(searching, args, columns, 'stdout');
-    expect(wrapped).toEqual([]);
+    // A command to copy is one line, however long.
+    expect(wrapped.filter((line) => !line.includes(' --'))).toEqual([]);
     expect(lines.length).toBeGreaterThan(2);
   });
 });

@@ -19,11 +19,11 @@ export class PrintedText<Stream extends string> {
     this.#look();
   }
 
-  /** Waits until the stream's text so far matches; rejects if the program ends first. */
-  matches(stream: Stream, pattern: RegExp): Promise<RegExpMatchArray> {
+  /** Waits until the stream's text so far, or from `start` on, matches; rejects if the program ends first. */
+  matches(stream: Stream, pattern: RegExp, start = () => 0): Promise<RegExpMatchArray> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        const match = this.of[stream].match(pattern);
+        const match = this.of[stream].slice(start()).match(pattern);
         if (match) resolve(match);
         else if (this.#ended !== undefined)
           reject(new Error(`${pattern} was not printed:\n${JSON.stringify(this.#ended, null, 2)}`));

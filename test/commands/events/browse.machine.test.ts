@@ -150,20 +150,6 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await shell.finished).toBe(0);
   });
 
-  test('at 80 columns every id is whole, beside the host and the profile', async () => {
-    await using searching = await startSearching({ events: 20 });
-    const [id = ''] = searching.sandbox.control.store.newestIds(1);
-    const terminal = startOnTerminal(['events', 'browse'], { env: { ...searching.env, NO_COLOR: '1' } });
-    await terminal.shows(
-      new RegExp(`20 events +default: ${new URL(searching.sandbox.settings.baseUrl).host}`),
-    );
-    await terminal.shows(new RegExp(id));
-    terminal.type('\u001b');
-    await terminal.shows(/this is the whole list; q quits/);
-    terminal.type('q');
-    expect(await terminal.finished).toBe(0);
-  });
-
   test('Ctrl-C ends it with 130, the terminal restored', async () => {
     await using searching = await startSearching({ events: 5 });
     const terminal = browse(searching);
