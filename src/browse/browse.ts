@@ -5,7 +5,7 @@ import { ExitCode } from '../errors.ts';
 import type { EventFilters, FilterFlags } from '../events/event-filters.ts';
 import { resolveTypes } from '../events/event-types.ts';
 import { findEvents } from '../events/find-events.ts';
-import type { FoundPage } from '../events/merge-pages.ts';
+import type { FoundPage } from '../events/page.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import { createRowReader } from '../json/item-columns.ts';

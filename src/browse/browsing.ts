@@ -1,5 +1,5 @@
 import { HooktrailError } from '../errors.ts';
-import type { FoundPage } from '../events/merge-pages.ts';
+import type { FoundPage } from '../events/page.ts';
 import { type EventGroup, EventGroups } from '../events/stats.ts';
 import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
 import { type FieldPath, fieldsOf, parseFieldPath } from '../json/item-fields.ts';

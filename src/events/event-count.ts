@@ -9,7 +9,7 @@ import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { resolveTypes, warnOfTypes } from './event-types.ts';
 import { byServiceClock, previewRequests, readNotice, readWithProgress } from './find-events.ts';
-import type { FoundPage } from './merge-pages.ts';
+import type { FoundPage } from './page.ts';
 import { askCount, pageFetcher } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';

@@ -18,23 +18,6 @@ export interface GivenTime {
   readonly time: Time;
 }
 
-export interface FilterParts {
-  /** The zone that times are read and shown in. */
-  readonly zone?: TimeZone;
-  readonly after?: GivenTime | undefined;
-  readonly before?: GivenTime | undefined;
-  /** An event matches any value of each list. An empty list is no filter. No value occurs twice. */
-  readonly subscriptionIds?: readonly string[];
-  readonly eventIds?: readonly string[];
-  readonly statuses?: readonly PublishStatus[];
-  readonly eventTypes?: readonly string[];
-  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
-  readonly typePatterns?: readonly string[] | undefined;
-  /** Conditions that the service cannot filter by: they run here. */
-  readonly conditions?: readonly Condition[];
-  readonly grepTexts?: readonly string[];
-}
-
 /** The service's clock is read from `Date`, which has no fraction. */
 const CLOCK_GRAIN_MS = 1000;
 
@@ -43,30 +26,23 @@ export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
 
 /** Chooses events. Spans ago become instants when the present time is known. */
 export class EventFilters {
-  readonly zone: TimeZone;
-  readonly after: GivenTime | undefined;
-  readonly before: GivenTime | undefined;
-  readonly subscriptionIds: readonly string[];
-  readonly eventIds: readonly string[];
-  readonly statuses: readonly PublishStatus[];
-  readonly eventTypes: readonly string[];
-  readonly typePatterns: readonly string[] | undefined;
-  readonly conditions: readonly Condition[];
-  readonly grepTexts: readonly string[];
+  /** The zone that times are read and shown in. */
+  readonly zone: TimeZone = UTC;
+  readonly after: GivenTime | undefined = undefined;
+  readonly before: GivenTime | undefined = undefined;
+  /** An event matches any value of each list. An empty list is no filter. No value occurs twice. */
+  readonly subscriptionIds: readonly string[] = [];
+  readonly eventIds: readonly string[] = [];
+  readonly statuses: readonly PublishStatus[] = [];
+  readonly eventTypes: readonly string[] = [];
+  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
+  readonly typePatterns: readonly string[] | undefined = undefined;
+  /** Conditions that the service cannot filter by: they run here. */
+  readonly conditions: readonly Condition[] = [];
+  readonly grepTexts: readonly string[] = [];
 
-  constructor(parts: FilterParts = {}) {
-    const { after, before, subscriptionIds = [], eventIds = [], statuses = [], eventTypes = [] } = parts;
-    const { conditions = [], grepTexts = [] } = parts;
-    this.zone = parts.zone ?? UTC;
-    this.after = after;
-    this.before = before;
-    this.subscriptionIds = subscriptionIds;
-    this.eventIds = eventIds;
-    this.statuses = statuses;
-    this.eventTypes = eventTypes;
-    this.typePatterns = parts.typePatterns;
-    this.conditions = conditions;
-    this.grepTexts = grepTexts;
+  constructor(parts: Partial<EventFilters> = {}) {
+    Object.assign(this, parts);
   }
 
   /** True if the filters depend on the present time. */
@@ -82,14 +58,11 @@ export class EventFilters {
 
   /** The fields of events that these filters allow one value. */
   get constantFields(): ReadonlySet<string> {
-    const { subscriptionIds, eventIds, statuses, eventTypes } = this;
-    const fields = {
-      subscriptionId: subscriptionIds,
-      eventId: eventIds,
-      publishStatus: statuses,
-      eventType: eventTypes,
-    };
-    return new Set(Object.entries(fields).flatMap(([name, { length }]) => (length === 1 ? [name] : [])));
+    const [first, ...others] = this.withoutTimes().queries(0);
+    const fields = Object.keys(first) as (keyof Query)[];
+    const isConstant = (field: keyof Query) =>
+      first[field] !== undefined && others.every((query) => query[field] === first[field]);
+    return new Set(fields.filter(isConstant));
   }
 
   /** The same filters with other statuses. An empty list means both. */
@@ -111,24 +84,20 @@ export class EventFilters {
    * `UsageError` that names the flag.
    */
   queries(now: number): Queries {
-    const { after, before } = this;
-    const bounds = { after: after && instantOf(after, now), before: before && instantOf(before, now) };
-    if (
-      after &&
-      before &&
-      bounds.after &&
-      bounds.before &&
-      compareInstants(bounds.after, bounds.before) >= 0
-    ) {
-      throw new UsageError(
-        `${after.flag} ${after.text} and ${before.flag} ${before.text} leave no time between them: nothing can match`,
-      );
+    const after = this.after && instantOf(this.after, now);
+    const before = this.before && instantOf(this.before, now);
+    if (after && before && compareInstants(after, before) >= 0) {
+      const [from, to] = [this.after, this.before].map((given) => `${given?.flag} ${given?.text}`);
+      throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`);
     }
-    let queries: Queries = [bounds];
-    queries = combined(queries, 'subscriptionId', this.subscriptionIds);
-    queries = combined(queries, 'eventId', this.eventIds);
-    queries = combined(queries, 'publishStatus', this.statuses);
-    return combined(queries, 'eventType', this.eventTypes);
+    const { subscriptionIds: subscriptionId, eventIds: eventId } = this;
+    const lists = { subscriptionId, eventId, publishStatus: this.statuses, eventType: this.eventTypes };
+    let queries: Query[] = [{ after, before }];
+    for (const [field, values] of Object.entries(lists)) {
+      if (values.length === 0) continue;
+      queries = queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
+    }
+    return queries as [Query];
   }
 
   /** The searches of these filters within other bounds than their own. */
@@ -236,16 +205,6 @@ export function notATime(flag: string, text: string): UsageError {
   return new UsageError(`${flag}: invalid value '${text}': must be a time`, {
     next: timeAdvice(text),
   });
-}
-
-function combined<Field extends keyof Query>(
-  queries: Queries,
-  field: Field,
-  values: readonly Query[Field][],
-): Queries {
-  if (values.length === 0) return queries;
-  const [first, ...rest] = queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
-  return [first as Query, ...rest];
 }
 
 /** The filter flags as typed. */

@@ -18,8 +18,8 @@ import {
   resolveTypes,
   warnOfUnlisted,
 } from './event-types.ts';
-import { readWithProgress } from './find-events.ts';
-import type { FoundPage } from './merge-pages.ts';
+import { readWithProgress, showProgress } from './find-events.ts';
+import type { FoundPage } from './page.ts';
 import { askCount, pageFetcher } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
@@ -73,7 +73,9 @@ export async function withEventSource<Result>(
   const { clock } = context;
   const window = statsWindow(filters, clock.now());
   if (from !== undefined) {
-    const read: EventSource['read'] = (chosen, within) => readStored(from, chosen, within, call);
+    const stored = { context, onDoubt: reporter.warning };
+    const read: EventSource['read'] = (chosen, within) =>
+      showProgress(() => storedEvents(from, chosen, { ...stored, within }), context, reporter);
     return await work({
       name: from === '-' ? 'standard input' : from,
       filters,
@@ -137,25 +139,6 @@ async function* readByOutcome(
   for (const publishStatus of ['FAILED', 'SUCCESS'] as const)
     for await (const { items } of read(filters.withStatuses(publishStatus), within))
       yield { items, haveFailed: publishStatus === 'FAILED' };
-}
-
-async function* readStored(
-  from: string,
-  filters: EventFilters,
-  within: Bounds | undefined,
-  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
-): AsyncGenerator<FoundPage> {
-  const progress = startProgress(context, reporter, 'reading');
-  let events = 0;
-  try {
-    for await (const page of storedEvents(from, filters, { context, onDoubt: reporter.warning, within })) {
-      events += page.items.count;
-      progress.update({ events });
-      yield page;
-    }
-  } finally {
-    progress.stop();
-  }
 }
 
 /** The time that a source was asked about, or else the time that its events span. Both bounds are exclusive. */

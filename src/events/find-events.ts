@@ -5,15 +5,15 @@ import { type Direction, directionBetween } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { quotedWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { startProgress } from '../terminal/progress.ts';
+import { type Progress, startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, knownInstant } from '../time/instant.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { resolveKeptTypes } from './event-types.ts';
-import { type FoundPage, mergePages } from './merge-pages.ts';
-import { askCount, type FetchPage, type PageAnswer, pageFetcher } from './page.ts';
+import { mergePages } from './merge-pages.ts';
+import { askCount, type FetchPage, type FoundPage, keepPages, type PageAnswer, pageFetcher } from './page.ts';
 import { adaptiveConcurrency } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 
@@ -62,15 +62,21 @@ export async function* findEvents(
     ? { queries: filters.queriesWithin(options.within), fetchPage: send }
     : await byServiceClock(filters, send, first, clock, onDoubt);
   options.onQueries?.(queries);
-  const read = async function* (limit: number): AsyncGenerator<FoundPage> {
-    const options = { pageSize, limit: keep ? undefined : limit, concurrency, signal, onDoubt };
-    let found = 0;
-    for await (const { items, total } of readMerged(fetchPage, baseUrl, queries, options)) {
-      const due = keep ? keep(items).first(limit - found) : items;
-      found += due.count;
-      yield { items: due, total: keep ? undefined : total };
-      if (found >= limit) return;
-    }
+  // Together they send no more requests at once than a single search would.
+  const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
+  const read = (limit: number) => {
+    const reading = {
+      baseUrl,
+      pageSize,
+      limit: keep ? undefined : limit,
+      concurrency: share,
+      signal,
+      onDoubt,
+    };
+    const searches = queries.map((query) => readPages(fetchPage, { ...reading, query }));
+    const [only, another] = searches;
+    const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
+    return keepPages(pages, keep, limit);
   };
   const { direction } = options;
   if (!direction) yield* read(limit);
@@ -135,19 +141,19 @@ async function readTails(
   limit: number,
   signal: AbortSignal,
 ): Promise<Items | undefined> {
-  const tails: FoundPage[][] = [];
+  const tails: Items[] = [];
   for (const query of queries) {
-    const tail = await readTail(fetchPage, baseUrl, query, limit, signal);
+    let tail: Items | undefined;
+    for (let tries = MAX_TAIL_READS; tries > 0 && !tail; tries--)
+      tail = await readTail(fetchPage, baseUrl, query, limit, signal);
     if (!tail) return undefined;
     tails.push(tail);
   }
-  const each = tails.map((tail) =>
-    (async function* () {
-      yield* tail;
-    })(),
-  );
+  const lists = tails.map(async function* (items) {
+    yield { items, total: undefined };
+  });
   const texts: Buffer[] = [];
-  for await (const { items } of mergePages(each, () => 1, signal)) texts.push(...items.texts());
+  for await (const { items } of mergePages(lists, () => 1, signal)) texts.push(...items.texts());
   return Items.of(texts.slice(-limit));
 }
 
@@ -157,23 +163,17 @@ async function readTail(
   query: Query,
   limit: number,
   signal: AbortSignal,
-): Promise<FoundPage[] | undefined> {
-  let total = await askCount(fetchPage, baseUrl, query, signal);
-  attempt: for (let tries = MAX_TAIL_READS; tries > 0 && total !== undefined; tries--) {
-    const pages: FoundPage[] = [];
-    for (let start = Math.max(1, total - limit + 1); start <= total; start += PAGE_SIZE) {
-      const count = Math.min(PAGE_SIZE, total - start + 1);
-      const { page } = await fetchPage(searchUrl(baseUrl, query, { start, count }), signal);
-      if (page.count !== total) {
-        total = page.count;
-        continue attempt;
-      }
-      if (page.items.count !== count) return undefined;
-      pages.push({ items: page.items, total });
-    }
-    return pages;
+): Promise<Items | undefined> {
+  const total = await askCount(fetchPage, baseUrl, query, signal);
+  if (total === undefined) return undefined;
+  const texts: Buffer[] = [];
+  for (let start = Math.max(1, total - limit + 1); start <= total; start += PAGE_SIZE) {
+    const count = Math.min(PAGE_SIZE, total - start + 1);
+    const { page } = await fetchPage(searchUrl(baseUrl, query, { start, count }), signal);
+    if (page.count !== total || page.items.count !== count) return undefined;
+    texts.push(...page.items.texts());
   }
-  return undefined;
+  return Items.of(texts);
 }
 
 /**
@@ -200,19 +200,19 @@ export function readNotice(
   return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
 }
 
-/** The same with progress on a terminal and warnings. */
-export async function* readWithProgress(
+type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
+
+/** Every event that the filters choose, with progress on a terminal and warnings. */
+export function readWithProgress(
   service: Service,
   filters: EventFilters,
   options: Pick<FindOptions, 'concurrency' | 'within' | 'onQueries'>,
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Watching,
   reporter: Reporter,
 ): AsyncGenerator<FoundPage> {
-  const progress = startProgress(context, reporter, 'reading');
   const { clock, signal } = context;
-  let events = 0;
-  try {
-    const found = findEvents(service, filters, {
+  const find = (progress: Progress) =>
+    findEvents(service, filters, {
       ...options,
       pageSize: PAGE_SIZE,
       clock,
@@ -220,7 +220,19 @@ export async function* readWithProgress(
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
       onDoubt: (doubt) => reporter.warning(doubt),
     });
-    for await (const page of found) {
+  return showProgress(find, context, reporter);
+}
+
+/** Passes pages on, and shows on a terminal how many events they have. */
+export async function* showProgress(
+  read: (progress: Progress) => AsyncIterable<FoundPage>,
+  context: Watching,
+  reporter: Reporter,
+): AsyncGenerator<FoundPage> {
+  const progress = startProgress(context, reporter, 'reading');
+  let events = 0;
+  try {
+    for await (const page of read(progress)) {
       events += page.items.count;
       progress.update({ events, total: page.total, note: '' });
       yield page;
@@ -233,34 +245,6 @@ export async function* readWithProgress(
 interface Window {
   readonly after: Instant | undefined;
   readonly before: Instant | undefined;
-}
-
-interface MergeOptions extends Pick<FindOptions, 'pageSize' | 'limit' | 'signal' | 'onDoubt'> {
-  readonly concurrency: () => number;
-}
-
-/** The events of several searches, which must not overlap, in order of creation; `limit` counts them all. */
-export async function* readMerged(
-  fetchPage: FetchPage,
-  baseUrl: URL,
-  queries: readonly Query[],
-  { concurrency, limit = Number.POSITIVE_INFINITY, ...options }: MergeOptions,
-): AsyncGenerator<FoundPage> {
-  // Together they send no more requests at once than a single search would.
-  const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
-  const searches = queries.map((query) =>
-    readPages(fetchPage, { ...options, baseUrl, query, limit, concurrency: share }),
-  );
-  const [only, another] = searches;
-  const { signal, onDoubt } = options;
-  const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
-  let found = 0;
-  for await (const { items, total } of pages) {
-    const due = items.first(limit - found);
-    found += due.count;
-    yield { items: due, total };
-    if (found >= limit) return;
-  }
 }
 
 /** `Date` has a resolution of one second. */

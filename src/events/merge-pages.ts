@@ -1,14 +1,8 @@
 import { createdOnReader, directionBetween } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
+import type { FoundPage } from './page.ts';
 import { readAhead } from './read-ahead.ts';
-
-/** Some events of a search. */
-export interface FoundPage {
-  readonly items: Items;
-  /** The number of all matching events, if the service gives it. */
-  readonly total: number | undefined;
-}
 
 /** The maximum number of events passed on together. */
 const BATCH = 500;

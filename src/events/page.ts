@@ -21,17 +21,13 @@ export class IdentifiedItems extends Items {
     this.byEventId = byEventId;
   }
 
-  override pick(indexes: readonly number[]): IdentifiedItems {
+  override pick(indexes: readonly number[]): this {
     const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
-    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId);
-  }
-
-  override first(limit: number): IdentifiedItems {
-    return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
+    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId) as this;
   }
 
   /** The items whose keys are not known. */
-  without(known: ReadonlySet<number>): IdentifiedItems {
+  without(known: ReadonlySet<number>): this {
     const kept: number[] = [];
     for (let index = 0; index < this.count; index++)
       if (!known.has(this.keys[index] as number)) kept.push(index);
@@ -66,36 +62,26 @@ export function readPage(body: Buffer): Page {
   if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
   const scanner = new JsonScanner(body);
   const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
-  let at = scanner.space(hasMark ? 3 : 0);
-  if (body[at] !== 0x7b) throw scanner.fault('an object', at);
+  const start = scanner.space(hasMark ? 3 : 0);
+  if (body[start] !== 0x7b) throw scanner.fault('an object', start);
   const members = new Map<string, string>();
   let items = none(body);
-  at = scanner.space(at + 1);
-  if (body[at] === 0x7d) at++;
-  else {
-    for (;;) {
-      const nameEnd = scanner.string(at);
-      const name = JSON.parse(body.toString('utf8', at, nameEnd)) as string;
-      const start = scanner.key(at);
-      if (name === 'items' && body[start] === 0x5b) {
-        const list = readItems(scanner, start);
-        items = list.items;
-        members.set(name, '[]');
-        at = scanner.space(list.end);
-      } else {
-        const end = scanner.value(start);
-        if (name === 'items') items = none(body);
-        members.set(name, body.toString('utf8', start, end));
-        at = scanner.space(end);
-      }
-      if (body[at] === 0x7d) break;
-      if (body[at] !== 0x2c) throw scanner.fault("',' or '}'", at);
-      at = scanner.space(at + 1);
+  const end = readEach(scanner, start, (at) => {
+    const name = JSON.parse(body.toString('utf8', at, scanner.string(at))) as string;
+    const value = scanner.key(at);
+    if (name === 'items') items = none(body);
+    if (name === 'items' && body[value] === 0x5b) {
+      const list = readItems(scanner, value);
+      items = list.items;
+      members.set(name, '[]');
+      return list.end;
     }
-    at++;
-  }
-  at = scanner.space(at);
-  if (at !== body.length) throw scanner.fault('the end', at);
+    const end = scanner.value(value);
+    members.set(name, body.toString('utf8', value, end));
+    return end;
+  });
+  const last = scanner.space(end);
+  if (last !== body.length) throw scanner.fault('the end', last);
   return {
     items,
     count: wholeNumber(members.get('count')),
@@ -111,31 +97,38 @@ function none(bytes: Buffer): IdentifiedItems {
   return new IdentifiedItems(new Items(bytes, []), new Float64Array(0), true);
 }
 
+/** Reads each member of the object, or element of the array, that begins there. Returns the offset after the whole. */
+function readEach(scanner: JsonScanner, start: number, read: (at: number) => number): number {
+  const { bytes } = scanner;
+  const closer = bytes[start] === 0x7b ? 0x7d : 0x5d;
+  let at = scanner.space(start + 1);
+  if (bytes[at] === closer) return at + 1;
+  for (;;) {
+    at = scanner.space(read(at));
+    if (bytes[at] === closer) return at + 1;
+    if (bytes[at] !== 0x2c) throw scanner.fault(closer === 0x7d ? "',' or '}'" : "',' or ']'", at);
+    at = scanner.space(at + 1);
+  }
+}
+
 /** Scans the array at `start` and collects the offsets and keys of its items. */
 function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
-  const { bytes } = scanner;
   const spans: number[] = [];
   const keys: number[] = [];
-  let spaced = false;
+  let isSpaced = false;
   let byEventId = true;
-  let at = scanner.space(start + 1);
-  if (bytes[at] !== 0x5d) {
-    for (;;) {
-      scanner.spaced = false;
-      const { end, key, isOfId } = identify(scanner, at);
-      spaced ||= scanner.spaced;
-      spans.push(at, end);
-      byEventId &&= isOfId;
-      keys.push(key);
-      at = scanner.space(end);
-      if (bytes[at] === 0x5d) break;
-      if (bytes[at] !== 0x2c) throw scanner.fault("',' or ']'", at);
-      at = scanner.space(at + 1);
-    }
-  }
-  const items = new Items(bytes, Uint32Array.from(spans));
-  const compact = spaced ? items.compacted() : items;
-  return { items: new IdentifiedItems(compact, Float64Array.from(keys), byEventId), end: at + 1 };
+  const listEnd = readEach(scanner, start, (at) => {
+    scanner.spaced = false;
+    const { end, key, isOfId } = identify(scanner, at);
+    isSpaced ||= scanner.spaced;
+    byEventId &&= isOfId;
+    spans.push(at, end);
+    keys.push(key);
+    return end;
+  });
+  const items = new Items(scanner.bytes, Uint32Array.from(spans));
+  const compact = isSpaced ? items.compacted() : items;
+  return { items: new IdentifiedItems(compact, Float64Array.from(keys), byEventId), end: listEnd };
 }
 
 /** Reads the item at an offset, and its key: the hash of its `eventId`, or of its text if it has none. */
@@ -267,4 +260,26 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
     next: CHECK_BASE_URL,
     cause: error,
   });
+}
+
+/** Some events of a search. */
+export interface FoundPage {
+  readonly items: Items;
+  /** The number of all matching events, if the service gives it. */
+  readonly total: number | undefined;
+}
+
+/** The events of some pages that a filter keeps, if there is one, up to a limit. The total of a filter is not known. */
+export async function* keepPages(
+  pages: AsyncIterable<FoundPage>,
+  keep: ((items: Items) => Items) | undefined,
+  limit: number,
+): AsyncGenerator<FoundPage> {
+  let found = 0;
+  for await (const { items, total } of pages) {
+    const due = (keep?.(items) ?? items).first(limit - found);
+    found += due.count;
+    yield { items: due, total: keep ? undefined : total };
+    if (found >= limit) return;
+  }
 }

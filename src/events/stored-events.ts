@@ -14,7 +14,8 @@ import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
 import { checkPart, gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
-import { type FoundPage, mergePages } from './merge-pages.ts';
+import { mergePages } from './merge-pages.ts';
+import { type FoundPage, keepPages } from './page.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -45,15 +46,7 @@ export async function* storedEvents(
   const { lists, checkRest } = await openPlace(place, context, onDoubt);
   const [only, another] = lists;
   const pages = only && !another ? only : mergePages(lists, () => 1, signal, onDoubt);
-  let found = 0;
-  for await (const { items } of pages) {
-    signal.throwIfAborted();
-    const matched = matching(items);
-    const due = (keep?.(matched) ?? matched).first(limit - found);
-    found += due.count;
-    yield { items: due, total: undefined };
-    if (found >= limit) break;
-  }
+  yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
   // The limit may have ended the loop.
   await checkRest?.();
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);

@@ -53,15 +53,14 @@ export class Items {
   }
 
   /** The items at the given ascending indexes; shares memory with the page. */
-  pick(indexes: readonly number[]): Items {
-    return new Items(
-      this.bytes,
-      indexes.flatMap((index) => [this.start(index), this.end(index)]),
-    );
+  pick(indexes: readonly number[]): this {
+    const spans = indexes.flatMap((index) => [this.start(index), this.end(index)]);
+    // A class below this one returns its own.
+    return new Items(this.bytes, spans) as this;
   }
 
   /** At most the first `limit` items. */
-  first(limit: number): Items {
+  first(limit: number): this {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 

@@ -9,7 +9,7 @@ import {
   readInDirection,
   readNotice,
 } from '../events/find-events.ts';
-import type { FoundPage } from '../events/merge-pages.ts';
+import type { FoundPage } from '../events/page.ts';
 import { waitText } from '../http/service.ts';
 import { createCursor, type Direction, memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type FoundPage, mergePages } from '../../src/events/merge-pages.ts';
+import { mergePages } from '../../src/events/merge-pages.ts';
+import type { FoundPage } from '../../src/events/page.ts';
 import { Items } from '../../src/json/items.ts';
 
 const signal = new AbortController().signal;
