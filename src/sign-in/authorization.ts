@@ -1,51 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { NotSignedInError } from '../errors.ts';
-import { type RedirectUri, type SettingValues, urlText } from '../settings/setting-names.ts';
+import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { canPrompt, type Lines, NoAnswerError, type PromptContext, promptText } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-/** An authorization request, with the values that prove that an answer belongs to it. */
-export interface AuthorizationRequest {
-  /** The URL that the browser opens. */
-  readonly url: URL;
-  readonly redirectUri: RedirectUri;
-  /** 256 random bits; comes back with the redirect (RFC 6749 section 10.12). */
-  readonly state: string;
-  /** Secret: shown only to the token endpoint (RFC 7636). */
-  readonly codeVerifier: string;
-}
-
-/** Builds the request of the service description, part 5, step 1, with `state` and a PKCE challenge added. */
-export async function createAuthorizationRequest({
-  authUrl,
-  clientId,
-  scope,
-  redirectUri,
-}: Pick<SettingValues, 'authUrl' | 'clientId' | 'scope' | 'redirectUri'>): Promise<AuthorizationRequest> {
-  const oauth = await import('oauth4webapi');
-  const state = oauth.generateRandomState();
-  const codeVerifier = oauth.generateRandomCodeVerifier();
-  const url = new URL(`${urlText(authUrl)}/connect/authorize`);
-  const parameters = new URLSearchParams({
-    client_id: clientId,
-    // Not part of RFC 6749, but this provider requires it.
-    grant_type: 'authorization_code',
-    response_type: 'code',
-    redirect_uri: redirectUri.text,
-    scope,
-    state,
-    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
-    code_challenge_method: 'S256',
-  });
-  // `%20` means a space to every decoder; `+` only to form decoders.
-  url.search = parameters.toString().replaceAll('+', '%20');
-  return { url, redirectUri, state, codeVerifier };
-}
-
 /** The values that make a redirect an answer to our request. */
 export interface ExpectedRedirect {
+  /** 256 random bits; comes back with the redirect (RFC 6749 section 10.12). */
   readonly state: string;
   /** The expected `iss` (RFC 9207); `none` turns the check off. */
   readonly issuer: string;
@@ -54,6 +17,40 @@ export interface ExpectedRedirect {
    */
   readonly issuerAsTyped?: string | undefined;
   readonly clientId: string;
+}
+
+/** An authorization request, with what proves that an answer belongs to it. */
+export interface AuthorizationRequest extends ExpectedRedirect {
+  /** The URL that the browser opens. */
+  readonly url: URL;
+  readonly redirectUri: RedirectUri;
+  /** Secret: shown only to the token endpoint (RFC 7636). */
+  readonly codeVerifier: string;
+}
+
+/** Builds the request of the service description, part 5, step 1, with `state` and a PKCE challenge added. */
+export async function createAuthorizationRequest(
+  settings: Settings<'authUrl' | 'clientId'>,
+  redirectUri: RedirectUri,
+): Promise<AuthorizationRequest> {
+  const oauth = await import('oauth4webapi');
+  const state = oauth.generateRandomState();
+  const codeVerifier = oauth.generateRandomCodeVerifier();
+  const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
+  const parameters = new URLSearchParams({
+    client_id: settings.clientId,
+    // Not part of RFC 6749, but this provider requires it.
+    grant_type: 'authorization_code',
+    response_type: 'code',
+    redirect_uri: redirectUri.text,
+    scope: settings.scope,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+  });
+  // `%20` means a space to every decoder; `+` only to form decoders.
+  url.search = parameters.toString().replaceAll('+', '%20');
+  return { url, redirectUri, state, codeVerifier, ...expectedOf(settings) };
 }
 
 /** The issuer and client that a redirect must name; the issuer is the identity provider's own address by default (RFC 9207). */
@@ -137,17 +134,16 @@ const BESIDE = "If the browser's last page does not load, paste its address here
  * mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
  */
 export async function receivePasted(
-  redirectUri: URL,
-  expected: ExpectedRedirect,
+  request: AuthorizationRequest,
   context: PromptContext,
   lines: Lines,
   reporter: Reporter,
 ): Promise<AuthorizationAnswer> {
-  if (canPrompt(context)) return await promptRedirect(QUESTION, redirectUri, expected, context);
+  if (canPrompt(context)) return await promptRedirect(QUESTION, request, context);
   let problem = 'it is empty';
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     if (line.trim() === '') continue;
-    const checked = await readPasted(line, redirectUri, expected);
+    const checked = await readPasted(line, request);
     if (typeof checked !== 'string') return checked;
     problem = checked;
     reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
@@ -163,13 +159,12 @@ export async function receivePasted(
  */
 export async function pastedBeside(
   answer: Promise<AuthorizationAnswer>,
-  redirectUri: URL,
-  expected: ExpectedRedirect,
+  request: AuthorizationRequest,
   context: PromptContext,
 ): Promise<AuthorizationAnswer> {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, context.signal]);
-  const pasted = promptRedirect(BESIDE, redirectUri, expected, { ...context, signal }).catch((error) => {
+  const pasted = promptRedirect(BESIDE, request, { ...context, signal }).catch((error) => {
     // Terminals without a person, of `script` or a container, end at once: the browser may still come.
     if (error instanceof NoAnswerError) return answer;
     throw error;
@@ -185,13 +180,12 @@ export async function pastedBeside(
 
 async function promptRedirect(
   question: string,
-  redirectUri: URL,
-  expected: ExpectedRedirect,
+  request: AuthorizationRequest,
   context: PromptContext,
 ): Promise<AuthorizationAnswer> {
   let asked = question;
   for (;;) {
-    const checked = await readPasted(await promptText(asked, context), redirectUri, expected);
+    const checked = await readPasted(await promptText(asked, context), request);
     if (typeof checked !== 'string') return checked;
     asked = `That URL is not accepted: ${checked}. ${QUESTION}`;
   }
@@ -200,16 +194,15 @@ async function promptRedirect(
 /** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
 async function readPasted(
   text: string,
-  redirectUri: URL,
-  expected: ExpectedRedirect,
+  request: AuthorizationRequest,
 ): Promise<AuthorizationAnswer | string> {
+  const { origin, pathname } = request.redirectUri.url;
   const bare = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
   if (bare === '') return 'it is empty';
   if (!URL.canParse(bare)) return 'it is not a whole URL';
   const url = new URL(bare);
-  if (url.origin !== redirectUri.origin || url.pathname !== redirectUri.pathname) {
-    return `it does not begin with ${redirectUri.origin}${redirectUri.pathname}`;
-  }
-  const result = await checkResponse(url.searchParams, expected);
+  if (url.origin !== origin || url.pathname !== pathname)
+    return `it does not begin with ${origin}${pathname}`;
+  const result = await checkResponse(url.searchParams, request);
   return result.kind === 'stray' ? result.reason : result;
 }

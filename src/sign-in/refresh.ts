@@ -49,14 +49,14 @@ export async function refreshSignIn(
   lockName: string,
   parts: RefreshParts & { readonly reporter: Reporter },
 ): Promise<AccessToken | undefined> {
-  const { context, reporter, vault, serves } = parts;
+  const { context, vault, serves } = parts;
   const meanwhile = async () => {
     const access = (await vault.read())?.access;
     return access && serves(access) ? access : undefined;
   };
   // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that carries the
   // new refresh token.
-  return await withProvider(settings, context, reporter, (provider) =>
+  return await withProvider(settings, parts, (provider) =>
     withLock(lockName, context, (lock) => refreshUnderLock(parts, provider, lock), {
       patience: PATIENCE_MS,
       meanwhile,

@@ -32,8 +32,6 @@ import {
   type AuthorizationRequest,
   checkResponse,
   createAuthorizationRequest,
-  type ExpectedRedirect,
-  expectedOf,
   issuerText,
   pastedBeside,
   receivePasted,
@@ -170,14 +168,14 @@ async function chooseStore(
 }
 
 /** Asks the provider's sign-in address for any answer at all. Throws `UnreachableError`. */
-async function checkProvider(settings: Settings<'authUrl'>, { context, reporter }: Attempt): Promise<void> {
+async function checkProvider(settings: Settings<'authUrl'>, attempt: Attempt): Promise<void> {
   const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
-  const { signal } = context;
+  const { signal } = attempt.context;
   const ask = (provider: Provider) => send(provider, { method: 'GET', url, signal, keepBytes: 0 });
-  const { status } = await withProvider({ clientId: '', ...settings }, context, reporter, ask, OPTIONAL);
+  const { status } = await withProvider({ clientId: '', ...settings }, attempt, ask, OPTIONAL);
   if (status !== 404) return;
   const next = 'check --auth-url if the browser says so too';
-  reporter.warning(`there is nothing at ${url.href} (404)`, { kind: 'sign-in', next });
+  attempt.reporter.warning(`there is nothing at ${url.href} (404)`, { kind: 'sign-in', next });
 }
 
 /** For answers that are there at once, or not at all. */
@@ -252,22 +250,19 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
   const { flags, context, reporter, lines } = attempt;
   const port = flags.paste ? undefined : await listenForRedirect(settings.redirectUri);
   try {
-    const redirectUri = port?.redirectUri ?? settings.redirectUri;
-    const request = await createAuthorizationRequest({ ...settings, redirectUri });
-    const expected = { state: request.state, ...expectedOf(settings) };
-    const reception = port?.receive(expected, context.clock, (reason) =>
+    const request = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
+    const reception = port?.receive(request, context.clock, (reason) =>
       reporter.trace(`a request to the redirect URI was rejected: ${reason}`),
     );
     announce(request, attempt);
     const answer = await withinTime(attempt, (signal) => {
       const waiting = { ...context, signal };
-      if (!reception) return receivePasted(redirectUri.url, expected, waiting, lines, reporter);
-      if (!canPrompt(context)) return reception.answer;
-      return pastedBeside(reception.answer, redirectUri.url, expected, waiting);
+      if (!reception) return receivePasted(request, waiting, lines, reporter);
+      return canPrompt(context) ? pastedBeside(reception.answer, request, waiting) : reception.answer;
     });
     let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
     try {
-      if (answer.kind === 'foreign') await finishWithoutIssuer(answer, expected, request, setup, attempt);
+      if (answer.kind === 'foreign') await finishWithoutIssuer(answer, request, setup, attempt);
       else await finish(answer, request, setup, attempt);
       page = 'signedIn';
     } finally {
@@ -285,7 +280,6 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
  */
 async function finishWithoutIssuer(
   { issuer, parameters }: Extract<AuthorizationAnswer, { kind: 'foreign' }>,
-  expected: ExpectedRedirect,
   request: AuthorizationRequest,
   setup: SignInSetup,
   attempt: Attempt,
@@ -293,7 +287,7 @@ async function finishWithoutIssuer(
   const { settings } = setup;
   const { context, reporter } = attempt;
   const named = issuerText(issuer);
-  const refused = new NotSignedInError(`the answer to the sign-in names ${named}, not ${expected.issuer}`, {
+  const refused = new NotSignedInError(`the answer to the sign-in names ${named}, not ${request.issuer}`, {
     details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
     next:
       issuer === undefined
@@ -302,14 +296,13 @@ async function finishWithoutIssuer(
   });
   if (issuer !== undefined || !canPrompt(context)) throw refused;
   // Metadata that cannot be read may promise one.
-  const isPromised = withProvider(settings, context, reporter, promisesIssuer, OPTIONAL).catch(() => true);
-  if (await isPromised) throw refused;
+  if (await withProvider(settings, attempt, promisesIssuer, OPTIONAL).catch(() => true)) throw refused;
   const provider = urlText(settings.authUrl);
   reporter.say(
     `The answer to the sign-in does not name its provider, and ${provider} does not promise that.`,
   );
   await confirm(`Did you sign in at ${settings.authUrl.host}?`, context, refused);
-  const answer = await checkResponse(parameters, { ...expected, issuer: 'none' });
+  const answer = await checkResponse(parameters, { ...request, issuer: 'none' });
   if (answer.kind === 'stray' || answer.kind === 'foreign') throw refused;
   const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
   await finish(answer, request, { ...setup, settings: { ...settings, issuer: 'none', given } }, attempt);
@@ -338,8 +331,7 @@ async function finish(
   if (answer.kind === 'refused') throw refusal(answer.error, answer.description);
   const { settings, clientSecret } = setup;
   const exchange = (provider: Provider) => exchangeCode(provider, clientSecret, answer.parameters, request);
-  const advice = { advice: NEW_SIGN_IN };
-  const grant = await withProvider(settings, attempt.context, attempt.reporter, exchange, advice);
+  const grant = await withProvider(settings, attempt, exchange, { advice: NEW_SIGN_IN });
   await keepGrant(grant, setup, attempt);
 }
 
@@ -384,15 +376,14 @@ async function grantByDevice({ settings, clientSecret }: SignInSetup, attempt: A
   };
   return await withinTime(attempt, async (signal) => {
     const find = (provider: Provider) => findEndpoint(provider, 'device_authorization_endpoint');
-    const limits = OPTIONAL_LIMITS;
-    const endpoint = await withProvider(settings, context, reporter, find, { limits, advice });
+    const endpoint = await withProvider(settings, attempt, find, { limits: OPTIONAL_LIMITS, advice });
     if (endpoint === undefined)
       throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
         details: ['its metadata names no device_authorization_endpoint of its own'],
         next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
       });
     const ask = (provider: Provider) => poll(provider, endpoint, signal);
-    return await withProvider(settings, context, reporter, ask, { advice });
+    return await withProvider(settings, attempt, ask, { advice });
   });
 }
 

@@ -161,7 +161,7 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
     return { said: '; its tokens are revoked' };
   };
   try {
-    return await withProvider(settings, context, reporter, revokeThere, { limits: OPTIONAL_LIMITS });
+    return await withProvider(settings, { context, reporter }, revokeThere, { limits: OPTIONAL_LIMITS });
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error));
   }

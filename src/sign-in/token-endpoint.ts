@@ -62,8 +62,7 @@ export const OPTIONAL_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, byt
  */
 export async function withProvider<Result>(
   settings: Provider['settings'],
-  context: Pick<Context, 'environment' | 'requestLimits' | 'clock'>,
-  reporter: Reporter,
+  { context, reporter }: { readonly context: Context; readonly reporter: Reporter },
   work: (provider: Provider) => Promise<Result>,
   { limits = TOKEN_LIMITS, advice = STORED } = {},
 ): Promise<Result> {
