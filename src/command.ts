@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import type { ExitCode } from './errors.ts';
 import { shellWord } from './settings/flag-values.ts';
@@ -27,7 +27,12 @@ export interface CommandTree {
   readonly root: Command;
   /** Reads the declaration of one command: its arguments and options. */
   readonly declare: (command: Command) => Promise<void>;
+  /** Parses a line without running it, and returns commander's complaint about it. */
+  readonly faultOf: (argv: readonly string[]) => Promise<ParseFault | undefined>;
 }
+
+/** Commander's complaint about a line, with the command that it is about. */
+export type ParseFault = CommanderError & { readonly command: Command };
 
 export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;
 

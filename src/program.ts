@@ -1,5 +1,5 @@
-import { Command, type CommanderError, type HelpContext } from 'commander';
-import type { Action, CommandModule, CommandTree, GlobalFlags, Invoke, Run } from './command.ts';
+import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
+import type { Action, CommandModule, CommandTree, GlobalFlags, Invoke, ParseFault, Run } from './command.ts';
 import {
   DESCRIPTION,
   GLOBAL_FLAGS,
@@ -37,6 +37,7 @@ class LazyProgram implements Program {
   readonly root: Command;
   #exitCode: ExitCode = ExitCode.done;
   #flags: GlobalFlags | undefined;
+  #isTrial = false;
   /** The commands whose declarations were not read yet. */
   readonly #undeclared = new Map<Command, () => Promise<CommandModule>>();
   readonly #context: Context;
@@ -50,6 +51,7 @@ class LazyProgram implements Program {
       .version(version, VERSION_FLAG.flags, VERSION_FLAG.text)
       .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
       .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
+      .showSuggestionAfterError(false)
       // `main` prints the version and errors, in one form whatever their source.
       .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
       .exitOverride();
@@ -107,15 +109,22 @@ class LazyProgram implements Program {
       else if (thrown instanceof UsageError && thrown.correction) {
         const { withCorrectedValue } = await import('./help/corrections.ts');
         throw withCorrectedValue(thrown, argv);
-      } else if (!isOfCommander(thrown)) throw thrown;
+      } else if (!(thrown instanceof CommanderError)) throw thrown;
       else if (thrown.code === 'commander.version') await this.#context.stdout.write(`${version}\n`);
       else {
         const { usageErrorFor } = await import('./help/corrections.ts');
-        throw await usageErrorFor(thrown, argv, this);
+        throw await usageErrorFor(thrown as ParseFault, argv, this);
       }
     }
     return this.#exitCode;
   }
+
+  readonly faultOf = async (argv: readonly string[]): Promise<ParseFault | undefined> => {
+    const trial = new LazyProgram(this.#context, this.#invoke);
+    trial.#isTrial = true;
+    const thrown = await trial.root.parseAsync(argv, { from: 'user' }).catch((error) => error);
+    return thrown instanceof CommanderError ? (thrown as ParseFault) : undefined;
+  };
 
   async #printHelp({ command, isError }: HelpRequest, argv: readonly string[]): Promise<void> {
     if (command === this.root) return await printProgramHelp(argv, this.#context);
@@ -131,6 +140,7 @@ class LazyProgram implements Program {
   readonly #action: Action =
     <Flags>(run: Run<Flags>) =>
     async (...parsed: unknown[]) => {
+      if (this.#isTrial) return;
       const command = parsed.at(-1) as Command;
       const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags & PagerFlags;
       this.#flags = flags;
@@ -162,6 +172,14 @@ class DeclaredCommand extends Command {
     return new DeclaredCommand(name);
   }
 
+  override error(message: string, options?: ErrorOptions): never {
+    try {
+      return super.error(message, options);
+    } catch (error) {
+      throw Object.assign(error as CommanderError, { command: this });
+    }
+  }
+
   /** Commander calls it where help was asked for, or a group's command is missing. */
   override outputHelp(options?: HelpContext | ((text: string) => string)): void {
     throw new HelpRequest(this, typeof options === 'object' && options.error);
@@ -179,8 +197,4 @@ class HelpRequest extends Error {
     this.command = command;
     this.isError = isError;
   }
-}
-
-function isOfCommander(error: unknown): error is CommanderError {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }

@@ -1,5 +1,5 @@
-import type { Command, CommanderError, Option } from 'commander';
-import type { CommandTree } from '../command.ts';
+import type { Command, Option } from 'commander';
+import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { isGuid } from '../json/items.ts';
 import { nearest, shellWord } from '../settings/flag-values.ts';
@@ -90,24 +90,36 @@ const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
   ['--api-token', 'set HOOKTRAIL_API_TOKEN, or save it with `hooktrail webhooks listen --save-token`'],
 ];
 
-/** Explains why commander refuses a line, with the corrected line as the next step where there is one. */
+const MOST_CORRECTIONS = 50;
+
+/**
+ * Explains why commander refuses a line, with the corrected line as the next step where there is one: one fault after the
+ * other is corrected, as commander names them.
+ */
 export async function usageErrorFor(
-  error: CommanderError,
+  first: ParseFault,
   argv: readonly string[],
-  tree: CommandTree,
+  { faultOf }: CommandTree,
 ): Promise<UsageError> {
-  const line = new Line(tree);
-  const corrected = await line.correct(argv);
-  if (corrected) return corrected;
-  const help = `\`${pathOf(line.command)} --help\``;
-  const value = /^error: option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(error.message);
-  if (value) return new UsageError(`${value[1]} needs a value: ${value[2]}`, { next: `${help} says which` });
-  const argument = /^error: missing required argument '(.*)'$/.exec(error.message)?.[1];
-  if (argument === undefined)
-    return new UsageError(error.message.replace(/^error: /, ''), { next: `${help} shows what it takes` });
-  const [example] = explanationOf(line.command).examples;
-  return new UsageError(`${wordsOf(line.command)} needs <${argument}>`, {
-    next: example ? `for instance ${example.replace(/^\$ (.*?)( {2,}#.*)?$/, '`$1`')}` : help,
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  const problems: string[] = [];
+  let misplaced: string | undefined;
+  let words: readonly string[] = argv.slice(0, end);
+  let fault: ParseFault | undefined = first;
+  // A flag that is also the value of another could be moved to and fro.
+  for (let tries = 0; fault && tries < MOST_CORRECTIONS; tries++) {
+    const correction = correct(fault, words);
+    if (!correction) break;
+    if (correction.problem) problems.push(correction.problem);
+    if (correction.next) return new UsageError(problems[0] as string, { next: correction.next });
+    misplaced ??= correction.misplaced;
+    words = correction.words ?? words;
+    fault = await faultOf([...words, ...argv.slice(end)]);
+  }
+  const message = problems[0] ?? (misplaced && `${misplaced} stands before the command`);
+  if (!message) return explained(first);
+  return new UsageError(message, {
+    next: ['hooktrail', ...words, ...argv.slice(end)].map(shellWord).join(' '),
   });
 }
 
@@ -129,215 +141,154 @@ export function namesOf(command: Command): string[] {
   return [command.name(), ...(COMMAND_SYNONYMS[wordsOf(command)]?.split(', ') ?? [])];
 }
 
-/** A command line that was refused, while it is being corrected. */
-class Line {
-  readonly #tree: CommandTree;
-  /** The command that the words name so far. */
-  command: Command;
-  /** The faults, in the order of the line; the error names the first. */
-  readonly #problems: string[] = [];
-
-  constructor(tree: CommandTree) {
-    this.#tree = tree;
-    this.command = tree.root;
-  }
-
-  /**
-   * Returns the error for the first thing that commander does not know, with the corrected line, or undefined if commander
-   * knows all. Throws the error if no line can be meant.
-   */
-  async correct(argv: readonly string[]): Promise<UsageError | undefined> {
-    const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-    const rest = await this.#findCommand(argv.slice(0, end));
-    await this.#followInstead(rest);
-    const words = [...this.#correctWords(rest), ...argv.slice(end)];
-    if (this.#problems.length === 0) return undefined;
-    return this.#error([pathOf(this.command), ...words.map(shellWord)].join(' '));
-  }
-
-  #error(next: string): UsageError {
-    return new UsageError(this.#problems[0] as string, { next });
-  }
-
-  /** Finds the command, and returns the words of the line that do not name it: flags before it belong behind it. */
-  async #findCommand(typed: readonly string[]): Promise<string[]> {
-    const early: string[] = [];
-    const words = [...typed];
-    while (this.command.commands.length > 0 && words.length > 0) {
-      const word = words.shift() as string;
-      if (word === '-q') {
-        // Some commands have it for --jq, which nobody means before the command.
-        this.#problems.push("unknown option '-q'");
-        early.push('--quiet');
-        continue;
-      }
-      if (word.startsWith('-')) {
-        early.push(word);
-        if (this.#takesNext(word, words[0])) early.push(words.shift() as string);
-        continue;
-      }
-      const child = this.command.commands.find((one) => one.name() === word);
-      if (!child) this.#problems.push(`unknown command '${word}'`);
-      this.command = child ?? this.#commandMeant(word, words);
-    }
-    await this.#tree.declare(this.command);
-    const misplaced = early.find((word) => {
-      const option = word.startsWith('-') ? this.#optionNamed(word) : undefined;
-      return option !== undefined && !this.#tree.root.options.includes(option);
-    });
-    if (misplaced && this.#problems.length === 0)
-      this.#problems.push(`${misplaced.replace(/=.*/, '')} stands before the command`);
-    return [...early, ...words];
-  }
-
-  /** A flag that is not known before its command takes the next word if that names no command. */
-  #takesNext(flag: string, next: string | undefined): boolean {
-    if (flag.includes('=') || next === undefined) return false;
-    const option = this.#optionNamed(flag);
-    return option ? takesValue(option) : !this.command.commands.some((one) => one.name() === next);
-  }
-
-  /** Returns the command that an unknown word means, together with the one that follows it if both are its name. */
-  #commandMeant(word: string, following: string[]): Command {
-    const siblings = this.command.commands;
-    const all = this.#tree.root.commands.flatMap((one) => [one, ...one.commands]);
-    for (const typed of [`${word} ${following[0]}`, word]) {
-      const isCalled = (one: Command) => namesOf(one).includes(typed);
-      const sibling = siblings.find(isCalled);
-      const called = sibling ? [sibling] : all.filter(isCalled);
-      if (called.length > 1)
-        throw this.#error(`did you mean ${orList(called.map((one) => `\`${pathOf(one)}\``))}?`);
-      if (called.length === 0) continue;
-      if (typed !== word) following.shift();
-      return called[0] as Command;
-    }
-    const visible = this.command.createHelp().visibleCommands(this.command);
-    const near = nearest(
-      word,
-      visible.map((one) => one.name()),
-    );
-    const command = siblings.find((one) => one.name() === near);
-    if (command) return command;
-    throw this.#error(`\`${pathOf(this.command)} --help\` lists the commands`);
-  }
-
-  async #followInstead(words: readonly string[]): Promise<void> {
-    const asks = words.some((word) => FOLLOW.has(word) && !this.#optionNamed(word));
-    const watch = this.command.parent?.commands.find((one) => one.name() === 'watch');
-    if (!asks || !watch) return;
-    this.command = watch;
-    await this.#tree.declare(watch);
-  }
-
-  get #options(): readonly Option[] {
-    return [...new Set([...this.command.options, ...this.#tree.root.options])];
-  }
-
-  #optionNamed(word: string): Option | undefined {
-    // A short option may have its value behind it, as in `-n5`.
-    const name = word.startsWith('--') ? word.replace(/=.*/s, '') : word.slice(0, 2);
-    return this.#options.find(({ long, short }) => long === name || short === name);
-  }
-
-  #has(flag: string): boolean {
-    return this.#options.some(({ long }) => long === flag);
-  }
-
-  /** Replaces flags that the command does not have, and words that it does not take. */
-  #correctWords(typed: readonly string[]): string[] {
-    const corrected: string[] = [];
-    const operands: string[] = [];
-    const words = [...typed];
-    while (words.length > 0) {
-      const word = words.shift() as string;
-      if (!word.startsWith('-') || word === '-') {
-        operands.push(word);
-        corrected.push(word);
-        continue;
-      }
-      const [name = '', inline] = word.split(/=(.*)/s);
-      const following = words[0]?.startsWith('-') ? undefined : words[0];
-      const option = this.#optionNamed(word);
-      if (!option) {
-        this.#problems.push(`unknown option '${name}'`);
-        const { meant, isValueUsed } = this.#flagMeant(name, inline ?? following);
-        corrected.push(...meant);
-        if (isValueUsed && inline === undefined && following !== undefined) words.shift();
-      } else if (inline !== undefined && !takesValue(option)) {
-        this.#problems.push(`${name} takes no value`);
-        if (!/^(false|no|off|0)$/i.test(inline)) corrected.push(name);
-      } else {
-        corrected.push(word);
-        const isApart = takesValue(option) && (word === option.long || word === option.short);
-        if (isApart && words.length > 0 && (option.required || following !== undefined))
-          corrected.push(words.shift() as string);
-      }
-    }
-    return this.#correctOperands(corrected, operands);
-  }
-
-  /** Returns the words for a flag that the command does not have. `value` is the word that may be its value. */
-  #flagMeant(name: string, value: string | undefined): { meant: string[]; isValueUsed: boolean } {
-    const [, secret] = SECRET_FLAGS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
-    if (secret) throw new UsageError(`${name}: a secret is never an argument`, { next: secret });
-    if (FOLLOW.has(name) && this.command.name() === 'watch') return { meant: [], isValueUsed: false };
-    if (/^--colou?r$/.test(name)) {
-      if (/^(never|false|no|off)$/.test(value ?? '')) return { meant: ['--no-color'], isValueUsed: true };
-      throw this.#error(
-        'colour is on for a terminal; FORCE_COLOR=1 in the environment forces it, --no-color turns it off',
-      );
-    }
-    const [, ...meanings] = FLAG_SYNONYMS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
-    // In `webhooks replay --to URL` it is no time.
-    if (name === '--to' && /^https?:/.test(value ?? '')) meanings.unshift('--forward-to');
-    const names = this.#options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));
-    // A flag that means something elsewhere is not misspelt.
-    const isMisspelt = meanings.length === 0 && name.startsWith('--');
-    const meant = isMisspelt
-      ? nearest(name, names)
-      : meanings.find((one) => this.#has(one.replace(/ .*/, '')));
-    const needsValue = meant !== undefined && this.#optionNamed(meant)?.required === true;
-    // Without a value it would take the next flag for one.
-    if (meant === undefined || (needsValue && value === undefined))
-      throw this.#error(`\`${pathOf(this.command)} --help\` shows its flags`);
-    if (!needsValue || value === undefined) return { meant: meant.split(' '), isValueUsed: false };
-    return { meant: [meant, value], isValueUsed: true };
-  }
-
-  /** Words of a command that takes fewer become the flag that they are the value of. */
-  #correctOperands(words: readonly string[], operands: readonly string[]): string[] {
-    const { registeredArguments } = this.command;
-    const corrected = [...words];
-    if (registeredArguments.some(({ variadic }) => variadic) || this.command.commands.length > 0)
-      return corrected;
-    const last = registeredArguments.at(-1);
-    for (const word of operands.slice(registeredArguments.length)) {
-      const taken = last ? `only <${last.name()}>` : 'no words';
-      this.#problems.push(`${wordsOf(this.command)} takes ${taken}, but was given '${word}'`);
-      corrected.splice(corrected.lastIndexOf(word), 1, ...this.#flagForWord(word, words));
-    }
-    return corrected;
-  }
-
-  #flagForWord(word: string, words: readonly string[]): string[] {
-    if (/^failed$/i.test(word) && this.#has('--failed')) return ['--failed'];
-    if (/^success$/i.test(word) && this.#has('--status')) return ['--status', 'SUCCESS'];
-    if (isGuid(word) && this.#has('--id')) return ['--id', word];
-    const address = ['--forward-to', '--auth-url', '--base-url'].find((one) => this.#has(one));
-    if (/^https?:/.test(word) && address) return [address, word];
-    const isList = /^[\w.-]+(,[\w.-]+)*$/.test(word);
-    if (isList && words.includes('--json') && this.#has('--fields')) return ['--fields', word];
-    if (/^[\w-]+\.[\w.*-]+$/.test(word) && this.#has('--type')) return ['--type', word];
-    throw this.#error(
-      this.#has('--since')
-        ? 'events are chosen by filters: see `hooktrail help filters`'
-        : `\`${pathOf(this.command)} --help\` shows what it takes`,
-    );
-  }
+/** A complaint that no other line is the answer to. */
+function explained(error: ParseFault): UsageError {
+  const { command } = error;
+  const help = `\`${pathOf(command)} --help\``;
+  const value = /^error: option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(error.message);
+  if (value) return new UsageError(`${value[1]} needs a value: ${value[2]}`, { next: `${help} says which` });
+  const argument = /^error: missing required argument '(.*)'$/.exec(error.message)?.[1];
+  if (argument === undefined)
+    return new UsageError(error.message.replace(/^error: /, ''), { next: `${help} shows what it takes` });
+  const [example] = explanationOf(command).examples;
+  return new UsageError(`${wordsOf(command)} needs <${argument}>`, {
+    next: example ? `for instance ${example.replace(/^\$ (.*?)( {2,}#.*)?$/, '`$1`')}` : help,
+  });
 }
 
-function takesValue({ required, optional }: Option): boolean {
-  return required || optional;
+/** What one fault is, and the words of the line without it, or the next step where none can be meant. */
+interface Correction {
+  readonly problem?: string;
+  /** A flag that may be none of a fault: it was moved behind the command. */
+  readonly misplaced?: string;
+  readonly words?: readonly string[];
+  readonly next?: string;
+}
+
+function correct({ code, message, command }: ParseFault, words: readonly string[]): Correction | undefined {
+  if (code === 'commander.unknownCommand') return correctCommand(command, words);
+  if (code === 'commander.excessArguments') return correctOperand(command, words);
+  const [, flag] = /^error: unknown option '(.*)'$/s.exec(message) ?? [];
+  return flag === undefined ? undefined : correctFlag(flag, command, words);
+}
+
+/** Replaces a word by the command that it means, together with the one that follows it if both are its name. */
+function correctCommand(group: Command, words: readonly string[]): Correction {
+  const [word = ''] = group.args;
+  const problem = `unknown command '${word}'`;
+  const at = words.indexOf(word, words.indexOf(group.name()) + 1);
+  const replacedBy = (command: Command, count: number): Correction => {
+    const replaced = words.toSpliced(at, count, ...wordsOf(command).split(' '));
+    return { problem, words: group.parent ? replaced.toSpliced(words.indexOf(group.name()), 1) : replaced };
+  };
+  const all = (group.parent ?? group).commands.flatMap((one) => [one, ...one.commands]);
+  for (const typed of [`${word} ${words[at + 1]}`, word]) {
+    const isCalled = (one: Command) => namesOf(one).includes(typed);
+    const sibling = group.commands.find(isCalled);
+    const called = sibling ? [sibling] : all.filter(isCalled);
+    const paths = called.map((one) => `\`${pathOf(one)}\``);
+    if (called.length > 1) return { problem, next: `did you mean ${orList(paths)}?` };
+    if (called[0]) return replacedBy(called[0], typed === word ? 1 : 2);
+  }
+  const visible = group.createHelp().visibleCommands(group);
+  const near = nearest(
+    word,
+    visible.map((one) => one.name()),
+  );
+  const meant = visible.find((one) => one.name() === near);
+  return meant ? replacedBy(meant, 1) : { problem, next: `\`${pathOf(group)} --help\` lists the commands` };
+}
+
+/** Replaces a flag that the command does not have, or moves one behind the command. */
+function correctFlag(flag: string, command: Command, words: readonly string[]): Correction {
+  const [name = '', inline] = flag.split(/=(.*)/s);
+  const at = words.indexOf(flag);
+  const isFree = (word: string | undefined) =>
+    word !== undefined && !word.startsWith('-') && !command.commands.some((one) => one.name() === word);
+  const following = inline === undefined && isFree(words[at + 1]) ? words[at + 1] : undefined;
+  const [, secret] = SECRET_FLAGS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
+  if (secret) throw new UsageError(`${name}: a secret is never an argument`, { next: secret });
+  if (optionsOf(command).some(({ long }) => long === name)) {
+    const isOff = /^(false|no|off|0)$/i.test(inline ?? '');
+    return { problem: `${name} takes no value`, words: words.toSpliced(at, 1, ...(isOff ? [] : [name])) };
+  }
+  const problem = `unknown option '${name}'`;
+  if (FOLLOW.has(name) && command.parent?.commands.some((one) => one.name() === 'watch')) {
+    const others = words.toSpliced(at, 1);
+    return { problem, words: others.with(others.indexOf(command.name()), 'watch') };
+  }
+  const count = following === undefined ? 1 : 2;
+  if (/^--colou?r$/.test(name)) {
+    if (/^(never|false|no|off)$/.test(inline ?? following ?? ''))
+      return { problem, words: words.toSpliced(at, count, '--no-color') };
+    const next =
+      'colour is on for a terminal; FORCE_COLOR=1 in the environment forces it, --no-color turns it off';
+    return { problem, next };
+  }
+  const meant = flagMeant(name, inline ?? following, command);
+  const used = meant && meant.at(-1) !== following ? 1 : count;
+  const others = words.toSpliced(at, used);
+  const isEarly = command.commands.length > 0 && at < others.length;
+  if (meant && !isEarly) return { problem, words: words.toSpliced(at, used, ...meant) };
+  if (!isEarly) return { problem, next: `\`${pathOf(command)} --help\` shows its flags` };
+  const child = command.commands.find((one) => one.name() === others[at]);
+  const isNamed = child?.commands.some((one) => one.name() === others[at + 1]);
+  const moved = others.toSpliced(at + (isNamed ? 2 : 1), 0, ...(meant ?? words.slice(at, at + used)));
+  return { ...(meant ? { problem } : { misplaced: name }), words: moved };
+}
+
+/** Returns the words for a flag that the command does not have. `value` is the word that may be its value. */
+function flagMeant(name: string, value: string | undefined, command: Command): string[] | undefined {
+  const options = optionsOf(command);
+  const [, ...meanings] = FLAG_SYNONYMS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
+  // In `webhooks replay --to URL` it is no time.
+  if (name === '--to' && /^https?:/.test(value ?? '')) meanings.unshift('--forward-to');
+  // A flag that means something elsewhere is not misspelt, nor one that a command below may have.
+  const isMisspelt = meanings.length === 0 && name.startsWith('--') && command.commands.length === 0;
+  const names = options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));
+  const optionOf = (flag = '') => options.find(({ long }) => long === flag.replace(/ .*/, ''));
+  const meant = isMisspelt ? nearest(name, names) : meanings.find(optionOf);
+  if (meant === undefined) return undefined;
+  const [, given] = meant.split(' ');
+  if (given !== undefined || !optionOf(meant)?.required) return meant.split(' ');
+  // Without a value it would take the next flag for one.
+  return value === undefined ? undefined : [meant, value];
+}
+
+function optionsOf(command: Command): readonly Option[] {
+  let root = command;
+  while (root.parent) root = root.parent;
+  return root === command ? command.options : [...command.options, ...root.options];
+}
+
+/** A word of a command that takes fewer becomes the flag that it is the value of. */
+function correctOperand(command: Command, words: readonly string[]): Correction {
+  const { registeredArguments, args } = command;
+  const word = args[registeredArguments.length] as string;
+  const last = registeredArguments.at(-1);
+  const taken = last ? `only <${last.name()}>` : 'no words';
+  const problem = `${wordsOf(command)} takes ${taken}, but was given '${word}'`;
+  const flags = optionsOf(command).map(({ long }) => long);
+  const meant = flagForWord(word, words).find(([flag]) => flags.includes(flag));
+  if (meant && words.includes(word))
+    return { problem, words: words.toSpliced(words.lastIndexOf(word), 1, ...meant) };
+  return {
+    problem,
+    next: flags.includes('--since')
+      ? 'events are chosen by filters: see `hooktrail help filters`'
+      : `\`${pathOf(command)} --help\` shows what it takes`,
+  };
+}
+
+/** The flags that a word may be the value of; the first that the command has is meant. */
+function flagForWord(word: string, words: readonly string[]): string[][] {
+  if (/^failed$/i.test(word)) return [['--failed']];
+  if (/^success$/i.test(word)) return [['--status', 'SUCCESS']];
+  if (isGuid(word)) return [['--id', word]];
+  if (/^https?:/.test(word)) return ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word]);
+  const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
+  const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
+  return [...(isList ? [['--fields', word]] : []), ...(isType ? [['--type', word]] : [])];
 }
 
 function orList(texts: readonly string[]): string {
