@@ -95,15 +95,23 @@ export async function startTraced(
   args: readonly string[],
   isOurs: (file: string) => boolean,
 ): Promise<{ program: Running; operations: () => Promise<FileOperation[]> }> {
-  const log = await newLog();
-  const program = start(env, args, straceArgs(log, '-e', `trace=${CALLS.join(',')}`));
-  return {
-    program,
-    operations: async () => {
-      await program.finished;
-      return operationsIn(await wholeLog(log, program.pid), isOurs);
-    },
+  const { program, log } = await startStraced(env, args, '-e', `trace=${CALLS.join(',')}`);
+  return { program, operations: async () => operationsIn(await log(), isOurs) };
+}
+
+/** Starts the program under strace with these options. `log` resolves to what strace wrote, once the program has ended. */
+export async function startStraced(
+  env: Readonly<Record<string, string | undefined>>,
+  args: readonly string[],
+  ...options: string[]
+): Promise<{ program: Running; log: () => Promise<string> }> {
+  const file = await newLog();
+  const program = start(env, args, straceArgs(file, ...options));
+  const log = async () => {
+    await program.finished;
+    return await wholeLog(file, program.pid);
   };
+  return { program, log };
 }
 
 /** The text of a log, once strace has seen the end of the program. */

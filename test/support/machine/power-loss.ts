@@ -1,0 +1,200 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Random } from '../../../src/sandbox/random.ts';
+import type { Result } from '../process.ts';
+import { startStraced } from './strace-faults.ts';
+
+/*
+ * Losses of power, replayed: the system calls of one run are recorded with their data, and a model of the disk says what a
+ * folder may hold if the power is lost behind any of them. Data is on the disk when its file was synced, names are when their
+ * folder was. Of what was not synced, each write may be there, wholly, in part or not at all, and of the changes to the names
+ * of each folder those up to some moment.
+ */
+
+/** One system call on the folder, without those that failed. */
+type Step =
+  | { readonly call: 'open'; readonly fd: number; readonly file: string; readonly flags: string }
+  | { readonly call: 'write'; readonly fd: number; readonly bytes: Buffer; readonly at?: number | undefined }
+  | { readonly call: 'truncate'; readonly fd: number; readonly size: number }
+  | { readonly call: 'sync'; readonly fd: number }
+  | { readonly call: 'rename'; readonly file: string; readonly to: string }
+  | { readonly call: 'unlink' | 'mkdir' | 'rmdir'; readonly file: string };
+
+/** Content of the files by their path; null is a folder. */
+type Image = ReadonlyMap<string, Buffer | null>;
+
+export interface RecordedRun {
+  readonly result: Result;
+  /** The number of moments at which power can be lost: before the first step, and behind each of them. */
+  readonly moments: number;
+  /** Makes the folder what it may be after a loss of power behind that many steps. */
+  lose(steps: number, random: Random): Promise<void>;
+}
+
+const CALLS =
+  'openat,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,unlink,mkdir,rmdir,link,copy_file_range';
+
+/** Runs the program and records what it does to a folder, whose content is on the disk when it starts. */
+export async function recordRun(
+  env: Readonly<Record<string, string | undefined>>,
+  args: readonly string[],
+  folder: string,
+): Promise<RecordedRun> {
+  const before = await imageOf(folder);
+  const { program, log } = await startStraced(env, args, '-s', '4000000', '-xx', '-e', `trace=${CALLS}`);
+  const steps = stepsIn(await log(), folder);
+  return {
+    result: await program.finished,
+    moments: steps.length + 1,
+    lose: async (count, random) => await restore(folder, imageAfter(before, steps.slice(0, count), random)),
+  };
+}
+
+async function imageOf(folder: string): Promise<Image> {
+  const image = new Map<string, Buffer | null>([[folder, null]]);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const place = path.join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) image.set(place, null);
+    else if (entry.isFile()) image.set(place, await readFile(place));
+  }
+  return image;
+}
+
+async function restore(folder: string, image: Image): Promise<void> {
+  for (const name of await readdir(folder)) await rm(path.join(folder, name), { recursive: true });
+  for (const [place, content] of [...image].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    // Without its folder a file cannot be found.
+    if (image.get(path.dirname(place)) === undefined && place !== folder) continue;
+    if (content === null) await mkdir(place, { recursive: true, mode: 0o700 });
+    else await writeFile(place, content, { mode: 0o600 });
+  }
+}
+
+const unescaped = (text: string) => Buffer.from(text.replaceAll('\\x', ''), 'hex');
+
+function stepsIn(log: string, folder: string): Step[] {
+  const steps: Step[] = [];
+  const unfinished = new Map<string, string>();
+  const isOurs = (file: string) => file === folder || file.startsWith(folder + path.sep);
+  for (const line of log.split('\n')) {
+    const [, thread = '', text = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    if (text.endsWith('<unfinished ...>')) {
+      unfinished.set(thread, text.slice(0, -'<unfinished ...>'.length));
+      continue;
+    }
+    const whole = text.replace(/^<\.\.\. \w+ resumed>/, () => unfinished.get(thread) ?? '');
+    const [, call = '', rest = '', answer = ''] = /^(\w+)\((.*)\) += (\d+)/.exec(whole) ?? [];
+    const strings = [...rest.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map(([, hex = '']) => unescaped(hex));
+    const [, number = '', open = ''] = /^(\d+)<([^>]*)>/.exec(rest) ?? [];
+    const descriptor = open.startsWith('\\x') ? unescaped(open).toString() : open;
+    const file = String(strings.at(0) ?? '');
+    const fd = Number(number);
+    if (call === 'openat' && isOurs(file)) {
+      const [, flags = ''] = /, (O_[A-Z_|]+)/.exec(rest) ?? [];
+      steps.push({ call: 'open', fd: Number(answer), file, flags });
+    } else if (number !== '' && !isOurs(descriptor)) continue;
+    else if (call === 'write' || call === 'pwrite64') {
+      const at = call === 'write' ? undefined : Number(/(\d+)$/.exec(rest)?.[1]);
+      steps.push({ call: 'write', fd, bytes: (strings[0] as Buffer).subarray(0, Number(answer)), at });
+    } else if (call === 'ftruncate') {
+      steps.push({ call: 'truncate', fd, size: Number(/(\d+)$/.exec(rest)?.[1]) });
+    } else if (call === 'fsync' || call === 'fdatasync') steps.push({ call: 'sync', fd });
+    else if (call === 'rename' && isOurs(file)) steps.push({ call, file, to: String(strings[1]) });
+    else if ((call === 'unlink' || call === 'mkdir' || call === 'rmdir') && isOurs(file)) {
+      steps.push({ call, file });
+    } else if (call !== '' && isOurs(number === '' ? file : descriptor))
+      throw new Error(`the model has no ${call}: ${line.slice(0, 200)}`);
+  }
+  return steps;
+}
+
+/** A file's data; null for a folder. */
+interface Node {
+  disk: Buffer | null;
+  pending: ((content: Buffer, random?: Random) => Buffer)[];
+}
+
+type Names = Map<string, Node>;
+
+function imageAfter(before: Image, steps: readonly Step[], random: Random): Image {
+  const durable: Names = new Map([...before].map(([place, disk]) => [place, { disk, pending: [] }]));
+  const names: Names = new Map(durable);
+  const changes = new Map<string, ((names: Names) => void)[]>();
+  const open = new Map<
+    number,
+    { readonly node: Node; readonly file: string; at: number; isAppending: boolean }
+  >();
+  const change = (file: string, apply: (names: Names) => void) => {
+    const parent = path.dirname(file);
+    apply(names);
+    changes.set(parent, [...(changes.get(parent) ?? []), apply]);
+  };
+  const contentOf = ({ disk, pending }: Node) =>
+    pending.reduce((content, apply) => apply(content), disk ?? Buffer.alloc(0));
+  for (const step of steps) {
+    const opened = 'fd' in step ? open.get(step.fd) : undefined;
+    switch (step.call) {
+      case 'open': {
+        let node = names.get(step.file);
+        if (!node) {
+          const made: Node = { disk: Buffer.alloc(0), pending: [] };
+          node = made;
+          if (step.flags.includes('O_CREAT')) change(step.file, (all) => all.set(step.file, made));
+        } else if (step.flags.includes('O_TRUNC')) node.pending.push(() => Buffer.alloc(0));
+        open.set(step.fd, { node, file: step.file, at: 0, isAppending: step.flags.includes('O_APPEND') });
+        break;
+      }
+      case 'write': {
+        if (!opened) throw new Error(`a write to the unknown descriptor ${step.fd}`);
+        const size = opened.isAppending ? contentOf(opened.node).length : opened.at;
+        const at = step.at ?? size;
+        if (step.at === undefined) opened.at = at + step.bytes.length;
+        opened.node.pending.push((content, dice) => {
+          const stored = dice ? step.bytes.subarray(0, dice.below(step.bytes.length + 1)) : step.bytes;
+          const grown = Buffer.alloc(Math.max(content.length, at + stored.length));
+          content.copy(grown);
+          stored.copy(grown, at);
+          return grown;
+        });
+        break;
+      }
+      case 'truncate':
+        opened?.node.pending.push((content) =>
+          Buffer.concat([content, Buffer.alloc(step.size)]).subarray(0, step.size),
+        );
+        break;
+      case 'sync':
+        if (!opened) throw new Error(`a sync of the unknown descriptor ${step.fd}`);
+        if (opened.node.disk === null) {
+          for (const apply of changes.get(opened.file) ?? []) apply(durable);
+          changes.delete(opened.file);
+        } else {
+          opened.node.disk = contentOf(opened.node);
+          opened.node.pending = [];
+        }
+        break;
+      case 'rename': {
+        const moved = names.get(step.file) as Node;
+        change(step.file, (all) => {
+          all.delete(step.file);
+          all.set(step.to, moved);
+        });
+        break;
+      }
+      case 'mkdir':
+        change(step.file, (all) => all.set(step.file, { disk: null, pending: [] }));
+        break;
+      default:
+        change(step.file, (all) => all.delete(step.file));
+    }
+  }
+  for (const applied of changes.values())
+    for (const apply of applied.slice(0, random.below(applied.length + 1))) apply(durable);
+  const stored = ({ disk, pending }: Node) =>
+    disk &&
+    pending.reduce<Buffer>(
+      (content, apply) => (random.float() < 0.5 ? apply(content, random) : content),
+      disk,
+    );
+  return new Map([...durable].map(([place, node]) => [place, stored(node)]));
+}
