@@ -17,19 +17,16 @@ export type OutputKind = 'terminal' | 'file' | 'pipe';
  * `isTerminal` is asked only about what may be one, since the module that answers takes 2 ms to load.
  */
 export function outputKind(descriptor: number, isTerminal: (descriptor: number) => boolean): OutputKind {
-  const stats = statsOf(descriptor);
+  let stats: Stats | undefined;
+  try {
+    stats = fstatSync(descriptor);
+  } catch {
+    // It is unknown.
+  }
   if (stats?.isFile() || stats?.isBlockDevice()) return 'file';
   if (stats?.isFIFO() || stats?.isSocket()) return 'pipe';
   if (isTerminal(descriptor)) return 'terminal';
   return stats?.isCharacterDevice() ? 'file' : 'pipe';
-}
-
-function statsOf(descriptor: number): Stats | undefined {
-  try {
-    return fstatSync(descriptor);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -70,25 +67,23 @@ export function outputOf(
       return isTerminal ? (stream().getColorDepth?.() ?? 1) : 1;
     },
     stream,
-    write: (chunk, allOrNothing = false) =>
-      new Promise((resolve, reject) => {
-        if (failure) return reject(failure);
-        if (kind === 'file') {
-          try {
-            writeWhole(descriptor, chunk, allOrNothing);
-            return resolve();
-          } catch (error) {
-            return reject(fail(error as NodeJS.ErrnoException));
-          }
-        }
-        const bytes = Buffer.byteLength(chunk);
-        if (!opened && bytes <= freeBytes && writeAtOnce(descriptor, chunk)) {
-          freeBytes -= bytes;
-          return resolve();
-        }
-        // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
+    async write(chunk, allOrNothing = false) {
+      if (failure) throw failure;
+      try {
+        if (kind === 'file') return writeWhole(descriptor, chunk, allOrNothing);
+      } catch (error) {
+        throw fail(error as NodeJS.ErrnoException);
+      }
+      const bytes = Buffer.byteLength(chunk);
+      if (!opened && bytes <= freeBytes && writeAtOnce(descriptor, chunk)) {
+        freeBytes -= bytes;
+        return;
+      }
+      // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
+      await new Promise<void>((resolve, reject) => {
         stream().write(chunk, (error) => (error ? reject(fail(error)) : resolve()));
-      }),
+      });
+    },
   };
 }
 
@@ -121,16 +116,13 @@ function writeWhole(descriptor: number, chunk: string | Uint8Array, allOrNothing
       rest = rest.subarray(written);
     }
   } catch (error) {
-    if (allOrNothing) cutEnd(descriptor, length - rest.length);
+    const written = length - rest.length;
+    try {
+      if (allOrNothing && written > 0) ftruncateSync(descriptor, fstatSync(descriptor).size - written);
+    } catch {
+      // A device cannot be cut.
+    }
     throw error;
-  }
-}
-
-function cutEnd(descriptor: number, bytes: number): void {
-  try {
-    if (bytes > 0) ftruncateSync(descriptor, fstatSync(descriptor).size - bytes);
-  } catch {
-    // A device cannot be cut.
   }
 }
 

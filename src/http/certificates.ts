@@ -43,36 +43,21 @@ export async function trustFailure(
   url: URL,
   openUnchecked: () => Promise<Socket>,
 ): Promise<TransportError | undefined> {
-  const { code = '' } = error as NodeJS.ErrnoException;
+  const { code = '', cert } = error as NodeJS.ErrnoException & { cert?: DetailedPeerCertificate };
   const failure = (text: string, kind: 'tls' | 'untrusted' = 'tls') =>
-    new TransportError(kind, `${text} (${code})`, error);
+    new TransportError(kind, `the certificate of ${url.host} ${text} (${code})`, error);
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const { cert } = error as { cert?: DetailedPeerCertificate };
-    return failure(`the certificate of ${url.host} is for ${names(cert)}`);
+    const names = cert?.subjectaltname?.replaceAll(/DNS:|IP Address:/g, '');
+    return failure(`is for ${names || (cert?.subject.CN ?? 'another host')}`);
   }
   if (!isUntrusted(error) && code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID') return undefined;
-  const certificate = await read(openUnchecked).catch(() => undefined);
+  const socket = (await openUnchecked().catch(() => undefined)) as TLSSocket | undefined;
+  const certificate = socket?.getPeerCertificate(true);
+  socket?.destroy();
   if (!certificate) return undefined;
-  if (code === 'CERT_HAS_EXPIRED')
-    return failure(`the certificate of ${url.host} expired on ${certificate.valid_to}`);
-  if (code === 'CERT_NOT_YET_VALID')
-    return failure(`the certificate of ${url.host} is valid only from ${certificate.valid_from}`);
-  return failure(
-    `the certificate of ${url.host} is not trusted: its authority is ${authority(certificate)}`,
-    'untrusted',
-  );
-}
-
-async function read(openUnchecked: () => Promise<Socket>): Promise<DetailedPeerCertificate> {
-  const socket = (await openUnchecked()) as TLSSocket;
-  const certificate = socket.getPeerCertificate(true);
-  socket.destroy();
-  return certificate;
-}
-
-function names(certificate: DetailedPeerCertificate | undefined): string {
-  const list = certificate?.subjectaltname?.replaceAll('DNS:', '').replaceAll('IP Address:', '');
-  return list || String(certificate?.subject.CN ?? 'another host');
+  if (code === 'CERT_HAS_EXPIRED') return failure(`expired on ${certificate.valid_to}`);
+  if (code === 'CERT_NOT_YET_VALID') return failure(`is valid only from ${certificate.valid_from}`);
+  return failure(`is not trusted: its authority is ${authority(certificate)}`, 'untrusted');
 }
 
 /** The issuer at the end of the chain that was sent. */

@@ -61,27 +61,25 @@ export function traced(transport: Transport, reporter: Reporter, clock: Clock): 
     close: () => transport.close(),
     async send(request) {
       const began = clock.now();
-      const line = (outcome: string) =>
-        reporter.trace(`${request.method} ${redactUrl(request.url)} ${outcome} ${clock.now() - began} ms`);
-      const headers = (mark: string, list: string[]) => {
-        if (reporter.debug) for (const header of list) reporter.trace(`${mark} ${header}`);
+      const { method, url, headers = {} } = request;
+      const trace = (outcome: string, received: string[] = []) => {
+        reporter.trace(`${method} ${redactUrl(url)} ${outcome} ${clock.now() - began} ms`);
+        const sent = redactHeaders(headers).map((header) => `> ${header}`);
+        if (reporter.debug) for (const line of [...sent, ...received]) reporter.trace(line);
       };
       try {
         const response = await transport.send(request);
-        line(String(response.status));
-        headers('>', redactHeaders(request.headers ?? {}));
-        headers('<', redactHeaders(response.headers, bearer(request.headers?.['authorization'])));
+        // Some services repeat the request in their answer.
+        const token = headers['authorization']?.replace(/^Bearer /, '');
+        trace(
+          String(response.status),
+          redactHeaders(response.headers, token).map((header) => `< ${header}`),
+        );
         return response;
       } catch (error) {
-        line(`failed: ${error instanceof Error ? error.message : String(error)}`);
-        headers('>', redactHeaders(request.headers ?? {}));
+        trace(`failed: ${error instanceof Error ? error.message : String(error)}`);
         throw error;
       }
     },
   };
-}
-
-/** Some services repeat the request in their answer. */
-function bearer(authorization: string | undefined): string | undefined {
-  return authorization?.replace(/^Bearer /, '');
 }

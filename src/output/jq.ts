@@ -1,12 +1,12 @@
 import type { Output } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { FieldPath } from '../json/item-fields.ts';
-import type { Items, ItemWriter } from '../json/items.ts';
+import type { ItemWriter } from '../json/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { createPicker } from './json.ts';
 
-export interface JqOptions {
+interface JqOptions {
   readonly program: string;
   /** Fields that are picked before the program runs. */
   readonly fields: readonly FieldPath[] | undefined;
@@ -27,17 +27,15 @@ const NOT_COMPILED = 3;
  * for some of them would be wrong. Throws `UsageError` for a program that does not compile.
  */
 export async function createJqWriter(
-  options: JqOptions,
+  { program, fields, perItem }: JqOptions,
   stdout: Output,
   reporter: Reporter,
 ): Promise<ItemWriter> {
-  const jq = await checkProgram(options.program);
+  const jq = await checkProgram(program);
   const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
-  const pick = options.fields && createPicker(options.fields);
-  const linesOf = (page: Items) => (pick ? pick(page) : page).toLines();
-
-  const run = async (input: string) => {
-    const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input, options.program, flags));
+  const pick = fields && createPicker(fields);
+  const run = async (input: () => string) => {
+    const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input(), program, flags));
     if (text !== '') {
       const raw = withRawStrings(text);
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
@@ -46,26 +44,22 @@ export async function createJqWriter(
     if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failedProgram(stderr);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
-  if (options.perItem) {
-    return {
-      write: async (page) => {
-        if (page.count > 0) await run(linesOf(page).toString());
-      },
-      end: async () => {},
-      abort: async () => {},
-    };
-  }
   const pages: Buffer[] = [];
   let size = 0;
   return {
     write: async (page) => {
       if (page.count === 0) return;
-      const lines = linesOf(page);
+      const lines = (pick ? pick(page) : page).toLines();
+      if (perItem) return await run(() => lines.toString());
       size += lines.length;
       if (size > MEMORY_BYTES) throw tooLarge();
       pages.push(lines);
     },
-    end: async () => run(evaluate(() => arrayOf(pages))),
+    end: async () => {
+      // A raw line feed occurs only after an item.
+      const array = () => `[${Buffer.concat(pages).toString().trimEnd().replaceAll('\n', ',')}]`;
+      if (!perItem) await run(array);
+    },
     abort: async () => {},
   };
 }
@@ -89,12 +83,6 @@ function withRawStrings(text: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Joins the items to one array. A raw line feed occurs only after an item. */
-function arrayOf(pages: readonly Buffer[]): string {
-  const lines = Buffer.concat(pages).toString().trimEnd();
-  return `[${lines.replaceAll('\n', ',')}]`;
-}
-
 function evaluate<Result>(step: () => Result): Result {
   // The library writes to the console when its memory is full. The error below says so in words.
   const { error: print } = console;
@@ -116,22 +104,20 @@ function tooLarge(cause?: unknown): ServiceError {
 }
 
 function notCompiled(program: string, stderr: string): UsageError {
-  const details = stderr
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/^jq: (error: )?/, ''))
-    .filter((line) => !/^\d+ compile errors?$/.test(line));
+  const details = linesOf(stderr).filter((line) => !/^\d+ compile errors?$/.test(line));
   return new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
 function failedProgram(stderr: string): UsageError {
-  const [first = '', ...rest] = stderr
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/^jq: error( \(at [^)]*\))?: /, ''));
+  const [first = '', ...rest] = linesOf(stderr);
   const more = rest.length > SHOWN ? [`and ${rest.length - SHOWN} more`] : [];
   return new UsageError(`--jq: ${first}`, {
     details: [...rest.slice(0, SHOWN), ...more],
     next: 'look at one item with --json --limit 1',
   });
+}
+
+function linesOf(stderr: string): string[] {
+  const lines = stderr.trim().split('\n');
+  return lines.map((line) => line.replace(/^jq: (error( \(at [^)]*\))?: )?/, ''));
 }

@@ -1,4 +1,4 @@
-import { type TimeZone, UTC } from './time-zone.ts';
+import { offsetMsIn, type TimeZone, UTC } from './time-zone.ts';
 
 /** A point in time as the service is asked about it. */
 export interface Instant {
@@ -78,9 +78,8 @@ export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant
     const isShown = at + defaultZone.offsetAt(at) === milliseconds;
     return converted(at / 1000, isShown ? fraction : '');
   }
-  const offset = offsetSeconds(zone);
-  if (offset === undefined) return undefined;
-  const seconds = milliseconds / 1000 - offset;
+  const seconds = (milliseconds - offsetMsIn(zone ?? '')) / 1000;
+  if (Number.isNaN(seconds)) return undefined;
   if (zone === undefined || /^[Zz]$/.test(zone)) {
     const zoned = zone === undefined && match[4] !== undefined ? `${text}Z` : text;
     return { text: zoned, seconds, fraction: trimmed(fraction) };
@@ -130,14 +129,6 @@ function converted(seconds: number, fraction: string): Instant | undefined {
     seconds,
     fraction: trimmed(fraction),
   };
-}
-
-function offsetSeconds(zone: string | undefined): number | undefined {
-  if (zone === undefined || /^[Zz]$/.test(zone)) return 0;
-  const hours = Number(zone.slice(1, 3));
-  const minutes = Number(zone.slice(3).replace(':', '') || '0');
-  if (hours > 23 || minutes > 59) return undefined;
-  return (zone.startsWith('-') ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
 function trimmed(fraction: string): string {

@@ -1,5 +1,5 @@
 import { type Instant, instantAt, parseInstant } from './instant.ts';
-import { TimeZone, UTC, zoneNamed } from './time-zone.ts';
+import { offsetMsIn, TimeZone, UTC, zoneNamed } from './time-zone.ts';
 
 /** A point in time as typed. Some forms depend on the present time. */
 export type Time =
@@ -217,7 +217,7 @@ export function resolveTime(time: Time, now: number): Instant | undefined {
   if (time.kind === 'instant') return time.instant;
   if (time.kind === 'ago') return instantAt(monthsBefore(now, time.months ?? 0) - time.seconds * 1000);
   const { zone } = time;
-  const offset = typeof zone === 'string' ? offsetMsOf(zone) : zone.offsetAt(now);
+  const offset = typeof zone === 'string' ? offsetMsIn(zone) : zone.offsetAt(now);
   if (time.kind === 'yearless') {
     // 29 February occurs within any eight years.
     const year = new Date(now + offset).getUTCFullYear();
@@ -243,11 +243,6 @@ function monthsBefore(now: number, months: number): number {
   // 31 March less a month is 31 February, which JavaScript makes 3 March.
   if (date.getUTCDate() !== day) date.setUTCDate(0);
   return date.getTime();
-}
-
-function offsetMsOf(zone: string): number {
-  const [, sign, hours, minutes = 0] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
-  return sign === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
 /** Returns the form to type instead of a text that is not a point in time. */

@@ -39,7 +39,7 @@ export class TimeZone {
     const minute = Math.floor(time / MINUTE);
     let offset = this.#offsets.get(minute);
     if (offset === undefined) {
-      offset = offsetIn((this.#format as Intl.DateTimeFormat).format(minute * MINUTE));
+      offset = offsetMsIn((this.#format as Intl.DateTimeFormat).format(minute * MINUTE));
       if (this.#offsets.size === REMEMBERED) this.#offsets.clear();
       this.#offsets.set(minute, offset);
     }
@@ -95,10 +95,11 @@ const DATE_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\
 
 export const UTC = new TimeZone('UTC');
 
-/** Milliseconds of `11/1/2026, GMT+05:45`. */
-function offsetIn(text: string): number {
-  const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(text) ?? [];
+/** Milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without one, `NaN` for an impossible one. */
+export function offsetMsIn(text: string): number {
+  const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):?(\d\d)?/.exec(text) ?? [];
   if (sign === undefined) return 0;
+  if (Number(hours) > 23 || Number(minutes) > 59) return Number.NaN;
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE;
 }
 
