@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startSandbox } from '../support/sandbox.ts';
-import { measure, median, pairedRatio } from './measure.ts';
-import { program } from './sandbox-process.ts';
-import { signInTo } from './signed-in.ts';
-import { printTable } from './table.ts';
+import { measure, median, pairedRatio, printTable } from './measure.ts';
+import { program, signInTo } from './processes.ts';
 
 const PROCESSES = 40;
 const ROUNDS = 3;

@@ -1,6 +1,5 @@
-import { benchOffline } from './offline.ts';
 import { benchRefresh } from './refresh.ts';
-import { benchSearch } from './search.ts';
+import { benchOffline, benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
 import { benchWebhooks } from './webhooks.ts';
 
