@@ -93,13 +93,6 @@ export function answerLine(answer: HandlerAnswer): string {
   return answer.body === undefined ? answerText(answer) : `${answerText(answer)}: ${answer.body}`;
 }
 
-/** Why the handler did not take an event. */
-export interface NotTaken {
-  readonly reason: string;
-  /** The beginning of its answer. */
-  readonly body?: string | undefined;
-}
-
 export interface ForwardRetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -128,15 +121,16 @@ export class ForwardRetry {
   }
 
   /**
-   * Tries to forward one event until the handler accepts it or is given up. Resolves to undefined if it was accepted.
-   * Rejects with the signal's reason if it aborts before or between attempts, and with any error that an attempt throws.
+   * Tries to forward one event until the handler accepts it or is given up. Resolves to undefined if it was accepted,
+   * otherwise to the reason. Rejects with the signal's reason if it aborts before or between attempts, and with any error
+   * that an attempt throws.
    */
-  async forward(attempt: () => Promise<HandlerAnswer>): Promise<NotTaken | undefined> {
+  async forward(attempt: () => Promise<HandlerAnswer>): Promise<string | undefined> {
     const { clock, signal, retryFor, onWait } = this.#options;
     let failingSince: number | undefined;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (this.#isGivenUp) return { reason: 'not tried: the handler had already been given up' };
+      if (this.#isGivenUp) return 'not tried: the handler had already been given up';
       const answer = await attempt();
       const now = clock.now();
       if (isTaken(answer)) {
@@ -146,7 +140,7 @@ export class ForwardRetry {
       failingSince ??= now;
       const left = failingSince + retryFor - now;
       if (left <= 0) this.#isGivenUp = this.#acceptedAt < failingSince;
-      if (left <= 0 || !isPassing(answer)) return { reason: answerText(answer), body: answer.body };
+      if (left <= 0 || !isPassing(answer)) return answerLine(answer);
       const jitter = 0.5 + Math.random() / 2;
       const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
       const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);

@@ -12,7 +12,6 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { type EventKey, eventKey, shownId } from './delivery.ts';
-import type { NotTaken } from './forward.ts';
 
 /** An event from a search or an export, copied into memory of its own. */
 export interface FoundEvent {
@@ -115,31 +114,27 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
 /** The events that the handler did not take, and why. */
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
-  /** How often each reason was given, and the body of the first such answer. */
-  readonly #reasons = new Map<string, { count: number; body: string | undefined; differs: boolean }>();
+  /** By their beginnings, since the rest, such as the handler's answer, may differ in each: the first, and how many. */
+  readonly #reasons = new Map<string, { readonly first: string; count: number }>();
 
-  add(event: FoundEvent, { reason, body }: NotTaken, reporter: Pick<Reporter, 'trace'>): void {
+  add(event: FoundEvent, reason: string, reporter: Pick<Reporter, 'trace'>): void {
     this.events.push(event);
-    const known = this.#reasons.get(reason) ?? { count: 0, body, differs: false };
+    const [beginning = ''] = reason.split(': ', 1);
+    const known = this.#reasons.get(beginning) ?? { first: reason, count: 0 };
     known.count++;
-    known.differs ||= known.body !== body;
-    this.#reasons.set(reason, known);
+    this.#reasons.set(beginning, known);
     const id = event.eventId === undefined ? 'an event without an eventId' : shownId(event.eventId);
-    reporter.trace(`${id}: ${reason}${body === undefined ? '' : `: ${body}`}`);
+    reporter.trace(`${id}: ${reason}`);
   }
 
   /** Returns the error for these events, with their number for each reason. */
   error(done: 'recovered' | 'replayed', next: string): ServiceError {
-    const sorted = [...this.#reasons].sort(([, one], [, other]) => other.count - one.count);
-    const details = sorted.slice(0, SHOWN_REASONS).map(([reason, { count, body, differs }]) => {
-      return `${count}: ${reason}${body === undefined ? '' : `${differs ? ', once' : ''}: ${body}`}`;
-    });
+    const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
+    const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${count}: ${first}`);
     if (sorted.length > SHOWN_REASONS)
       details.push(`${sorted.length - SHOWN_REASONS} more reasons (--verbose shows each)`);
-    const count = this.events.length;
-    return new ServiceError(`${count} ${count === 1 ? 'event was' : 'events were'} not ${done}`, {
-      details,
-      next,
-    });
+    const { length } = this.events;
+    const message = `${length} ${length === 1 ? 'event was' : 'events were'} not ${done}`;
+    return new ServiceError(message, { details, next });
   }
 }

@@ -17,7 +17,6 @@ import {
   ForwardRetry,
   type Handler,
   type HandlerAnswer,
-  type NotTaken,
   type OutgoingEvent,
 } from './forward.ts';
 import {
@@ -147,8 +146,8 @@ async function recoverMissing(
   let delivered = 0;
   let { known } = found;
   const recover = async (event: FoundEvent) => {
-    const { outcome, notTaken = NOT_ACCEPTED } = await forwardOnce(event);
-    if (outcome === 'refused') left.add(event, notTaken, reporter);
+    const { outcome, reason = 'the handler did not accept it' } = await forwardOnce(event);
+    if (outcome === 'refused') left.add(event, reason, reporter);
     else if (outcome === 'duplicate') known++;
     else {
       forwarded++;
@@ -157,12 +156,12 @@ async function recoverMissing(
     progress.update({ events: forwarded + known + left.events.length, note: `${forwarded} forwarded` });
   };
   const forwardOnce = async ({ key, body }: FoundEvent): Promise<Forwarded> => {
-    if (key === undefined) return { outcome: 'refused', notTaken: WITHOUT_ID };
+    if (key === undefined) return { outcome: 'refused', reason: WITHOUT_ID };
     try {
       return await forwarder.forward(key, { body, contentType: 'application/json', apiToken });
     } catch (error) {
       if (!(error instanceof JournalFullError)) throw error;
-      return { outcome: 'refused', notTaken: { reason: error.message } };
+      return { outcome: 'refused', reason: error.message };
     }
   };
   const ended = new AbortController();
@@ -188,10 +187,7 @@ async function recoverMissing(
   if (left.events.length > 0) throw left.error('recovered', 'run the same command again to retry them');
 }
 
-const WITHOUT_ID: NotTaken = {
-  reason: "without an 'eventId' there is no way to know whether the handler has it",
-};
-const NOT_ACCEPTED: NotTaken = { reason: 'the handler did not accept it' };
+const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
 
 /** An event that the journal lacks may have been delivered before the journal began, or to another handler. */
 function noticeDelivered(count: number, reporter: Reporter): void {
@@ -210,7 +206,8 @@ interface ForwarderOptions {
 
 interface Forwarded {
   readonly outcome: Outcome;
-  readonly notTaken?: NotTaken | undefined;
+  /** Why the handler did not take the event. */
+  readonly reason?: string | undefined;
 }
 
 /** The journal, which this process has until its turn is over, or the listener that has it. */
@@ -271,7 +268,7 @@ class OnceForwarder {
       unanswered++;
       if (this.#way === current) this.#way = undefined;
     }
-    return { outcome: 'refused', notTaken: { reason: 'the listener did not answer' } };
+    return { outcome: 'refused', reason: 'the listener did not answer' };
   }
 
   /** Ends every attempt in progress. */
@@ -287,24 +284,24 @@ class OnceForwarder {
   }
 
   async #throughJournal(journal: Journal, key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
-    let notTaken: NotTaken | undefined;
+    let reason: string | undefined;
     const outcome = await journal.once(key, async () => {
-      notTaken = await this.#retry.forward(() => this.#handler.forward(event));
-      return notTaken === undefined;
+      reason = await this.#retry.forward(() => this.#handler.forward(event));
+      return reason === undefined;
     });
-    return { outcome, notTaken };
+    return { outcome, reason };
   }
 
   /** Resolves to undefined if the listener is no longer there. */
   async #throughListener(listener: ListenerReply, { body }: OutgoingEvent): Promise<Forwarded | undefined> {
     const question = { event: Buffer.from(body).toString('base64'), forwardTo: this.#options.forwardTo.href };
     let outcome: Outcome | undefined;
-    const notTaken = await this.#retry.forward(async (): Promise<HandlerAnswer> => {
+    const reason = await this.#retry.forward(async (): Promise<HandlerAnswer> => {
       const reply = await this.#ask(question, listener.forwardTimeout + JOURNALING_MS);
       outcome = reply?.outcome;
       return outcome === 'refused' ? (reply?.answer ?? NOT_JOURNALED) : { status: 200 };
     });
-    return outcome && { outcome, notTaken };
+    return outcome && { outcome, reason };
   }
 
   /** Opens the journal, or finds the listener that has it. Throws `ServiceError` if neither succeeds in time. */

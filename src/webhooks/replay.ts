@@ -15,7 +15,7 @@ import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
-import { answerText, createHandler, isTaken } from './forward.ts';
+import { answerLine, createHandler, isTaken } from './forward.ts';
 import {
   eventPrinter,
   type FoundEvent,
@@ -62,7 +62,10 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   };
   if (typeof source === 'object') {
     const settings = await loadSettings(call.flags, context);
-    return await forward(await readStored(source.from, filters, call), settings);
+    const chosen: FoundEvent[] = [];
+    for await (const { items } of storedEvents(source.from, filters, { context, onDoubt: reporter.warning }))
+      chosen.push(...items.texts().map(foundEvent));
+    return await forward(chosen, settings);
   }
   await withService(call, async (service, settings) => {
     const resolved = await resolveTypes(filters, service, settings, context);
@@ -77,20 +80,6 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
 /** On a terminal, more events than this are replayed only after a question. */
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
-
-/** Reads an export, a file or standard input (`-`). */
-async function readStored(
-  place: string,
-  filters: EventFilters,
-  { context, reporter }: Call,
-): Promise<FoundEvent[]> {
-  const onDoubt = (doubt: string) => reporter.warning(doubt);
-  const chosen: FoundEvent[] = [];
-  for await (const { items } of storedEvents(place, filters, { context, onDoubt })) {
-    chosen.push(...items.texts().map(foundEvent));
-  }
-  return chosen;
-}
 
 /** Gets the events whose ids are on standard input, each once. Throws `UsageError` if there is no id, or one does not exist. */
 async function readIdsOfInput(
@@ -158,7 +147,7 @@ async function replay(
       signal.throwIfAborted();
       if (isTaken(answer)) taken++;
       else {
-        left.add(event, { reason: answerText(answer), body: answer.body }, reporter);
+        left.add(event, answerLine(answer), reporter);
         if (eventId !== undefined && isGuid(eventId)) refused.push(eventId);
       }
       progress.update({ events: taken + left.events.length, total: chosen.length });
