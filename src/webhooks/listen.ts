@@ -173,8 +173,8 @@ class Listener {
     this.#reporter = reporter;
     const { forwardTo, forwardTimeout } = options;
     this.#handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
-    this.#rejections = new LimitedWarnings(1, reporter, context.clock);
-    this.#failures = new LimitedWarnings(20, reporter, context.clock);
+    this.#rejections = limitWarnings(1, reporter, context.clock);
+    this.#failures = limitWarnings(20, reporter, context.clock);
   }
 
   /** Resolves to the port. */
@@ -402,45 +402,34 @@ function summaryText(counts: Listener['counts']): string {
 
 const INTERVAL_MS = 1_000;
 
-/** Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in that time. */
-class LimitedWarnings {
-  readonly #most: number;
-  readonly #reporter: Reporter;
-  readonly #clock: Clock;
-  readonly #closed = new AbortController();
-  /** Warnings of this second; the interval begins with the first. */
-  #count = 0;
-  #latest: { readonly text: string; readonly next: string | undefined } | undefined;
-
-  constructor(most: number, reporter: Reporter, clock: Clock) {
-    this.#most = most;
-    this.#reporter = reporter;
-    this.#clock = clock;
-  }
-
-  report(text: string, next?: string): void {
-    if (this.#count === 0)
-      this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(
-        () => this.#end(),
-        () => undefined,
-      );
-    this.#count++;
-    if (this.#count <= this.#most) this.#reporter.warning(text, { kind: 'incomplete', next });
-    else this.#latest = { text, next };
-  }
-
+interface LimitedWarnings {
+  report(text: string, next?: string): void;
   /** Prints the warning that waits. */
-  close(): void {
-    this.#closed.abort();
-    this.#end();
-  }
+  close(): void;
+}
 
-  #end(): void {
-    const [latest, left] = [this.#latest, this.#count - this.#most];
-    this.#count = 0;
-    this.#latest = undefined;
-    if (!latest) return;
+/** Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in that time. */
+function limitWarnings(most: number, reporter: Reporter, clock: Clock): LimitedWarnings {
+  const closed = new AbortController();
+  /** Warnings of this second, which begins with the first. */
+  let count = 0;
+  let latest: { readonly text: string; readonly next: string | undefined } | undefined;
+  const report = (text: string, next?: string) => {
+    if (count === 0) clock.sleep(INTERVAL_MS, closed.signal).then(end, () => undefined);
+    count++;
+    if (count <= most) reporter.warning(text, { kind: 'incomplete', next });
+    else latest = { text, next };
+  };
+  const end = () => {
+    const [waiting, left] = [latest, count - most];
+    count = 0;
+    latest = undefined;
     const more = left === 1 ? '' : ` (and ${left - 1} more since the last warning)`;
-    this.report(`${latest.text}${more}`, latest.next);
-  }
+    if (waiting) report(`${waiting.text}${more}`, waiting.next);
+  };
+  const close = () => {
+    closed.abort();
+    end();
+  };
+  return { report, close };
 }

@@ -130,7 +130,7 @@ const GRACE_MS = 10_000;
  */
 async function recoverMissing(
   found: Missing,
-  flags: RecoverFlags & ForwarderOptions,
+  flags: RecoverFlags & { readonly journal: string; readonly forwardTo: URL },
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
@@ -140,7 +140,7 @@ async function recoverMissing(
   const progress = startProgress(context, reporter, 'recovering');
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
   const retry = new ForwardRetry({ clock, signal, retryFor: flags.retryFor, onWait });
-  const forwarder = new OnceForwarder(flags, retry, context);
+  const forwarder = new OnceForwarder({ ...flags, retry, context });
   const left = new LeftEvents();
   let forwarded = 0;
   let delivered = 0;
@@ -202,6 +202,8 @@ interface ForwarderOptions {
   readonly journal: string;
   readonly forwardTo: URL;
   readonly forwardTimeout: number;
+  readonly retry: ForwardRetry;
+  readonly context: Context;
 }
 
 interface Forwarded {
@@ -233,22 +235,18 @@ const MOST_UNANSWERED = 5;
  */
 class OnceForwarder {
   readonly #options: ForwarderOptions;
-  readonly #retry: ForwardRetry;
-  readonly #context: Context;
   readonly #handler: Handler;
   readonly #abandoned = new AbortController();
   #way: Promise<Way> | undefined;
 
-  constructor(options: ForwarderOptions, retry: ForwardRetry, context: Context) {
+  constructor(options: ForwarderOptions) {
     this.#options = options;
-    this.#retry = retry;
-    this.#context = context;
-    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, context);
+    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, options.context);
   }
 
   /** Forwards an event unless that was done before. Rejects if the journal cannot be opened or used. */
   async forward(key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
-    const { clock, signal } = this.#context;
+    const { clock, signal } = this.#options.context;
     for (let unanswered = 0; unanswered < MOST_UNANSWERED; ) {
       this.#way ??= this.#find();
       const current = this.#way;
@@ -286,7 +284,7 @@ class OnceForwarder {
   async #throughJournal(journal: Journal, key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
     let reason: string | undefined;
     const outcome = await journal.once(key, async () => {
-      reason = await this.#retry.forward(() => this.#handler.forward(event));
+      reason = await this.#options.retry.forward(() => this.#handler.forward(event));
       return reason === undefined;
     });
     return { outcome, reason };
@@ -296,7 +294,7 @@ class OnceForwarder {
   async #throughListener(listener: ListenerReply, { body }: OutgoingEvent): Promise<Forwarded | undefined> {
     const question = { event: Buffer.from(body).toString('base64'), forwardTo: this.#options.forwardTo.href };
     let outcome: Outcome | undefined;
-    const reason = await this.#retry.forward(async (): Promise<HandlerAnswer> => {
+    const reason = await this.#options.retry.forward(async (): Promise<HandlerAnswer> => {
       const reply = await this.#ask(question, listener.forwardTimeout + JOURNALING_MS);
       outcome = reply?.outcome;
       return outcome === 'refused' ? (reply?.answer ?? NOT_JOURNALED) : { status: 200 };
@@ -306,11 +304,11 @@ class OnceForwarder {
 
   /** Opens the journal, or finds the listener that has it. Throws `ServiceError` if neither succeeds in time. */
   async #find(): Promise<Way> {
-    const { clock, signal } = this.#context;
+    const { clock, signal } = this.#options.context;
     const began = clock.now();
     for (;;) {
       try {
-        const journal = await openJournal(this.#options.journal, {}, this.#context);
+        const journal = await openJournal(this.#options.journal, {}, this.#options.context);
         return { journal, until: clock.now() + TURN_MS };
       } catch (error) {
         if (!(error instanceof LockedError)) throw error;
@@ -326,7 +324,7 @@ class OnceForwarder {
     question: { event?: string; forwardTo?: string },
     milliseconds: number,
   ): Promise<ListenerReply | undefined> {
-    const { machine } = this.#context;
+    const { machine } = this.#options.context;
     const journal = realJournalPath(this.#options.journal, machine);
     return await askListener(journal, machine, question, { milliseconds, signal: this.#abandoned.signal });
   }
