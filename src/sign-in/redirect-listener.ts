@@ -17,15 +17,7 @@ import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect } from '
 export interface RedirectPort {
   /** The redirect URI as given, with port 0 replaced by the port that was bound. */
   readonly redirectUri: RedirectUri;
-  /**
-   * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short reason for
-   * each rejected request. A repeated answer gets the same page as the first one.
-   */
-  receive(
-    expected: ExpectedRedirect,
-    clock: Pick<Clock, 'sleep'>,
-    onStray: (reason: string) => void,
-  ): Reception;
+  readonly servers: readonly Server[];
   /** Frees the port at once, and closes the sockets that a browser keeps open. */
   close(): void;
 }
@@ -78,11 +70,7 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
     bound.port = String((server.address() as AddressInfo).port);
   }
   const actual = url.port === '0' ? { text: bound.href, url: bound } : redirectUri;
-  return {
-    redirectUri: actual,
-    close,
-    receive: (expected, clock, onStray) => receive(servers, actual.url, expected, clock, onStray),
-  };
+  return { redirectUri: actual, servers, close };
 }
 
 /**
@@ -99,9 +87,12 @@ const PATIENCE_MS = 10_000;
 /** Milliseconds that a browser may take to fetch the page. */
 const FAREWELL_MS = 2_000;
 
-function receive(
-  servers: readonly Server[],
-  redirectUri: URL,
+/**
+ * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short reason for each
+ * rejected request. A repeated answer gets the same page as the first one.
+ */
+export function receiveRedirect(
+  { servers, redirectUri }: RedirectPort,
   expected: ExpectedRedirect,
   clock: Pick<Clock, 'sleep'>,
   onStray: (reason: string) => void,
@@ -125,7 +116,7 @@ function receive(
     if (response.writableFinished) delivered.abort();
   };
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const parameters = redirectParameters(request, redirectUri);
+    const parameters = redirectParameters(request, redirectUri.url);
     const refuse = ({ status, reason }: Refusal) => {
       onStray(reason);
       respond(response, status);

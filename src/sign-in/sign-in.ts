@@ -36,7 +36,7 @@ import {
   pastedBeside,
   receivePasted,
 } from './authorization.ts';
-import { listenForRedirect, type PageName } from './redirect-listener.ts';
+import { listenForRedirect, type PageName, receiveRedirect } from './redirect-listener.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
 import {
   authorizeDevice,
@@ -95,8 +95,7 @@ export async function signIn({ flags, context, reporter }: Call<SignInFlags>): P
     const attempt = { flags, context, reporter, lines, typed: {} };
     try {
       const setup = await prepareSignIn(attempt);
-      if (flags.device) await keepGrant(await grantByDevice(setup, attempt), setup, attempt);
-      else await signInByRedirect(setup, attempt);
+      await (flags.device ? signInByDevice(setup, attempt) : signInByRedirect(setup, attempt));
     } catch (error) {
       await saveTyped(attempt);
       throw error;
@@ -251,9 +250,9 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
   const port = flags.paste ? undefined : await listenForRedirect(settings.redirectUri);
   try {
     const request = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
-    const reception = port?.receive(request, context.clock, (reason) =>
-      reporter.trace(`a request to the redirect URI was rejected: ${reason}`),
-    );
+    const onStray = (reason: string) =>
+      reporter.trace(`a request to the redirect URI was rejected: ${reason}`);
+    const reception = port && receiveRedirect(port, request, context.clock, onStray);
     announce(request, attempt);
     const answer = await withinTime(attempt, (signal) => {
       const waiting = { ...context, signal };
@@ -335,56 +334,61 @@ async function finish(
   await keepGrant(grant, setup, attempt);
 }
 
+const BY_DEVICE_AGAIN = 'run `hooktrail login --device` again';
+
+async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<void> {
+  const advice = { ...NEW_SIGN_IN, again: BY_DEVICE_AGAIN };
+  const grant = await withinTime(attempt, (signal) => {
+    const ask = (provider: Provider) => grantByDevice(provider, setup, attempt, signal);
+    return withProvider(setup.settings, attempt, ask, { advice });
+  });
+  await keepGrant(grant, setup, attempt);
+}
+
 /** Between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
 const INTERVAL_SECONDS = 5;
 
 /**
- * Signs in with a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
+ * Gets tokens for a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
  * provider does not offer this, if the person refuses, or if the code expires.
  */
-async function grantByDevice({ settings, clientSecret }: SignInSetup, attempt: Attempt): Promise<Grant> {
-  const { context, reporter } = attempt;
-  const { clock } = context;
-  const again = 'run `hooktrail login --device` again';
-  const advice = { ...NEW_SIGN_IN, again };
-  const expired = new NotSignedInError('nobody signed in before the code expired', { next: again });
-  const poll = async (provider: Provider, endpoint: string, signal: AbortSignal): Promise<Grant> => {
-    const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
-    const expiresAt = clock.now() + device.expires_in * 1000;
-    reporter.notice('Sign in with a browser on any device. The page is');
-    reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
-    reporter.notice('and the code that it asks for or shows is');
-    reporter.say(terminalSafeLine(device.user_code));
-    // A tiny interval would be a flood of requests.
-    let interval = Math.max(1, device.interval ?? INTERVAL_SECONDS);
-    for (;;) {
-      const left = expiresAt - clock.now();
-      await clock.sleep(Math.min(interval * 1000, left), signal);
-      if (interval * 1000 >= left) throw expired;
-      try {
-        return await exchangeDeviceCode(provider, clientSecret, device.device_code);
-      } catch (error) {
-        const code = error instanceof RefusedGrantError ? error.error : undefined;
-        if (code === 'access_denied') throw refusal(code);
-        if (code === 'expired_token') throw expired;
-        if (code === 'authorization_pending') continue;
-        // RFC 8628 section 3.5: poll less often after a time-out, too.
-        if (code !== 'slow_down' && !mayPass(error)) throw error;
-        interval += INTERVAL_SECONDS;
-      }
+async function grantByDevice(
+  provider: Provider,
+  { settings, clientSecret }: SignInSetup,
+  { context: { clock }, reporter }: Attempt,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const endpoint = await findEndpoint(provider, 'device_authorization_endpoint');
+  if (endpoint === undefined)
+    throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
+      details: ['its metadata names no device_authorization_endpoint of its own'],
+      next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
+    });
+  const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
+  const expiresAt = clock.now() + device.expires_in * 1000;
+  const expired = new NotSignedInError('nobody signed in before the code expired', { next: BY_DEVICE_AGAIN });
+  reporter.notice('Sign in with a browser on any device. The page is');
+  reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
+  reporter.notice('and the code that it asks for or shows is');
+  reporter.say(terminalSafeLine(device.user_code));
+  // A tiny interval would be a flood of requests.
+  let interval = Math.max(1, device.interval ?? INTERVAL_SECONDS);
+  for (;;) {
+    const left = expiresAt - clock.now();
+    await clock.sleep(Math.min(interval * 1000, left), signal);
+    if (interval * 1000 >= left) throw expired;
+    try {
+      return await exchangeDeviceCode(provider, clientSecret, device.device_code);
+    } catch (error) {
+      const code = error instanceof RefusedGrantError ? error.error : undefined;
+      if (code === 'access_denied') throw refusal(code);
+      if (code === 'expired_token') throw expired;
+      if (code === 'authorization_pending') continue;
+      // RFC 8628 section 3.5: poll less often after a time-out, too.
+      if (code !== 'slow_down' && !mayPass(error)) throw error;
+      interval += INTERVAL_SECONDS;
     }
-  };
-  return await withinTime(attempt, async (signal) => {
-    const find = (provider: Provider) => findEndpoint(provider, 'device_authorization_endpoint');
-    const endpoint = await withProvider(settings, attempt, find, { limits: OPTIONAL_LIMITS, advice });
-    if (endpoint === undefined)
-      throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
-        details: ['its metadata names no device_authorization_endpoint of its own'],
-        next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
-      });
-    const ask = (provider: Provider) => poll(provider, endpoint, signal);
-    return await withProvider(settings, attempt, ask, { advice });
-  });
+  }
 }
 
 /** True if the same request may be answered otherwise later. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import os from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { listenForRedirect } from '../../src/sign-in/redirect-listener.ts';
+import { listenForRedirect, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
 import { ask, changed, redirectOf, visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
@@ -261,7 +261,7 @@ test('a browser is not kept waiting for an exchange that takes too long', async 
   const port = await listenForRedirect(anyPort);
   const waited: number[] = [];
   const clock = { sleep: async (milliseconds: number) => void waited.push(milliseconds) };
-  const reception = port.receive(expected, clock, nobody);
+  const reception = receiveRedirect(port, expected, clock, nobody);
   const { body } = await ask(changed(port.redirectUri.url, good));
   expect(body).toContain('The terminal finishes the sign-in.');
   expect(waited[0]).toBe(10_000);
@@ -274,7 +274,7 @@ test('a browser is not kept waiting for an exchange that takes too long', async 
 
 test('the first of two answers counts, whatever the second says', async () => {
   const port = await listenForRedirect(anyPort);
-  const reception = port.receive(expected, { sleep: async () => undefined }, nobody);
+  const reception = receiveRedirect(port, expected, { sleep: async () => undefined }, nobody);
   await ask(changed(port.redirectUri.url, good));
   await ask(changed(port.redirectUri.url, { ...good, code: undefined, error: 'access_denied' }));
   expect(await reception.answer).toMatchObject({ kind: 'code' });
@@ -284,7 +284,7 @@ test('the first of two answers counts, whatever the second says', async () => {
 test('a tab that was reloaded while the code was exchanged gets the outcome', async () => {
   const port = await listenForRedirect(anyPort);
   clock.skips = 0;
-  const reception = port.receive(expected, clock, nobody);
+  const reception = receiveRedirect(port, expected, clock, nobody);
   const first = new AbortController();
   const url = changed(port.redirectUri.url, good);
   const left = fetch(url, { signal: first.signal }).catch((error: Error) => error.name);
