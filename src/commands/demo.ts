@@ -53,6 +53,6 @@ const story: readonly (readonly string[])[] = [
   ['login'],
   ['event-types', '--match', 'document'],
   ['events', 'search', '--failed', '--since', '7d', '--limit', '10'],
-  ['events', 'explain', '--since', '7d'],
+  ['events', 'explain'],
   ['logout'],
 ];

@@ -53,37 +53,51 @@ export async function gatherStats(
   const read = await countCells([...typeCells, ...endCells], window.status, count);
 
   let moved = false;
-  const difference = (a: number, b: number) => {
-    if (a < b) moved = true;
-    return Math.max(0, a - b);
+  const minus = (a: Cell, b: Cell): Cell => {
+    if (a.all < b.all || a.failed < b.failed) moved = true;
+    return { all: Math.max(0, a.all - b.all), failed: Math.max(0, a.failed - b.failed) };
   };
-  const tallyOf = ({ all, failed }: Cell): Tally => {
-    if (window.status === 'FAILED') return { total: all, success: null, failed: all };
-    if (window.status === 'SUCCESS') return { total: all, success: all, failed: null };
-    return { total: all, success: difference(all, failed), failed };
-  };
-  const minus = (a: Cell, b: Cell): Cell => ({
-    all: difference(a.all, b.all),
-    failed: difference(a.failed, b.failed),
-  });
   const typeCounts = read.slice(0, named.length);
   const endCounts = read.slice(named.length);
   const whole = endCounts.at(-1) as Cell;
-  const tallies: TypeTally[] = named.map((eventType, index) => ({
-    eventType,
-    ...tallyOf(typeCounts[index] as Cell),
-  }));
+  const cells = named.map((eventType, index): TypeCell => [eventType, typeCounts[index] as Cell]);
   if (types) {
     const listed = typeCounts.reduce((a, b) => ({ all: a.all + b.all, failed: a.failed + b.failed }), NONE);
-    const rest = tallyOf(minus(whole, listed));
-    if (rest.total > 0) tallies.push({ eventType: null, ...rest });
+    const rest = minus(whole, listed);
+    if (rest.all > 0) cells.push([null, rest]);
   }
-  const buckets = ends.map((to, index) => ({
-    from: ends[index - 1] ?? window.after,
-    to,
-    ...tallyOf(minus(endCounts[index] as Cell, endCounts[index - 1] ?? NONE)),
-  }));
-  return { window, ...tallyOf(whole), types: tallies.sort(byFailure), buckets, moved };
+  const parts = endCounts.map((count, index) => minus(count, endCounts[index - 1] ?? NONE));
+  const stats = statsOfCells(window, whole, cells, ends, parts);
+  return moved ? { ...stats, moved } : stats;
+}
+
+type TypeCell = readonly [eventType: string | null, counts: Cell];
+
+/** The statistics of the counts for the whole window, for each type, and for the part before each end. */
+function statsOfCells(
+  window: StatsWindow,
+  whole: Cell,
+  types: readonly TypeCell[],
+  ends: readonly Instant[],
+  parts: readonly Cell[],
+): Stats {
+  const tallyOf = ({ all, failed }: Cell): Tally => {
+    if (window.status === 'FAILED') return { total: all, success: null, failed: all };
+    if (window.status === 'SUCCESS') return { total: all, success: all, failed: null };
+    return { total: all, success: Math.max(0, all - failed), failed };
+  };
+  const cells = [whole, ...parts, ...types.map(([, counts]) => counts)];
+  return {
+    window,
+    ...tallyOf(whole),
+    types: types.map(([eventType, counts]) => ({ eventType, ...tallyOf(counts) })).sort(byFailure),
+    buckets: ends.map((to, index) => ({
+      from: ends[index - 1] ?? window.after,
+      to,
+      ...tallyOf(parts[index] as Cell),
+    })),
+    moved: cells.some(({ all, failed }) => all < failed),
+  };
 }
 
 interface Cell {
@@ -224,33 +238,19 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
 
 /** The statistics of events that are in a table, for filters that the service cannot count by. */
 export function statsOfTable(table: EventTable, window: StatsWindow, bucketCount: number | undefined): Stats {
-  const tallyOf = ({ total, failed }: { total: number; failed: number }): Tally => {
-    if (window.status === 'FAILED') return { total, success: null, failed: total };
-    if (window.status === 'SUCCESS') return { total, success: total, failed: null };
-    return { total, success: total - failed, failed };
-  };
   const ends = bucketEnds(window, bucketCount);
-  const counts = ends.map(() => ({ total: 0, failed: 0 }));
-  const { times } = table;
-  for (let row = 0; row < table.rows; row++) {
+  const parts = ends.map(() => ({ all: 0, failed: 0 }));
+  const { times, failures, rows, failed } = table;
+  for (let row = 0; row < rows; row++) {
     if (!times.isKnown(row)) continue;
-    const bucket = counts[bucketOf(times.at(row), ends)] as { total: number; failed: number };
-    bucket.total++;
-    if (table.failures[row] === 1) bucket.failed++;
+    const part = parts[bucketOf(times.at(row), ends)] as (typeof parts)[number];
+    part.all++;
+    part.failed += failures[row] as number;
   }
-  const types = table.outcomesOf('eventType').map(
-    ({ value, ...type }): TypeTally => ({
-      eventType: value,
-      ...tallyOf(type),
-    }),
-  );
-  const buckets = ends.map((to, index) => ({
-    from: ends[index - 1] ?? window.after,
-    to,
-    ...tallyOf(counts[index] as { total: number; failed: number }),
-  }));
-  const whole = tallyOf({ total: table.rows, failed: table.failed });
-  return { window, ...whole, types: types.sort(byFailure), buckets, moved: false };
+  const types = table
+    .outcomesOf('eventType')
+    .map(({ value, ...type }): TypeCell => [value, { all: type.total, failed: type.failed }]);
+  return statsOfCells(window, { all: rows, failed }, types, ends, parts);
 }
 
 /** The first bucket whose end is later than the time. */

@@ -1,10 +1,20 @@
 import type { Command } from 'commander';
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  CONCURRENCY,
+  eventFilters,
+  type FilterFlags,
+  type FromFlags,
+} from '../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
 import { didYouMean, fileName, shellWord } from '../settings/flag-values.ts';
-import { loadSetting, type SettingFlags } from '../settings/settings.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
@@ -230,4 +240,38 @@ export function addOutputFileFlag(command: Command): Command {
     'write the output to this file, which is replaced only if the command succeeds',
     fileName('--output-file'),
   );
+}
+
+/** The flags of a command that sums up the events that its filters choose. */
+export interface EventSummaryFlags extends FilterFlags, FromFlags, SummaryFlags, SettingFlags {
+  readonly concurrency?: number;
+}
+
+/** Adds them around those that only this command has. */
+export function addEventSummaryFlags(
+  command: Command,
+  formats: readonly SummaryFormatName[],
+  prints: Parameters<typeof addSummaryFlags>[2],
+  addOwn: (command: Command) => Command,
+): Command {
+  addFilterFlags(command);
+  addOwn(addFromFlag(command));
+  addSummaryFlags(command, formats, prints);
+  // One number fits every screen.
+  if (formats.length > 2) addPagerFlag(command);
+  return addConnectionFlags(addOutputFileFlag(command));
+}
+
+/** The flags in their final form. Throws `UsageError`. */
+export async function eventSummaryOptions<Name extends SummaryFormatName>(
+  { flags, context }: Call<EventSummaryFlags>,
+  formats: readonly Name[],
+) {
+  const zone = await loadTimeZone(flags, context);
+  return {
+    filters: eventFilters(flags, context.clock.now(), zone),
+    ...summaryFormat(flags, formats),
+    from: flags.from,
+    concurrency: flags.concurrency ?? CONCURRENCY,
+  };
 }

@@ -18,11 +18,13 @@ test('the demo signs in and searches without waiting for a time-out', async () =
     '$ hooktrail login',
     '$ hooktrail event-types --match document',
     '$ hooktrail events search --failed --since 7d --limit 10',
-    '$ hooktrail events explain --since 7d',
+    '$ hooktrail events explain',
     '$ hooktrail logout',
   ]);
   expect(stderr.text).not.toContain('warning');
   expect(stdout.text.match(/ {2}FAILED {2}/g)).toHaveLength(10);
+  // An answer that is read at a glance: the outage that goes on, and one that is over.
+  expect(stdout.text.match(/^next: .*/gm)).toHaveLength(2);
 });
 
 test('on a terminal the demo prints its commands in bold', async () => {

@@ -1,30 +1,17 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  CONCURRENCY,
-  concurrencyFlag,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
-} from '../../events/event-filters.ts';
+import { concurrencyFlag } from '../../events/event-filters.ts';
 import type { Baseline } from '../../events/explain.ts';
 import {
-  addOutputFileFlag,
-  addPagerFlag,
-  addSummaryFlags,
-  type SummaryFlags,
-  summaryFormat,
+  addEventSummaryFlags,
+  type EventSummaryFlags,
+  eventSummaryOptions,
 } from '../../output/format-flags.ts';
 import { oneOf } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, FromFlags, SummaryFlags, SettingFlags {
+interface Flags extends EventSummaryFlags {
   readonly baseline?: Baseline;
-  readonly concurrency?: number;
 }
 
 const FORMATS = ['table', 'json', 'markdown'] as const;
@@ -42,17 +29,15 @@ export const commonFlags = [
 ];
 
 export function declare(command: Command, action: Action): void {
-  addFilterFlags(command);
-  addFromFlag(command)
-    .option(
-      '--baseline <time>',
-      'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
-      oneOf<Baseline>('--baseline', ['previous', '1d', '7d']),
-    )
-    .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' });
-  addOutputFileFlag(addPagerFlag(command));
-  addConnectionFlags(command)
+  const addOwn = (own: Command) =>
+    own
+      .option(
+        '--baseline <time>',
+        'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
+        oneOf<Baseline>('--baseline', ['previous', '1d', '7d']),
+      )
+      .addOption(concurrencyFlag());
+  addEventSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' }, addOwn)
     .addHelpText(
       'after',
       `
@@ -74,17 +59,13 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context } = call;
-  const zone = await loadTimeZone(flags, context);
-  const filters = eventFilters(flags, context.clock.now(), zone);
-  const { format, jq } = summaryFormat(flags, FORMATS);
-  if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
+  const options = { ...(await eventSummaryOptions(call, FORMATS)), baseline: call.flags.baseline };
+  const { statuses } = options.filters;
+  if (statuses.length === 1 && statuses[0] === 'SUCCESS')
     throw new UsageError('--status: failures are explained, and with only SUCCESS there are none');
-  const { from, baseline, concurrency = CONCURRENCY } = flags;
   const [{ explainEvents }, { printExplanation }] = await Promise.all([
     import('../../events/explain.ts'),
     import('../../output/explanation-text.ts'),
   ]);
-  const explained = await explainEvents(call, { filters, from, baseline, concurrency });
-  await printExplanation(explained, { filters, from, baseline, format, jq }, call);
+  await printExplanation(await explainEvents(call, options), options, call);
 }

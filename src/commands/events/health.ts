@@ -1,30 +1,17 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  CONCURRENCY,
-  concurrencyFlag,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
-} from '../../events/event-filters.ts';
+import { concurrencyFlag } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPath } from '../../json/item-fields.ts';
 import {
-  addOutputFileFlag,
-  addPagerFlag,
-  addSummaryFlags,
-  type SummaryFlags,
-  summaryFormat,
+  addEventSummaryFlags,
+  type EventSummaryFlags,
+  eventSummaryOptions,
 } from '../../output/format-flags.ts';
-import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, FromFlags, SummaryFlags, SettingFlags {
+interface Flags extends EventSummaryFlags {
   readonly by?: FieldPath;
   readonly exitCode?: true;
-  readonly concurrency?: number;
 }
 
 const FORMATS = ['table', 'json', 'markdown'] as const;
@@ -41,18 +28,13 @@ export const commonFlags = [
 ];
 
 export function declare(command: Command, action: Action): void {
-  addFilterFlags(command);
-  addFromFlag(command)
-    .addOption(
-      new Option('--by <field>', 'a row for each value of this field (default: subscriptionId)').argParser(
-        (text: string) => parseFieldPath(text, '--by'),
-      ),
-    )
-    .option('--exit-code', 'exit with 10 while any is failing')
-    .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' });
-  addOutputFileFlag(addPagerFlag(command));
-  addConnectionFlags(command)
+  const by = new Option('--by <field>', 'a row for each value of this field (default: subscriptionId)');
+  const addOwn = (own: Command) =>
+    own
+      .addOption(by.argParser((text: string) => parseFieldPath(text, '--by')))
+      .option('--exit-code', 'exit with 10 while any is failing')
+      .addOption(concurrencyFlag());
+  addEventSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' }, addOwn)
     .addHelpText(
       'after',
       `
@@ -69,16 +51,13 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, context } = call;
-  const zone = await loadTimeZone(flags, context);
-  const filters = eventFilters(flags, context.clock.now(), zone);
-  const { format, jq } = summaryFormat(flags, FORMATS);
-  const { from, by, concurrency = CONCURRENCY, exitCode } = flags;
+  const { by, exitCode } = call.flags;
+  const options = await eventSummaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('../../events/health.ts'),
     import('../../output/explanation-text.ts'),
   ]);
-  const report = await checkHealth(call, { filters, from, by, concurrency });
-  await printHealth(report, { filters, format, jq, from }, call);
+  const report = await checkHealth(call, { ...options, by });
+  await printHealth(report, options, call);
   return exitCode && report.rows.some(({ state }) => state === 'failing') ? ExitCode.matched : ExitCode.done;
 }

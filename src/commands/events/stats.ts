@@ -1,31 +1,16 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  addStatsFlags,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
-  type StatsFlags,
-  statsOptions,
-} from '../../events/event-filters.ts';
+import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import {
-  addOutputFileFlag,
-  addPagerFlag,
-  addSummaryFlags,
-  type SummaryFlags,
-  summaryFormat,
+  addEventSummaryFlags,
+  type EventSummaryFlags,
+  eventSummaryOptions,
 } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
 
-interface Flags extends FilterFlags, FromFlags, StatsFlags, SummaryFlags, SettingFlags {
+interface Flags extends EventSummaryFlags, StatsFlags {
   readonly by?: readonly FieldPath[];
   readonly limit?: number;
 }
@@ -46,28 +31,20 @@ export const commonFlags = [
 ];
 
 export function declare(command: Command, action: Action): void {
-  addFilterFlags(command);
-  addStatsFlags(command);
-  addFromFlag(command);
-  command
-    .addOption(
-      new Option(
-        '--by <a,b.c>',
-        'group the events by these fields instead, the largest groups first',
-      ).argParser((text: string) => parseFieldPaths(text, '--by')),
-    )
-    .option(
-      '-n, --limit <number>',
-      `with --by: groups to show (default: ${GROUPS})`,
-      wholeNumber('--limit', 1),
-    );
-  addSummaryFlags(command, FORMATS, {
+  const by = new Option('--by <a,b.c>', 'group the events by these fields instead, the largest groups first');
+  const addOwn = (own: Command) =>
+    addStatsFlags(own)
+      .addOption(by.argParser((text: string) => parseFieldPaths(text, '--by')))
+      .option(
+        '-n, --limit <number>',
+        `with --by: groups to show (default: ${GROUPS})`,
+        wholeNumber('--limit', 1),
+      );
+  const prints = {
     json: 'the same numbers as one JSON object',
     csv: 'the table of types, without the time line',
-  });
-  addPagerFlag(command);
-  addOutputFileFlag(command);
-  addConnectionFlags(command)
+  };
+  addEventSummaryFlags(command, FORMATS, prints, addOwn)
     .addHelpText(
       'after',
       `
@@ -86,26 +63,13 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone) {
-  if (flags.limit !== undefined && !flags.by)
-    throw new UsageError('--limit needs --by: the fields to group by');
-  if (flags.buckets !== undefined && flags.by)
-    throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
-  return {
-    ...summaryFormat(flags, FORMATS),
-    ...statsOptions(flags),
-    filters: eventFilters(flags, context.clock.now(), zone),
-    by: flags.by,
-    /** Groups to show. */
-    limit: flags.limit ?? GROUPS,
-    from: flags.from,
-  };
-}
-
 async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
-  const { by, limit } = options;
+  const { flags } = call;
+  const { by, limit = GROUPS } = flags;
+  if (flags.limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');
+  if (flags.buckets !== undefined && by)
+    throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
+  const options = { ...(await eventSummaryOptions(call, FORMATS)), ...statsOptions(flags) };
   const [{ askGroups, askStats }, { printGroups, printStats }] = await Promise.all([
     import('../../events/stats.ts'),
     import('../../output/statistics-text.ts'),

@@ -45,6 +45,8 @@ td { overflow-wrap: anywhere; }
 .events tbody { border-bottom: 1px solid var(--rule); }
 .events tbody[hidden] { display: none; }
 .events .json td { padding: 0 0 6px; }
+/* A row's JSON is shown below it when its own details are open. */
+.events tbody:not(:has([open])) .json { display: none; }
 .events .data td { padding-bottom: 1px; font-size: 13px; }
 .events .whole { white-space: nowrap; }
 summary { cursor: pointer; color: var(--muted); width: max-content; max-width: 100%; }
@@ -71,10 +73,9 @@ pre { margin: 4px 0; padding: 10px 12px; background: var(--shade); border: 1px s
   main { max-width: none; padding: 0; }
   .wide { display: block; }
   .narrow, .controls, th button::after { display: none; }
-  details:not([open]) { display: none; }
+  details:not([open]), .events details { display: none; }
   .scroll { overflow: visible; }
   .events .data td { font-size: 7pt; padding-right: 6pt; }
-  .events .json:not(:has([open])) { display: none; }
   thead { display: table-header-group; break-inside: avoid; }
   .events tbody, .chart, tr { break-inside: avoid; }
   .events tbody:has(details[open]) { break-inside: auto; }
@@ -93,7 +94,7 @@ export const script = `
   const table = document.querySelector('table.events');
   if (!table) return;
   const rows = Array.from(table.tBodies);
-  const heads = Array.from(table.tHead.rows[0].cells);
+  const heads = Array.from(table.tHead.querySelectorAll('th'));
   const status = document.getElementById('shown');
   const input = document.getElementById('filter');
   const texts = new Map();

@@ -228,11 +228,11 @@ export function failuresTable(failures: Items, zone: TimeZone): Html {
     isSorted && index === 0
       ? html`<th scope="col" aria-sort="descending">${shortened(name, 40)}</th>`
       : html`<th scope="col">${shortened(name, 40)}</th>`,
-  )}</tr></thead>
+  )}<td></td></tr></thead>
 ${read(failures).map(
   (cells, index) => html`<tbody>
-<tr class="data">${cells.map((cell, column) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
-<tr class="json"><td colspan="${names.length}"><details><summary>JSON</summary><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></details></td></tr>
+<tr class="data">${cells.map((cell, column) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}<td><details><summary>JSON</summary></details></td></tr>
+<tr class="json"><td colspan="${names.length + 1}"><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></td></tr>
 </tbody>
 `,
 )}</table></div>`;

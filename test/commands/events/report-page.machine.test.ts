@@ -104,6 +104,16 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     await page.close();
   });
 
+  test('has one line a row, and its JSON opens below it', async () => {
+    const { page } = await open();
+    const row = page.locator('table.events tbody', { hasText: 'urgent' });
+    const json = row.locator('pre');
+    expect(await json.isVisible()).toBe(false);
+    await row.locator('summary').click();
+    expect(await json.isVisible()).toBe(true);
+    await page.close();
+  });
+
   test('filters as the user types and says how many are left', async () => {
     const { page } = await open();
     const all = (await ids(page)).length;
