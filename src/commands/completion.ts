@@ -1,4 +1,5 @@
-import { appendFile, chmod, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
@@ -8,9 +9,15 @@ import { makeFolder } from '../files/folders.ts';
 import { encodingOf, replaceFile } from '../files/whole-files.ts';
 import { didYouMean, quotedWord } from '../settings/flag-values.ts';
 
-/** The shells that there are completions for. */
-const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
-type Shell = (typeof shells)[number];
+/** The shells that there are completions for, with the names of their scripts in the package. */
+const files = {
+  bash: 'hooktrail.bash',
+  zsh: 'hooktrail.zsh',
+  fish: 'hooktrail.fish',
+  powershell: 'hooktrail.ps1',
+} as const;
+type Shell = keyof typeof files;
+const shells = Object.keys(files) as Shell[];
 
 interface Flags {
   readonly install?: true;
@@ -57,14 +64,10 @@ async function run({ flags, args, context, reporter }: Call<Flags>): Promise<voi
   }
   const shell = shellNamed(args[0] ?? path.basename(context.environment['SHELL'] ?? ''));
   const place = placeOf(shell, context);
-  if (flags.install) {
-    for (const line of await install(shell, place)) reporter.notice(line);
-    reporter.notice(`open a new ${shell} to use it`);
-    return;
-  }
-  const removed = await uninstall(place);
-  for (const line of removed) reporter.notice(line);
-  if (removed.length === 0) reporter.notice(`nothing is installed for ${shell}`);
+  const changes = flags.install ? await install(shell, place) : await uninstall(place);
+  for (const line of changes) reporter.notice(line);
+  if (flags.install) reporter.notice(`open a new ${shell} to use it`);
+  else if (changes.length === 0) reporter.notice(`nothing is installed for ${shell}`);
 }
 
 function shellNamed(name: string): Shell {
@@ -76,14 +79,6 @@ function shellNamed(name: string): Shell {
     ...didYouMean(name, shells),
   });
 }
-
-/** The names of the scripts in the package. */
-const files: Readonly<Record<Shell, string>> = {
-  bash: 'hooktrail.bash',
-  zsh: 'hooktrail.zsh',
-  fish: 'hooktrail.fish',
-  powershell: 'hooktrail.ps1',
-};
 
 /** The completion script of a shell. The package keeps them in a folder beside both `src/` and the built program. */
 async function completionScript(shell: Shell): Promise<string> {
@@ -149,56 +144,42 @@ async function install(shell: Shell, { script, startup }: Place): Promise<string
   makeFolder(path.dirname(script), 0o755);
   await replaceFile(script, await completionScript(shell));
   if (!startup) return [`wrote ${script}`];
-  const { file, lines } = startup;
-  const block = [BEGIN, ...lines, END, ''].join('\n');
-  const { text, encoding } = (await read(file)) ?? { text: '', encoding: 'utf8' };
-  if (BLOCK.test(text))
-    await rewrite(
-      file,
-      text.replace(BLOCK, () => block),
-      encoding,
-    );
-  else {
-    makeFolder(path.dirname(file), 0o755);
-    await appendFile(file, text && !text.endsWith('\n') ? `\n${block}` : block, encoding);
-  }
-  return [`wrote ${script}`, `added lines to ${file}`];
+  const block = [BEGIN, ...startup.lines, END, ''].join('\n');
+  await change(startup.file, (text) => {
+    if (BLOCK.test(text)) return text.replace(BLOCK, () => block);
+    return `${text}${text && !text.endsWith('\n') ? '\n' : ''}${block}`;
+  });
+  return [`wrote ${script}`, `added lines to ${startup.file}`];
 }
 
 /** Returns one line for each file that was changed or removed. */
 async function uninstall({ script, startup }: Place): Promise<string[]> {
-  const removed: string[] = [];
-  const found = startup && (await read(startup.file));
-  if (startup && found && BLOCK.test(found.text)) {
-    await rewrite(startup.file, found.text.replace(BLOCK, ''), found.encoding);
-    removed.push(`removed lines from ${startup.file}`);
-  }
-  if (await read(script)) {
-    await rm(script);
-    removed.push(`removed ${script}`);
-  }
-  return removed;
-}
-
-/** A file of text, or undefined if it does not exist. */
-async function read(file: string): Promise<{ text: string; encoding: BufferEncoding } | undefined> {
-  try {
-    const bytes = await readFile(file);
-    const encoding = encodingOf(bytes);
-    return { text: bytes.toString(encoding), encoding };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+  const hadLines = startup && (await change(startup.file, (text) => text.replace(BLOCK, '')));
+  const isThere = existsSync(script);
+  await rm(script, { force: true });
+  return [
+    ...(hadLines ? [`removed lines from ${startup.file}`] : []),
+    ...(isThere ? [`removed ${script}`] : []),
+  ];
 }
 
 /**
- * A startup file may be a link into a folder under version control: the file that the link leads to is replaced, and
- * keeps its mode.
+ * Changes a file that the shell reads when it starts, and returns whether it differs. One that is a link into a folder under
+ * version control stays a link, and the file keeps its mode and its encoding.
  */
-async function rewrite(file: string, text: string, encoding: BufferEncoding): Promise<void> {
-  const target = await realpath(file);
-  const { mode } = await stat(target);
-  await replaceFile(target, Buffer.from(text, encoding));
+async function change(file: string, changed: (text: string) => string): Promise<boolean> {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new UsageError(`${file} cannot be read: ${error.message}`, { cause: error });
+  });
+  const encoding = encodingOf(bytes ?? Buffer.alloc(0));
+  const text = bytes?.toString(encoding) ?? '';
+  const newText = changed(text);
+  if (newText === text) return false;
+  makeFolder(path.dirname(file), 0o755);
+  const target = bytes ? await realpath(file) : file;
+  const mode = bytes ? (await stat(target)).mode : 0o644;
+  await replaceFile(target, Buffer.from(newText, encoding));
   await chmod(target, mode);
+  return true;
 }

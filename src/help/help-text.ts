@@ -19,40 +19,39 @@ const MOST_FLAGS = 12;
 export function fullHelp(command: Command, width: number): string {
   const { notes, examples } = explanationOf(command);
   const { helper, usage, item, argumentItems } = layoutOf(command, width);
-  const visible = helper.visibleOptions(command).filter(({ long }) => !command.parent || long !== '--help');
+  const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
   const options = helper.groupItems([...command.options], visible, blockOf);
-  const block = (heading: string) =>
-    blockLines(
+  const block = (heading: string, items: readonly string[] = []) =>
+    items.length === 0 ? [] : [heading, ...items, ''];
+  const flagsBelow = (heading: string) =>
+    block(
       heading,
-      (options.get(heading) ?? []).map((option) => item(helper.optionTerm(option), option.description)),
+      options.get(heading)?.map((option) => item(helper.optionTerm(option), option.description)),
     );
-  const children = helper.visibleCommands(command);
-  const commands = helper.groupItems(children, children, (child) => child.helpGroup() || 'Commands:');
-  const own = [...options.keys()].filter(
-    (heading) => !SHARED_BLOCKS.includes(heading) && heading !== CONNECTION,
-  );
+  const commands = helper
+    .visibleCommands(command)
+    .map((child) => item(helper.subcommandTerm(child), child.description()));
+  const shared = [...SHARED_BLOCKS, CONNECTION];
+  const connection = options.get(CONNECTION);
+  let root = command;
+  while (root.parent) root = root.parent;
+  const global = `${flagsOf(root.options.filter(({ long }) => long !== '--version'))} --help`;
   const lines = [
     usage,
     '',
     helper.boxWrap(command.description(), width),
     '',
-    ...blockLines(
+    ...block(
       'Examples:',
       examples.map((example) => `  ${example}`),
     ),
-    ...blockLines('Arguments:', argumentItems),
-    ...[...commands].flatMap(([heading, children]) => [
-      heading,
-      ...children.map((child) => item(helper.subcommandTerm(child), child.description())),
-    ]),
-    ...(commands.size > 0 ? [''] : []),
-    ...own.flatMap(block),
+    ...block('Arguments:', argumentItems),
+    ...block('Commands:', commands),
+    ...[...options.keys()].filter((heading) => !shared.includes(heading)).flatMap(flagsBelow),
     ...(notes === '' ? [] : [notes, '']),
-    ...SHARED_BLOCKS.flatMap(block),
-    ...(options.has(CONNECTION)
-      ? [`Connection: ${flagsOf(options.get(CONNECTION))} (help environment)`]
-      : []),
-    ...(command.parent ? [helper.boxWrap(`Global: ${globalNames(command)} (hooktrail --help)`, width)] : []),
+    ...SHARED_BLOCKS.flatMap(flagsBelow),
+    ...(connection ? [`Connection: ${flagsOf(connection)} (help environment)`] : []),
+    helper.boxWrap(`Global: ${global} (hooktrail --help)`, width),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
 }
@@ -121,22 +120,12 @@ function layoutOf(command: Command, width: number) {
   };
 }
 
-function blockLines(heading: string, items: readonly string[]): string[] {
-  return items.length === 0 ? [] : [heading, ...items, ''];
-}
-
 function blockOf({ long, helpGroupHeading }: Option): string {
   return RARE_FLAGS.has(long ?? '') ? RARELY_NEEDED : (helpGroupHeading ?? 'Options:');
 }
 
-function flagsOf(options: readonly Option[] = []): string {
+function flagsOf(options: readonly Option[]): string {
   return options.map(({ long, short }) => long ?? short).join(' ');
-}
-
-function globalNames(command: Command): string {
-  let root = command;
-  while (root.parent) root = root.parent;
-  return `${flagsOf(root.options.filter(({ long }) => long !== '--version'))} --help`;
 }
 
 /** The beginning of a description that fits the room: as many of its clauses as there is room for. */
