@@ -17,22 +17,25 @@ import { readRegularFile, replaceFile, syncFolder, UnsyncedError } from '../file
 import type { Binding, StoredSecrets } from './vault.ts';
 
 /**
- * The two formats, which differ in their magic. Sealed with a passphrase: magic, scrypt's log2 N, r and p, salt. Sealed
- * with a key of `keygen`: magic, salt; a key needs no stretching, so HKDF replaces scrypt. Both continue with nonce,
- * tag and ciphertext of AES-256-GCM, and SHA-256 of everything before it. The header is authenticated with the
- * ciphertext. The checksum distinguishes accidental damage from a wrong passphrase; it proves nothing.
+ * The two formats: magic, salt, nonce, tag and ciphertext of AES-256-GCM, and SHA-256 of everything before it. The magic
+ * names the derivation: scrypt of a passphrase with these parameters, or HKDF of a key of `keygen`, which needs no
+ * stretching. The header, magic and salt, is authenticated with the ciphertext. The checksum distinguishes accidental
+ * damage from a wrong passphrase; it proves nothing.
  */
-const PASSPHRASE_MAGIC = Buffer.from('hooktrail-secrets-1\n');
-const KEY_MAGIC = Buffer.from('hooktrail-secrets-2\n');
-const MAGIC_BYTES = PASSPHRASE_MAGIC.length;
+const MAGIC = {
+  passphrase: Buffer.from('hooktrail-secrets-1\n'),
+  key: Buffer.from('hooktrail-secrets-2\n'),
+} as const;
+const MAGIC_BYTES = MAGIC.key.length;
 const SALT_BYTES = 16;
+const HEADER_BYTES = MAGIC_BYTES + SALT_BYTES;
 const CHECKSUM_BYTES = 32;
 
 /**
  * OWASP's password storage cheat sheet lists these as equal in strength to N=2^17, r=8, p=1. They take 32 MiB instead of
  * 128, which matters when forty commands start at once.
  */
-const PARAMETERS = { logN: 15, r: 8, p: 3 };
+const SCRYPT = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
 
 const derive = promisify(scrypt) as (
   passphrase: string,
@@ -47,10 +50,8 @@ export interface FileKey {
   readonly key: Buffer;
 }
 
-const OTHER_FORMAT = 'was not written by this version of hooktrail';
-
 /** The way a file is sealed: with a typed passphrase, or with a random key from `keygen`. */
-export type SealKind = 'passphrase' | 'key';
+export type SealKind = keyof typeof MAGIC;
 
 const GENERATED = /^htk1-([A-Za-z0-9_-]{43})$/;
 
@@ -65,27 +66,21 @@ export function sealKindOf(passphrase: string): SealKind {
 
 /** Returns how an intact file was sealed. */
 export function sealKindIn(file: Buffer): SealKind {
-  return file.subarray(0, MAGIC_BYTES).equals(KEY_MAGIC) ? 'key' : 'passphrase';
+  return file.subarray(0, MAGIC_BYTES).equals(MAGIC.key) ? 'key' : 'passphrase';
 }
 
 export async function newFileKey(passphrase: string): Promise<FileKey> {
-  const { logN, r, p } = PARAMETERS;
-  const start =
-    sealKindOf(passphrase) === 'key' ? [KEY_MAGIC] : [PASSPHRASE_MAGIC, Buffer.from([logN, r, p])];
-  return await fileKey(passphrase, Buffer.concat([...start, randomBytes(SALT_BYTES)]));
+  const magic = MAGIC[sealKindOf(passphrase)];
+  return await fileKey(passphrase, Buffer.concat([magic, randomBytes(SALT_BYTES)]));
 }
 
 export async function fileKey(passphrase: string, file: Buffer): Promise<FileKey> {
-  const header = file.subarray(0, headerLength(file));
-  const salt = header.subarray(-SALT_BYTES);
-  if (sealKindIn(file) === 'key') {
-    // RFC 5869. A passphrase that is not a key opens nothing: the caller distinguishes the two.
-    const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
-    return { header, key: Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32)) };
-  }
-  const [logN = 0, r = 0, p = 0] = header.subarray(MAGIC_BYTES);
-  const N = 2 ** logN;
-  return { header, key: await derive(passphrase, salt, 32, { N, r, p, maxmem: 256 * N * r }) };
+  const header = file.subarray(0, HEADER_BYTES);
+  const salt = header.subarray(MAGIC_BYTES);
+  if (sealKindIn(file) === 'passphrase') return { header, key: await derive(passphrase, salt, 32, SCRYPT) };
+  // RFC 5869. A passphrase that is not a key opens nothing: the caller distinguishes the two.
+  const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
+  return { header, key: Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32)) };
 }
 
 export function encryptFile({ header, key }: FileKey, plaintext: string, binding: string): Buffer {
@@ -102,20 +97,12 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
 
 /** Says which damage is visible without the passphrase: the file "is cut short". Undefined if there is none. */
 export function damageOf(file: Buffer): string | undefined {
-  const magic = file.subarray(0, MAGIC_BYTES);
-  const isOurs = [PASSPHRASE_MAGIC, KEY_MAGIC].some((known) => magic.equals(known.subarray(0, magic.length)));
-  if (!isOurs) return OTHER_FORMAT;
-  if (file.length < headerLength(file) + CHECKSUM_BYTES) return 'is cut short';
+  const start = file.subarray(0, MAGIC_BYTES);
+  const isOurs = Object.values(MAGIC).some((magic) => start.equals(magic.subarray(0, start.length)));
+  if (!isOurs) return 'was not written by this version of hooktrail';
+  if (file.length < HEADER_BYTES + CHECKSUM_BYTES) return 'is cut short';
   const content = file.subarray(0, -CHECKSUM_BYTES);
-  if (!checksum(content).equals(file.subarray(-CHECKSUM_BYTES))) return 'is damaged';
-  if (sealKindIn(file) === 'key') return undefined;
-  const [logN = 0, r, p = 0] = file.subarray(MAGIC_BYTES);
-  // A crafted header must not make the program use all memory or compute for an hour.
-  return logN >= 13 && logN <= 17 && r === 8 && p >= 1 && p <= 10 ? undefined : OTHER_FORMAT;
-}
-
-function headerLength(file: Buffer): number {
-  return sealKindIn(file) === 'key' ? MAGIC_BYTES + SALT_BYTES : MAGIC_BYTES + 3 + SALT_BYTES;
+  return checksum(content).equals(file.subarray(-CHECKSUM_BYTES)) ? undefined : 'is damaged';
 }
 
 function checksum(content: Buffer): Buffer {

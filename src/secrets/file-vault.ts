@@ -76,8 +76,7 @@ export class FileVault implements Vault {
   async #seal({ refreshToken, clientSecret, access }: Secrets): Promise<Buffer> {
     this.#written = Math.max(this.#context.clock.now(), this.#written + 1);
     const content: StoredSecrets = { refreshToken, clientSecret, access, written: this.#written };
-    const key = this.#key ?? (await this.#keyFor(undefined));
-    return encryptFile(key, JSON.stringify(content), this.#binding);
+    return encryptFile(await this.#keyFor(undefined), JSON.stringify(content), this.#binding);
   }
 
   async #open(file: Buffer, place: string): Promise<StoredSecrets> {
