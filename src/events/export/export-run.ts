@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors.ts';
 import { refusePlanted } from '../../files/folders.ts';
 import { waitText } from '../../http/service.ts';
 import type { KeepItems } from '../../json/item-conditions.ts';
-import { LockedError, whileHeld, withLock } from '../../lock/lock.ts';
+import { LockedError, takeLock, whileHeld } from '../../lock/lock.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
@@ -58,21 +58,17 @@ export async function exportEvents(options: ExportOptions, call: Call<SettingFla
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given, context.machine);
-  let isEntered = false;
+  const only = { patience: 0, subject: `the export ${given}` };
+  const lock = await takeLock(`export ${directory}`, context, only).catch((error) => {
+    throw error instanceof LockedError ? busyError(given, error) : error;
+  });
   try {
-    await withLock(
-      `export ${directory}`,
-      context,
-      async (lock) => {
-        isEntered = true;
-        await exportInto(directory, baseUrl, options, { ...call, context: whileHeld(context, lock) });
-      },
-      { patience: 0, subject: `the export ${given}` },
-    );
+    await exportInto(directory, baseUrl, options, { ...call, context: whileHeld(context, lock) });
   } catch (error) {
-    if (!isEntered && error instanceof LockedError) throw busyError(given, error);
-    if (isEntered && context.signal.aborted) call.reporter.notice('to resume: run the same command again');
+    if (context.signal.aborted) call.reporter.notice('to resume: run the same command again');
     throw await diskFault(error, directory);
+  } finally {
+    await lock.release();
   }
 }
 
@@ -111,7 +107,7 @@ async function exportInto(
     });
     const planning = { fetchPage, baseUrl: service.baseUrl, pageSize, concurrency, clock, signal };
     try {
-      const run = new ExportRun(directory, resolved, planning, progress, reporter);
+      const run = new ExportRun({ directory, filters: resolved, planning, progress, reporter });
       const exported = await run.run(manifest, identity, update);
       if (exported.events === 0) await warnOfTypes(resolved, service, context, reporter);
       return exported;
@@ -142,14 +138,19 @@ const MAX_ROUNDS = 5;
 /** The number of times that a part is read if the service's answers do not agree with each other. */
 const TRIES = 3;
 
+interface Job {
+  readonly directory: string;
+  readonly filters: EventFilters;
+  readonly planning: Planning;
+  readonly progress: Progress;
+  readonly reporter: Pick<Reporter, 'warning'>;
+}
+
 /** One run of an export. Its state is the manifest: each step is in the directory before the next begins. */
 class ExportRun {
-  readonly #directory: string;
-  readonly #filters: EventFilters;
-  readonly #keep: KeepItems | undefined;
+  readonly #job: Job;
   readonly #planning: Planning;
-  readonly #progress: Progress;
-  readonly #reporter: Pick<Reporter, 'warning'>;
+  readonly #keep: KeepItems | undefined;
   readonly #startedAt: number;
   readonly #ending = new AbortController();
   #manifest!: Manifest;
@@ -160,20 +161,12 @@ class ExportRun {
   /** The keys of the part that was written last. */
   #last: { readonly file: string; readonly keys: ReadonlySet<number> } | undefined;
 
-  constructor(
-    directory: string,
-    filters: EventFilters,
-    planning: Planning,
-    progress: Progress,
-    reporter: Pick<Reporter, 'warning'>,
-  ) {
-    this.#directory = directory;
-    this.#filters = filters;
-    this.#keep = filters.keep;
-    this.#planning = { ...planning, signal: AbortSignal.any([planning.signal, this.#ending.signal]) };
-    this.#progress = progress;
-    this.#reporter = reporter;
-    this.#startedAt = planning.clock.now();
+  constructor(job: Job) {
+    this.#job = job;
+    const signal = AbortSignal.any([job.planning.signal, this.#ending.signal]);
+    this.#planning = { ...job.planning, signal };
+    this.#keep = job.filters.keep;
+    this.#startedAt = job.planning.clock.now();
   }
 
   /**
@@ -181,23 +174,24 @@ class ExportRun {
    * for an update what is new since then. Returns the finished manifest.
    */
   async run(there: Manifest | undefined, identity: Identity, isUpdate: boolean): Promise<Manifest> {
-    this.#progress.update({ note: 'counting' });
+    const { filters, progress, reporter } = this.#job;
+    progress.update({ note: 'counting' });
     try {
-      if (!there) await this.#begin(await beginExport(this.#filters, identity, this.#planning));
+      if (!there) await this.#begin(await beginExport(filters, identity, this.#planning));
       else {
         this.#manifest = there;
         if (!there.finishedAt) await this.#complete();
-        if (isUpdate) await this.#begin(await planUpdate(this.#filters, this.#manifest, this.#planning));
+        if (isUpdate) await this.#begin(await planUpdate(filters, this.#manifest, this.#planning));
       }
     } finally {
       this.#ending.abort();
     }
-    for (const doubt of this.#keep?.doubts() ?? []) this.#reporter.warning(doubt);
+    for (const doubt of this.#keep?.doubts() ?? []) reporter.warning(doubt);
     return this.#manifest;
   }
 
   async #begin(planned: Manifest): Promise<void> {
-    await warnOfLaterDated(this.#filters, this.#reporter, planned, this.#planning);
+    await warnOfLaterDated(this.#job.filters, this.#job.reporter, planned, this.#planning);
     this.#manifest = planned;
     // If no time has passed since the export, an update plans nothing.
     if (planned.finishedAt) return;
@@ -207,7 +201,7 @@ class ExportRun {
 
   async #save(change: Partial<Manifest>): Promise<void> {
     this.#manifest = { ...this.#manifest, ...change };
-    await writeManifest(this.#directory, this.#manifest);
+    await writeManifest(this.#job.directory, this.#manifest);
   }
 
   async #savePart(index: number, part: Part): Promise<void> {
@@ -220,7 +214,7 @@ class ExportRun {
     this.#startedWith = this.#events;
     for (let round = 0; ; round++) {
       await this.#readMissing();
-      this.#progress.update({ note: 'counting again' });
+      this.#job.progress.update({ note: 'counting again' });
       const { changed, total } = await recount(this.#manifest, this.#planning);
       const held = eventsIn(this.#manifest);
       if (changed.length === 0 && (total === undefined || total === held)) break;
@@ -236,7 +230,7 @@ class ExportRun {
       events: eventsIn(this.#manifest),
       overlapFrom: null,
     });
-    await removeLeftOvers(this.#directory, this.#manifest);
+    await removeLeftOvers(this.#job.directory, this.#manifest);
   }
 
   async #readMissing(): Promise<void> {
@@ -275,7 +269,7 @@ class ExportRun {
     const { elsewhere, isShared } = await this.#keysElsewhere(index);
     let nextPages: AsyncGenerator<ReadPage> | undefined;
     for (let attempt = 1; ; attempt++) {
-      const file = await PartFile.create(this.#directory, part);
+      const file = await PartFile.create(this.#job.directory, part);
       const keys = new Set<number>();
       let counted: number | null = null;
       let read = 0;
@@ -316,7 +310,8 @@ class ExportRun {
     for (const other of others) {
       // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
       if (!other.sha256 || (other.settled && !part.settled)) continue;
-      const keys = this.#last?.file === other.file ? this.#last.keys : await keysOf(this.#directory, other);
+      const keys =
+        this.#last?.file === other.file ? this.#last.keys : await keysOf(this.#job.directory, other);
       for (const key of keys) elsewhere.add(key);
     }
     return { elsewhere, isShared: others.length > 0 };
@@ -324,7 +319,7 @@ class ExportRun {
 
   /** Removes events from earlier files that an update has read again, so that the later state of each event remains. */
   async #removeRepeated(): Promise<void> {
-    const directory = this.#directory;
+    const directory = this.#job.directory;
     const { overlapFrom, parts } = this.#manifest;
     if (!overlapFrom) return;
     const from = parseInstant(overlapFrom) as Instant;
@@ -354,17 +349,16 @@ class ExportRun {
 
   #onEvents(change: number): void {
     this.#events += change;
-    const expected = this.#manifest.parts.map(({ events }) => events ?? Number.NaN);
-    const total = expected.reduce((sum, events) => sum + events, 0);
+    const events = this.#events;
+    const total = this.#manifest.parts.reduce((sum, part) => sum + (part.events ?? Number.NaN), 0);
     const seconds = (this.#planning.clock.now() - this.#startedAt) / 1000;
-    const rate = seconds > 0.1 ? (this.#events - this.#startedWith) / seconds : 0;
-    const isTold = !Number.isNaN(total);
-    this.#progress.update({
-      events: this.#events,
-      total: isTold ? total : undefined,
-      rate,
-      secondsLeft: isTold && rate > 0 ? Math.max(0, total - this.#events) / rate : undefined,
-      note: '',
+    const rate = seconds > 0.1 ? (events - this.#startedWith) / seconds : 0;
+    const secondsLeft = rate > 0 ? Math.max(0, total - events) / rate : Number.NaN;
+    const known = (number: number) => (Number.isNaN(number) ? undefined : number);
+    this.#job.progress.update({
+      ...{ events, rate, note: '' },
+      total: known(total),
+      secondsLeft: known(secondsLeft),
     });
   }
 }

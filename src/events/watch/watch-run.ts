@@ -11,7 +11,7 @@ import {
 import { refusePlanted } from '../../files/folders.ts';
 import type { Service } from '../../http/service.ts';
 import { Items, type ItemWriter } from '../../json/items.ts';
-import { type HeldLock, LockedError, whileHeld, withLock } from '../../lock/lock.ts';
+import { LockedError, takeLock, whileHeld } from '../../lock/lock.ts';
 import { durationText, shellWord } from '../../settings/flag-values.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
@@ -58,21 +58,19 @@ export async function watchEvents(
   const { state: file } = options;
   if (file === undefined) return await follow(options, call, createWriter);
   refusePlanted(file, '--state', context.machine);
-  let entered = false;
-  try {
-    const work = (lock: HeldLock) => {
-      entered = true;
-      return follow(options, { ...call, context: whileHeld(context, lock) }, createWriter);
-    };
-    const subject = `the watch of ${file}`;
-    await withLock(`watch ${path.resolve(file)}`, context, work, { patience: 0, subject });
-  } catch (error) {
-    if (entered || !(error instanceof LockedError)) throw error;
+  const only = { patience: 0, subject: `the watch of ${file}` };
+  const lock = await takeLock(`watch ${path.resolve(file)}`, context, only).catch((error) => {
+    if (!(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {
       details: error.holder ? [`process ${error.holder}`] : [],
       next: 'end it, or choose another file',
       cause: error,
     });
+  });
+  try {
+    await follow(options, { ...call, context: whileHeld(context, lock) }, createWriter);
+  } finally {
+    await lock.release();
   }
 }
 
