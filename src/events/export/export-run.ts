@@ -13,7 +13,7 @@ import type { EventFilters } from '../event-filters.ts';
 import { resolveTypes, warnOfTypes } from '../event-types.ts';
 import { identified, pageFetcher } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
-import { IncompleteError, type ReadPage, readPages } from '../read-pages.ts';
+import { type ReadPage, readPages } from '../read-pages.ts';
 import {
   checkNothingLost,
   checkSame,
@@ -135,8 +135,6 @@ function busyError(directory: string, error: LockedError): ServiceError {
 
 /** The number of times that parts are read again if they changed while the rest was read. */
 const MAX_ROUNDS = 5;
-/** The number of times that a part is read if the service's answers do not agree with each other. */
-const TRIES = 3;
 
 interface Job {
   readonly directory: string;
@@ -267,36 +265,33 @@ class ExportRun {
   async #readPart(index: number, part: Part, pages: AsyncGenerator<ReadPage>, next: number | undefined) {
     const { pageSize, concurrency } = this.#planning;
     const { elsewhere, isShared } = await this.#keysElsewhere(index);
+    const keys = new Set<number>();
     let nextPages: AsyncGenerator<ReadPage> | undefined;
-    for (let attempt = 1; ; attempt++) {
-      const file = await PartFile.create(this.#job.directory, part);
-      const keys = new Set<number>();
-      let counted: number | null = null;
-      let read = 0;
-      try {
-        for await (const { items, total } of attempt === 1 ? pages : this.#ask(index)) {
-          counted = total ?? null;
-          read += items.count;
-          if (next !== undefined && total !== undefined && total - read <= pageSize * (concurrency() - 1))
-            nextPages ??= this.#ask(next);
-          const fresh = items.without(elsewhere);
-          const due = this.#keep?.(fresh) ?? fresh;
-          if (isShared) for (const key of due.keys) keys.add(key);
-          await file.add(due);
-          this.#onEvents(due.count);
-        }
-        const written = await file.commit();
-        const { lost, ...others } = part;
-        const isLess = lost !== undefined && written.events < lost.events;
-        await this.#savePart(index, { ...others, ...written, counted, ...(isLess ? { lost } : {}) });
-        this.#last = { file: part.file, keys };
-        return nextPages;
-      } catch (error) {
-        this.#onEvents(-file.events);
-        await file.discard();
-        if (!(error instanceof IncompleteError) || attempt === TRIES) throw error;
+    let counted: number | null = null;
+    let read = 0;
+    const file = await PartFile.create(this.#job.directory, part);
+    try {
+      for await (const { items, total } of pages) {
+        counted = total ?? null;
+        read += items.count;
+        if (next !== undefined && total !== undefined && total - read <= pageSize * (concurrency() - 1))
+          nextPages ??= this.#ask(next);
+        const fresh = items.without(elsewhere);
+        const due = this.#keep?.(fresh) ?? fresh;
+        if (isShared) for (const key of due.keys) keys.add(key);
+        await file.add(due);
+        this.#onEvents(due.count);
       }
+      const written = await file.commit();
+      const { lost, ...others } = part;
+      const isLess = lost !== undefined && written.events < lost.events;
+      await this.#savePart(index, { ...others, ...written, counted, ...(isLess ? { lost } : {}) });
+    } catch (error) {
+      await file.discard();
+      throw error;
     }
+    this.#last = { file: part.file, keys };
+    return nextPages;
   }
 
   /** The keys of events that other files hold of a part's time, and true if any other part has a share in that time. */
@@ -347,8 +342,8 @@ class ExportRun {
     }
   }
 
-  #onEvents(change: number): void {
-    this.#events += change;
+  #onEvents(added: number): void {
+    this.#events += added;
     const events = this.#events;
     const total = this.#manifest.parts.reduce((sum, part) => sum + (part.events ?? Number.NaN), 0);
     const seconds = (this.#planning.clock.now() - this.#startedAt) / 1000;
