@@ -53,22 +53,17 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf({ flags, args }: Call<Flags>) {
-  return {
-    path: args[0] as string,
-    headers: parseHeaders(flags.header ?? []),
-    method: flags.method ?? (flags.input === undefined ? 'GET' : 'POST'),
-    input: flags.input,
-    include: flags.include === true,
-    jq: flags.jq,
-  };
-}
-
 async function run(call: Call<Flags>): Promise<void> {
-  const { input, ...request } = optionsOf(call);
+  const { flags, args, context } = call;
+  const { input, header = [], include = false, jq } = flags;
+  const request = {
+    path: args[0] as string,
+    headers: parseHeaders(header),
+    method: flags.method ?? (input === undefined ? 'GET' : 'POST'),
+    ...{ include, jq },
+  };
   const { printApiAnswer } = await import('../output/api-answer.ts');
-  const body = input === undefined ? undefined : await inputBody(input, call.context);
+  const body = input === undefined ? undefined : await inputBody(input, context);
   await printApiAnswer(call, { ...request, body });
 }
 

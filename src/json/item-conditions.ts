@@ -32,8 +32,7 @@ export interface Condition {
 }
 
 const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
-const COMPARISON = new RegExp(`^(${NAME})(!=|<=|>=|=|<|>|~)([\\s\\S]*)$`, 'u');
-const PRESENCE = new RegExp(`^(!?)(${NAME})$`, 'u');
+const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\\S]*))?$`, 'u');
 /** `and`, `or`, `&&` or `||` between two conditions; a backslash makes the white space part of a name. */
 const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 
@@ -50,10 +49,9 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
       ],
       next,
     });
-  const comparison = COMPARISON.exec(text);
-  const presence = comparison ? undefined : PRESENCE.exec(text.trimStart());
-  const name = comparison?.[1] ?? presence?.[2] ?? '';
-  const rest = comparison?.[3]?.trim() ?? '';
+  const match = CONDITION.exec(text);
+  const [, not, name = '', typed, behind = ''] = match ?? [];
+  const rest = behind.trim();
   const quotation = quotedText(rest);
   if (JOINT.test(name) || (quotation === undefined && joinsConditions(rest))) {
     const pieces = text.split(JOINT).map((piece) => piece.trim());
@@ -66,14 +64,14 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
         : `give each a flag of its own: ${parts.map((part) => `${flag} ${quotedWord(part)}`).join(' ')}`,
     );
   }
-  if (!comparison && !presence) throw wrong("'!' stands before a field alone, or before '=' in a comparison");
+  if (!match || (not && typed)) throw wrong("'!' stands before a field alone, or before '=' in a comparison");
   if (name.trim() === '') throw wrong(text.trim() === '' ? 'it is empty' : 'it names no field');
   const field = parseFieldPath(name, flag);
-  if (!comparison) {
-    const operator = presence?.[1] ? 'missing' : 'exists';
+  if (!typed) {
+    const operator = not ? 'missing' : 'exists';
     return { text, field, operator, value: '', quoted: false, instant: undefined };
   }
-  const operator = comparison[2] as Operator;
+  const operator = typed as Operator;
   // `a == b` and `a =~ b` are other languages' operators; a value that begins so is written in quotes.
   if (/^[=!<>~]/.test(rest))
     throw wrong(`'${operator}${rest[0]}' is no operator; put a value that begins with ${rest[0]} in quotes`);

@@ -1,5 +1,5 @@
 import type { Output } from '../context.ts';
-import type { Items, ItemWriter } from '../json/items.ts';
+import type { ItemWriter } from '../json/items.ts';
 import type { FormatOptions, TableNote } from './format-flags.ts';
 import { itemTable, oneLine, type Table } from './table.ts';
 import { type Column, type ColumnHead, wholeColumns } from './table-layout.ts';
@@ -22,11 +22,10 @@ function markdownHead(columns: readonly Column[]): string {
 }
 
 function markdownRows(columns: readonly Column[], texts: Texts): string {
-  const textOf = (row: Texts[number], { index }: Column) => {
-    const cell = row[index];
-    return inMarkdown(typeof cell === 'string' ? cell : '');
-  };
-  return texts.map((row) => markdownLine(columns.map((column) => textOf(row, column)))).join('');
+  const textOf = (cell: Texts[number][number] | undefined) => (typeof cell === 'string' ? cell : '');
+  return texts
+    .map((row) => markdownLine(columns.map(({ index }) => inMarkdown(textOf(row[index])))))
+    .join('');
 }
 
 function markdownLine(cells: readonly string[]): string {
@@ -54,17 +53,15 @@ export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output
   let table: ReturnType<typeof itemTable> | undefined;
   let columns: readonly Column[] = [];
   let count = 0;
-  const open = (page: Items) => {
-    table = itemTable([page], options, false);
-    const rows = table.read(page);
-    columns = columnsOf(table.heads, rows);
-    return markdownHead(columns) + markdownRows(columns, rows);
-  };
   return {
     write: async (page) => {
       if (page.count === 0) return;
+      const isFirst = table === undefined;
+      table ??= itemTable([page], options, false);
+      const rows = table.read(page);
+      if (isFirst) columns = columnsOf(table.heads, rows);
       count += page.count;
-      await stdout.write(table ? markdownRows(columns, table.read(page)) : open(page));
+      await stdout.write((isFirst ? markdownHead(columns) : '') + markdownRows(columns, rows));
     },
     end: async () => {
       const note = options.note?.(count);

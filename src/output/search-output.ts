@@ -11,9 +11,9 @@ import {
 } from '../events/find-events.ts';
 import type { FoundPage } from '../events/page.ts';
 import { waitText } from '../http/service.ts';
-import { createCursor, type Direction, memberPath } from '../json/item-fields.ts';
-import type { Items } from '../json/items.ts';
-import { isGuid } from '../json/items.ts';
+import { isObject } from '../json/item-columns.ts';
+import type { Direction } from '../json/item-fields.ts';
+import { type Items, isGuid } from '../json/items.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
@@ -79,53 +79,42 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
 
 type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
 
-interface Printed {
-  readonly count: number;
-  /** The id of the first failed event. */
-  readonly failedId: string | undefined;
-}
-
+/** Prints the events found. Returns their number, and on a terminal the id of the first failed one. */
 async function printFound(
   options: SearchOptions,
   call: SearchCall,
   find: Find,
   searchedOf = (): Query | undefined => undefined,
-): Promise<Printed> {
+): Promise<{ readonly count: number; readonly failedId: string | undefined }> {
   const { context, reporter } = call;
   const { filters, format, isGlance, limit = Number.POSITIVE_INFINITY } = options;
-  const progress = startProgress(context, reporter, 'searching');
+  const { constantFields: constant, zone } = filters;
   const { clock, stdout } = context;
-  let count = 0;
-  let pages = 0;
+  const progress = startProgress(context, reporter, 'searching');
+  let [count, pages] = [0, 0];
   let total: number | undefined;
+  let failedId: string | undefined;
   const note = () => {
     const { after, before } = searchedOf() ?? filters.queries(clock.now())[0];
-    const { zone } = filters;
     const bounds = [
       after && `after ${zone.shown(after.text)}`,
       before && `before ${zone.shown(before.text)}`,
     ];
     const created = bounds.filter(Boolean).join(' and ');
-    const others = filters.words('since', 'until', 'timezone').join(' ');
     const events = eventsText(total ?? count);
     const facts = [
       total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
       created && `created ${created}`,
-      others,
+      filters.words('since', 'until', 'timezone').join(' '),
     ];
     return { facts: facts.filter((fact) => fact !== ''), command: typedCommand(call) };
   };
-  const writer = await createItemWriter(
-    { ...format, constant: filters.constantFields, zone: filters.zone, note },
-    { stdout },
-    reporter,
-  );
-  let failedId: string | undefined;
-  const found = find({
-    onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
-    onDoubt: (doubt) => reporter.warning(doubt),
-  });
+  const writer = await createItemWriter({ ...format, constant, zone, note }, { stdout }, reporter);
   try {
+    const found = find({
+      onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
+      onDoubt: (doubt) => reporter.warning(doubt),
+    });
     for await (const page of found) {
       count += page.items.count;
       pages++;
@@ -149,11 +138,9 @@ async function printFound(
 
 /** The id of the first failed event of a page, if its items have the fields that searches filter by. */
 function firstFailedId(items: Items): string | undefined {
-  const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
-  for (let item = 0; item < items.count; item++) {
-    cursor.read(items.bytes, items.start(item));
-    const id = cursor.text(0) === 'FAILED' ? cursor.text(1) : undefined;
-    if (id !== undefined && isGuid(id)) return id;
+  for (const item of items.values()) {
+    const { publishStatus, eventId } = isObject(item) ? item : {};
+    if (publishStatus === 'FAILED' && typeof eventId === 'string' && isGuid(eventId)) return eventId;
   }
   return undefined;
 }
