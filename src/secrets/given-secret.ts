@@ -67,7 +67,7 @@ async function secretInFile(variable: string, file: string, context: Surrounding
     const { fd, stats } = openWithoutWaiting(file);
     try {
       await checkAccess(variable, file, stats, context);
-      bytes = stats.isFIFO() || stats.isSocket() ? await readPipe(fd, context) : readStart(fd);
+      bytes = await readStart(fd, stats.isFIFO() || stats.isSocket(), context);
     } finally {
       closeSync(fd);
     }
@@ -114,27 +114,21 @@ async function checkAccess(
     await stderr.write(`warning: ${variable}: others can read ${shown}\n`);
 }
 
-/** Reads the start of a regular file or of a device. */
-function readStart(fd: number): Buffer {
-  const bytes = Buffer.alloc(SOURCE_LIMIT_BYTES);
-  return bytes.subarray(0, readSync(fd, bytes));
-}
-
 /**
- * Reads the first line of a pipe that was opened without waiting, such as bash's `<(command)`: as long as its writer
- * takes, up to a minute, and until the signal aborts.
+ * Reads the start of a file or device, or the first line of a pipe that was opened without waiting, such as bash's
+ * `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts.
  */
-async function readPipe(fd: number, { clock, signal }: Surroundings): Promise<Buffer> {
+async function readStart(fd: number, isPipe: boolean, { clock, signal }: Surroundings): Promise<Buffer> {
   const bytes = Buffer.alloc(SOURCE_LIMIT_BYTES);
   const began = clock.now();
   let length = 0;
-  let hasWriter = false;
+  let hasWriter = !isPipe;
   while (length < bytes.length && !bytes.subarray(0, length).includes('\n')) {
     try {
       const read = readSync(fd, bytes, length, bytes.length - length, null);
       length += read;
       if (read > 0) continue;
-      // Nobody has opened the other end yet, or its last writer has closed it.
+      // The end of a file, or the last writer of a pipe has closed it. Otherwise nobody has opened its other end yet.
       if (hasWriter || length > 0) break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
