@@ -11,15 +11,16 @@ import { type OutputKind, outputOf } from '../streams.ts';
  * Calls `work` with a standard output that is written to `file` byte for byte, unlike a redirection of Windows
  * PowerShell. The file is replaced as a whole when the work is done. After a failure or an interrupt the old file
  * stays, so that a partial result never looks complete. A pipe or a device is written to. `-` is standard output
- * itself, and so is `/dev/stdout`, which may be a file that others append to. Throws `UsageError` before the work begins if the file cannot be written.
+ * itself, and so is `/dev/stdout`, which may be a file that others append to. Throws `UsageError` before the work begins if the file cannot be written. `name` is what an error calls it.
  */
 export async function writingTo<T>(
   file: string,
   context: Context,
   work: (context: Context) => Promise<T>,
+  name = '--output-file',
 ): Promise<T> {
   if (file === '-' || file === '/dev/stdout') return await work(context);
-  const { temporary, handle, kind = 'file', finish, abandon } = await openTarget(file, context);
+  const { temporary, handle, kind = 'file', finish, abandon } = await openTarget(file, name, context);
   // A second interrupt ends the process at once.
   const forget = context.atExit?.(() => temporary && rmSync(temporary, { force: true }));
   const stdout = outputOf(
@@ -32,7 +33,7 @@ export async function writingTo<T>(
     const result = await work({ ...context, stdout });
     context.signal.throwIfAborted();
     await finish().catch((error) => {
-      throw new ServiceError(`--output-file: ${file} cannot be written: ${faultText(error)}`, {
+      throw new ServiceError(`${name}: ${file} cannot be written: ${faultText(error)}`, {
         next: 'free some space, or name another file',
         cause: error,
       });
@@ -46,15 +47,13 @@ export async function writingTo<T>(
 
 type Target = Omit<Replacement, 'temporary'> & { readonly temporary?: string; readonly kind?: OutputKind };
 
-async function openTarget(file: string, { machine }: Context): Promise<Target> {
-  refusePlanted(file, '--output-file', machine);
+async function openTarget(file: string, name: string, { machine }: Context): Promise<Target> {
+  refusePlanted(file, name, machine);
   // The file that a link leads to is replaced, not the link.
   const place = await placeOf(file);
   const found = await stat(place).catch(() => undefined);
   if (found?.isDirectory())
-    throw new UsageError(`--output-file: ${file} is a folder`, {
-      next: `name a file, such as ${path.join(file, 'events.ndjson')}`,
-    });
+    throw new UsageError(`${name}: ${file} is a folder`, { next: 'name a file in it' });
   try {
     if (found) await access(place, constants.W_OK);
     return found && !found.isFile() ? await openDevice(place, found) : await openFile(place, found);
@@ -62,7 +61,7 @@ async function openTarget(file: string, { machine }: Context): Promise<Target> {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'its folder does not exist' : faultText(error as NodeJS.ErrnoException);
     // Ends with `, open '….tmp'`, the name of a file that the user did not choose.
-    throw new UsageError(`--output-file: ${file} cannot be written: ${why.replace(/, \w+ '.*'$/, '')}`, {
+    throw new UsageError(`${name}: ${file} cannot be written: ${why.replace(/, \w+ '.*'$/, '')}`, {
       next: 'name a file in a folder that exists and can be written',
       cause: error,
     });

@@ -1,5 +1,8 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
@@ -14,11 +17,9 @@ import {
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
+import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import { runFlags } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
 
 interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
   readonly limit?: number;
@@ -70,47 +71,50 @@ Examples:
     .action(action(run));
 }
 
-/** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone) {
-  return {
-    file: args[0] as string,
-    filters: eventFilters(flags, context.clock.now(), zone),
-    ...statsOptions(flags),
-    from: flags.from,
-    by: flags.by,
-    limit: flags.limit ?? LIMIT,
-    isOpened: flags.open === true,
-  };
-}
-
 async function run(call: Call<Flags>): Promise<void> {
-  const options = optionsOf(call, await loadTimeZone(call.flags, call.context));
-  const { file, filters, from, limit, isOpened } = options;
-  const { context, reporter } = call;
+  const { flags, args, context, reporter } = call;
+  const { from, by, limit = LIMIT, open: isOpened = false } = flags;
+  const file = args[0] as string;
+  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',
     );
-  const [{ gatherReport }, { checkTarget, fileUrl, reportPage, writeReport }] = await Promise.all([
+  checkName(file, isOpened);
+  const [{ gatherReport }, { reportPage }, { writingTo }] = await Promise.all([
     import('../../events/report-data.ts'),
     import('../../output/report/report-page.ts'),
+    import('../../output/output-file.ts'),
   ]);
-  await checkTarget(file, isOpened, context.machine);
-  const data = await gatherReport(call, options);
-  const page = reportPage(data, {
-    filters,
-    from,
-    profile: from === undefined ? runFlags(call.flags, context.environment).profile : undefined,
-    generatedAt: context.clock.now(),
-    limit,
-  });
-  if (file === '-') return await context.stdout.write(page);
-  await writeReport(file, page, context.machine);
-  const { failed } = data.explained;
-  const shown = data.failures.count;
-  const which = failed > shown ? `, ${grouped(shown)} of them shown` : '';
+  const profile = from === undefined ? runFlags(flags, context.environment).profile : undefined;
+  const write = async ({ stdout }: Context) => {
+    const gathered = await gatherReport(call, { filters, from, by, limit, ...statsOptions(flags) });
+    const facts = { filters, from, profile, generatedAt: context.clock.now() };
+    await stdout.write(reportPage(gathered, facts));
+    return gathered;
+  };
+  const { explained, failures } = await writingTo(file, context, write, 'the report');
+  if (file === '-') return;
+  const { failed } = explained;
+  const which = failed > failures.count ? `, ${grouped(failures.count)} of them shown` : '';
   reporter.notice(`wrote ${file}: ${grouped(failed)} ${failed === 1 ? 'failure' : 'failures'}${which}`);
-  if (isOpened) await show(fileUrl(file), call);
+  if (isOpened) await show(pathToFileURL(path.resolve(file)), call);
+}
+
+/** Throws `UsageError` for a name that the system would not show as a page, or people would not take for one. */
+function checkName(file: string, isOpened: boolean): void {
+  if (file === '-' && isOpened)
+    throw new UsageError('--open: a page on standard output cannot be shown: name a file');
+  // The system opens a file with the program for its extension, which might run it.
+  if (isOpened && !/\.html?$/i.test(file))
+    throw new UsageError(
+      `--open: '${file}' does not end in .html, so the system would not show it as a page`,
+    );
+  // People expect of these names what the page is not; a browser prints it as PDF.
+  if (/\.(pdf|docx?|xlsx?|csv|json|md)$/i.test(file))
+    throw new UsageError(`a report is an HTML page, and '${file}' names another kind of file`, {
+      next: `name it ${file.replace(/\.\w+$/, '.html')}${/pdf$/i.test(file) ? ', and print that from the browser to PDF' : ''}`,
+    });
 }
 
 async function show(url: URL, { context, reporter }: Call): Promise<void> {
