@@ -25,7 +25,10 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     return exitCode;
   } catch (thrown) {
     const error =
-      context.signal.aborted && !isVerdict(thrown) ? context.signal.reason : explainedFault(thrown);
+      // After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence.
+      context.signal.aborted && !(thrown instanceof HooktrailError)
+        ? context.signal.reason
+        : explainedFault(thrown);
     return await explain(error, program?.flags ?? {}, context);
   }
 }
@@ -43,11 +46,6 @@ function isForProgramHelp(argv: readonly string[]): boolean {
 /** True where a completion script called, which puts this word before the words of the line. */
 export function isForCompletion(argv: readonly string[]): boolean {
   return argv[0] === '__complete';
-}
-
-/** After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence. */
-function isVerdict(error: unknown): boolean {
-  return error instanceof HooktrailError;
 }
 
 async function explain(error: unknown, flags: GlobalFlags, context: Context): Promise<ExitCode> {

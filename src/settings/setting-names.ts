@@ -154,6 +154,34 @@ const flagTexts: { readonly [Name in SettingName]?: readonly [placeholder: strin
   store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
 };
 
+/** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */
+export function isLoopback(url: URL): boolean {
+  return /^(?:(?:.*\.)?localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(url.hostname);
+}
+
+/**
+ * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user name and
+ * password. `accepted` describes valid values, for the error if the text is not a URL.
+ */
+export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
+  if (!URL.canParse(text)) return refuse(accepted);
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
+    return refuse('an https: URL (http: only for loopback hosts)');
+  if (url.username || url.password) return refuse('a URL without user name and password');
+  return url;
+}
+
+/** A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left out. */
+export function withoutCredentials(text: string): string {
+  return text.replace(/\/\/.*@/s, '//[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
+}
+
+/** A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path behind it. */
+export function urlText(url: URL): string {
+  return url.href.replace(/\/$/, '');
+}
+
 function either<Word extends string>(...words: readonly Word[]): (text: string, refuse: Refuse) => Word {
   return (text, refuse) =>
     words.find((word) => word === text) ?? refuse(words.join(' or '), didYouMean(text, words));
@@ -198,17 +226,6 @@ function zoneMeant(text: string): ReturnType<typeof didYouMean> {
   return { next: `did you mean ${whole}?`, correction: { typed: text, meant: whole } };
 }
 
-/** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */
-export function isLoopback(url: URL): boolean {
-  const host = url.hostname;
-  return (
-    host === 'localhost' ||
-    host.endsWith('.localhost') ||
-    host === '[::1]' ||
-    /^127\.\d+\.\d+\.\d+$/.test(host)
-  );
-}
-
 function serviceUrl(text: string, refuse: Refuse): URL {
   // Below `localhost` other programs than browsers ask a name server, which may send the client secret anywhere.
   const isHere = (url: URL) => isLoopback(url) && !url.hostname.endsWith('.localhost');
@@ -223,27 +240,4 @@ function redirectUri(text: string, refuse: Refuse): RedirectUri {
   // RFC 6749 section 3.1.2.
   if (url.hash) return refuse('a URL without fragment');
   return { text, url };
-}
-
-/**
- * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user name and
- * password. `accepted` describes valid values, for the error if the text is not a URL.
- */
-export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
-  if (!URL.canParse(text)) return refuse(accepted);
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
-    return refuse('an https: URL (http: only for loopback hosts)');
-  if (url.username || url.password) return refuse('a URL without user name and password');
-  return url;
-}
-
-/** A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left out. */
-export function withoutCredentials(text: string): string {
-  return text.replace(/\/\/.*@/s, '//[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
-}
-
-/** A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path behind it. */
-export function urlText(url: URL): string {
-  return url.href.replace(/\/$/, '');
 }
