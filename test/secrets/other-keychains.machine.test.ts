@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, lchown, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/doctor/diagnosis.ts';
 import { browserCommand } from '../support/browser.ts';
@@ -13,6 +16,7 @@ import {
 } from '../support/other-keychains.ts';
 // These tests run processes, because they test the native library.
 import { type Result, spawnHooktrail } from '../support/process.ts';
+import { available } from '../support/requirement.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -88,9 +92,97 @@ function signsInAndOut(): void {
   });
 }
 
+/** What another user put in the way of the files beside a keychain is refused, and nothing waits for it. */
+function refusesWhatIsPlanted(): void {
+  const OTHER = 65_534;
+  const inShared = async (name: string) => {
+    const shared = path.join(at.home.folder, name);
+    await mkdir(shared);
+    await chmod(shared, 0o1777);
+    return { shared, in: { ...env, HOOKTRAIL_CONFIG_DIR: shared } };
+  };
+  const signIn = (given: Record<string, string>) =>
+    spawnHooktrail(['login'], {
+      env: {
+        ...given,
+        HOOKTRAIL_BROWSER: browserCommand,
+        HOOKTRAIL_CLIENT_SECRET: at.sandbox.settings.clientSecret,
+      },
+    });
+
+  test.skipIf(!available('root'))(
+    'a planted link for the secrets is not followed, and no one is signed in',
+    async () => {
+      const { shared, in: given } = await inShared('shared-secrets');
+      const target = path.join(at.home.folder, 'target');
+      await mkdir(target, { mode: 0o755 });
+      const link = path.join(shared, 'secrets');
+      await symlink(target, link);
+      await lchown(link, OTHER, OTHER);
+      expect(await signIn(given)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining(
+          `error: the secrets: ${link} is a link that another user (65534) put`,
+        ),
+      });
+      expect([(await stat(target)).mode & 0o777, await readdir(target)]).toEqual([0o755, []]);
+      expect((await spawnHooktrail(['token'], { env: given })).stdout).toBe('');
+      await rm(target, { recursive: true });
+    },
+  );
+
+  test.skipIf(!available('root'))('planted settings are refused before the keychain is asked', async () => {
+    const { shared, in: given } = await inShared('shared-settings');
+    const config = path.join(shared, 'config.json');
+    await writeFile(config, '{"version":1,"profiles":{"default":{"base-url":"http://127.0.0.1:1/"}}}');
+    await lchown(config, OTHER, OTHER);
+    for (const args of [['token'], ['login'], ['logout']]) {
+      const { code, stderr } = await spawnHooktrail(args, { env: given });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(`error: the settings: ${config} is a file that another user (65534) put`),
+      ]);
+    }
+  });
+
+  test.skipIf(!available('root'))('a secret in a file of another user is refused', async () => {
+    const file = path.join(at.home.folder, 'secret');
+    await writeFile(file, 'planted', { mode: 0o600 });
+    await lchown(file, OTHER, OTHER);
+    const { HOOKTRAIL_CLIENT_SECRET: _, ...others } = env;
+    const given = { ...others, HOOKTRAIL_CLIENT_SECRET_FILE: file };
+    const { code, stderr } = await spawnHooktrail(['login'], {
+      env: { ...given, HOOKTRAIL_BROWSER: browserCommand },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: .*65534/m)]);
+    await rm(file);
+  });
+
+  test('a FIFO in the place of the sealed access token makes nothing wait', async () => {
+    expect(await login()).toMatchObject({ code: 0 });
+    const folder = path.join(env['HOOKTRAIL_CONFIG_DIR'] as string, 'secrets');
+    const [name = ''] = await readdir(folder);
+    const file = path.join(folder, name);
+    await rm(file);
+    execFileSync('mkfifo', [file]);
+    for (const args of [['token'], ['logout']])
+      expect(await spawnHooktrail(args, { env })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining(
+          `error: the secrets in ${file} cannot be read: it is not a regular file`,
+        ),
+      });
+    await rm(file);
+    expect(await spawnHooktrail(['logout'], { env })).toMatchObject({ code: 0 });
+  });
+}
+
 describe.skipIf(!hasKWallet)('with KWallet', () => {
   const wallet = given<KWallet>(startKWallet);
   signsInAndOut();
+  refusesWhatIsPlanted();
 
   test('a wallet that was opened with the session is used, though its collection is called locked', async () => {
     expect(await login()).toMatchObject({ code: 0 });
@@ -110,6 +202,7 @@ describe.skipIf(!hasKWallet)('with KWallet', () => {
 describe.skipIf(!hasKeePassXC)('with KeePassXC', () => {
   const keepass = given<KeePassXC>(startKeePassXC);
   signsInAndOut();
+  refusesWhatIsPlanted();
 
   test('a closed database is locked, and no dialog is asked for', async () => {
     expect(await login()).toMatchObject({ code: 0 });
