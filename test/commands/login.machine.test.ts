@@ -81,31 +81,6 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     }
   });
 
-  test('Ctrl-C at a question ends with 130', async () => {
-    const terminal = startOnTerminal(['login'], { env: at.home.env });
-    await terminal.shows(/Identity provider/);
-    terminal.type('\x03');
-    expect(await terminal.finished).toBe(130);
-  });
-
-  test('Ctrl-C while waiting for the browser ends with 130', async () => {
-    const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env });
-    await terminal.shows(shownUrl);
-    terminal.type('\x03');
-    expect(await terminal.finished).toBe(130);
-  });
-
-  test('--paste asks again after a URL that is not the answer', async () => {
-    const terminal = startOnTerminal(['login', '--paste', '--no-browser'], { env: at.env, columns: 200 });
-    const [, url] = await terminal.shows(shownUrl);
-    const redirect = await redirectOf(url as string);
-    await terminal.shows(/Paste the URL that the browser ended up at/);
-    terminal.type(`${changed(redirect, { state: 'x' })}${enter}`);
-    await terminal.shows(/That URL is not accepted: its state does not match this sign-in/);
-    terminal.type(`${redirect}${enter}`);
-    expect(await terminal.finished).toBe(0);
-  });
-
   test('a URL that is pasted while the listener waits signs in, and a wrong one does not end the wait', async () => {
     const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
     const [, url] = await terminal.shows(shownUrl);

@@ -1,7 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/process.ts';
@@ -17,9 +16,7 @@ beforeEach(async () => {
 afterEach(() => at[Symbol.asyncDispose]());
 
 async function signInAs(profile: string): Promise<void> {
-  const { program, authorizeUrl } = await at.login(['--profile', profile]);
-  await visit(authorizeUrl);
-  expect(await program.finished).toMatchObject({ code: 0 });
+  expect(await at.run(['login', '--profile', profile])).toMatchObject({ code: 0 });
 }
 
 const profiles = async () =>

@@ -199,9 +199,7 @@ test('the process ends although the redirect came behind another request on its 
 });
 
 test('the port is free as soon as the program has ended', async () => {
-  const { program, authorizeUrl } = await at.login();
-  await visit(authorizeUrl);
-  await program.finished;
+  await at.run(['login']);
   const server = createServer().listen(Number(new URL(at.redirectUri).port), '127.0.0.1');
   await once(server, 'listening');
   server.close();
