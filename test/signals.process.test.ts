@@ -3,11 +3,9 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from './support/handler.ts';
-import { startListeningProcess } from './support/listening-process.ts';
-import { startNotingSignals } from './support/noted-signals.ts';
-import { type Running, startProcess } from './support/process.ts';
-import { startRefreshing } from './support/refreshing.ts';
+import { type Running, startListeningProcess, startNotingSignals, startProcess } from './support/process.ts';
 import { startSearching } from './support/searching.ts';
+import { startRefreshing } from './support/signing-in.ts';
 
 /** Signals again and again, as an impatient user does, until the program has ended. */
 async function insist(program: Running, signal: NodeJS.Signals) {

@@ -9,8 +9,8 @@ import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { hasKeyring, startBus } from '../support/keyring.ts';
 import type { SandboxSettings } from '../support/sandbox.ts';
+import { sandboxEnv } from '../support/sandbox.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
-import { sandboxEnv } from '../support/sandbox-env.ts';
 import { type Env, measure } from './measure.ts';
 
 /** Each side of a measurement is a process of its own, so that they do not share a processor. */

@@ -5,9 +5,8 @@ import { clock } from '../support/clock.ts';
 import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/process.ts';
 import { hooktrail } from '../support/program.ts';
-import { startRefreshing } from '../support/refreshing.ts';
 import type { Behaviour } from '../support/sandbox.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { type SigningIn, startRefreshing, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
 beforeEach(async () => {

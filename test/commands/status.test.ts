@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
-import { startRefreshing } from '../support/refreshing.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { type SigningIn, startRefreshing, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
 beforeEach(async () => {

@@ -3,10 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
-import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { binFolder, createHome, type Home } from '../support/home.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 import { blocksOf, readPages } from './pages.ts';
 

@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
-import { createHome } from '../support/home.ts';
+import { binFolder, createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
-import { startSandbox } from '../support/sandbox.ts';
-import { sandboxEnv } from '../support/sandbox-env.ts';
+import { sandboxEnv, startSandbox } from '../support/sandbox.ts';
 import { screenOf } from '../support/terminal.ts';
 
 /** The end of the seeded history, so that the output does not depend on the day. */

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { binFolder } from '../support/bin-folder.ts';
 import { browserCommand } from '../support/browser.ts';
 import { type HandlerServer, startHandler } from '../support/handler.ts';
-import { createHome } from '../support/home.ts';
+import { binFolder, createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 
 /** The commands that the story begins with. */

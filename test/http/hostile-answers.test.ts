@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestLimits } from '../../src/context.ts';
 import { hooktrail } from '../support/program.ts';
-import { startRefreshing } from '../support/refreshing.ts';
 import type { Fault } from '../support/sandbox.ts';
 import { interimForEver, switchingProtocols } from '../support/sandbox.ts';
 import { startSearching } from '../support/searching.ts';
+import { startRefreshing } from '../support/signing-in.ts';
 
 const SLOW: Partial<RequestLimits> = { total: 300 };
 const SMALL: Partial<RequestLimits> = { bytes: 1024 * 1024 };

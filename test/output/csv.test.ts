@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import type { FormatOptions } from '../../src/output/format-flags.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
-import { readCsv } from '../support/csv-reader.ts';
 import { jsonText } from '../support/json-text.ts';
-import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
+import { fakeOutput, fakeReporter, itemContext, pageOf, readCsv } from '../support/outputs.ts';
 
 async function csv(pages: string[][], more: Partial<FormatOptions> = {}, columns?: number) {
   const stdout = fakeOutput(columns);

@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
 import { jsonText } from '../support/json-text.ts';
-import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
-import { events, lines, table } from '../support/tables.ts';
+import { events, fakeOutput, fakeReporter, itemContext, lines, pageOf, table } from '../support/outputs.ts';
 
 describe('a table in a pipe', () => {
   test('shows the known fields in their order, whole and aligned', async () => {

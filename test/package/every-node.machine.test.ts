@@ -7,8 +7,7 @@ import { createHome } from '../support/home.ts';
 import { nodeOf } from '../support/node-versions.ts';
 import { freePort } from '../support/ports.ts';
 import { hasMatrix } from '../support/requirement.ts';
-import { startSandbox } from '../support/sandbox.ts';
-import { sandboxEnv } from '../support/sandbox-env.ts';
+import { sandboxEnv, startSandbox } from '../support/sandbox.ts';
 import { type Installed, install, pack } from '../support/tarball.ts';
 
 const execute = promisify(execFile);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
-import { startRefreshing } from '../support/refreshing.ts';
 import { startSearching } from '../support/searching.ts';
+import { startRefreshing } from '../support/signing-in.ts';
 
 const asked = ['__complete', 'events', 'search', '--type', ''];
 const nothing = { code: 0, stdout: 'words\n', stderr: '' };

@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { binFolder } from '../support/bin-folder.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { binFolder, createHome, type Home } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 import { available } from '../support/requirement.ts';
 

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
-import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
 import type { Fault } from '../support/sandbox.ts';
+import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
 const token = (at: Refreshing, ...args: string[]) => at.run(['token', ...args]);
 

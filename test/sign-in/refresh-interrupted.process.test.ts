@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
-import { type NotingSignals, startNotingSignals } from '../support/noted-signals.ts';
-import { startProcess } from '../support/process.ts';
+import { type NotingSignals, startNotingSignals, startProcess } from '../support/process.ts';
 import { startHooktrail } from '../support/program.ts';
-import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
+import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
 /** Starts a command, and calls `act` once its refresh request has arrived and before it is answered. */
 async function during(

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../support/context.ts';
 import { keychainOf } from '../support/program.ts';
-import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
+import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
 const secretsOf = (at: Refreshing) => path.join(at.home.folder, 'config', 'secrets');
 

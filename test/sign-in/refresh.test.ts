@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { type Refreshing, startRefreshing } from '../support/refreshing.ts';
-import { startSigningIn } from '../support/signing-in.ts';
+import { type Refreshing, startRefreshing, startSigningIn } from '../support/signing-in.ts';
 
 const token = (at: Refreshing, extra: Record<string, string | undefined> = {}) =>
   at.run(['token'], { env: { ...at.env, ...extra } });

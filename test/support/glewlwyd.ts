@@ -6,9 +6,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { visit } from './browser.ts';
-import { noteRunning } from './left-running.ts';
 import { client, type OtherProvider, startFront } from './other-provider.ts';
 import { freePort } from './ports.ts';
+import { noteRunning } from './running.ts';
 
 const admin = { username: 'admin', password: 'password' };
 const someone = { username: 'someone', password: 'of their own' };

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { clock } from './clock.ts';
@@ -41,4 +41,13 @@ export async function createHome(): Promise<Home> {
     },
     [Symbol.asyncDispose]: () => rm(place, { recursive: true, force: true, maxRetries: 3 }),
   };
+}
+
+/** Creates a folder to put first on a `PATH`, in which the command `hooktrail` runs `program`, a `bin/hooktrail.js`. */
+export async function binFolder(parent: string, program: string): Promise<string> {
+  const folder = path.join(parent, 'bin');
+  await mkdir(folder, { recursive: true });
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`;
+  await writeFile(path.join(folder, 'hooktrail'), script, { mode: 0o755 });
+  return folder;
 }

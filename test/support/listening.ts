@@ -1,9 +1,12 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
 import { clock } from './clock.ts';
+import { type HandlerServer, startHandler } from './handler.ts';
 import { createHome, type Home } from './home.ts';
 import type { Options, Running } from './process.ts';
-import { startHooktrail } from './program.ts';
+import { hooktrail, type Result, startHooktrail } from './program.ts';
+import type { SandboxOptions } from './sandbox.ts';
+import { type Searching, startSearching } from './searching.ts';
 
 export const API_TOKEN = 'the-right-token';
 
@@ -123,4 +126,38 @@ export function post(
 export async function underWay(listening: Listening): Promise<number> {
   const { body } = await listening.send('', {}, { method: 'GET', path: '/health' });
   return JSON.parse(body).underWay;
+}
+
+/** A sandbox with events, a handler, and `webhooks recover` between them. */
+export interface Recovering extends AsyncDisposable {
+  readonly searching: Searching;
+  readonly handler: HandlerServer;
+  readonly env: Readonly<Record<string, string>>;
+  readonly journal: string;
+  /** The command line of `recover`, for the sandbox's whole history. */
+  args(...flags: string[]): string[];
+  recover(...flags: string[]): Promise<Result>;
+}
+
+export async function startRecovering(options: SandboxOptions = {}): Promise<Recovering> {
+  const searching = await startSearching({ events: 60, ...options });
+  const handler = await startHandler();
+  const env = { ...searching.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const journal = path.join(searching.env['HOME'] as string, 'events.journal');
+  const args = (...flags: string[]) => [
+    ...['webhooks', 'recover', '--after', '60d', '--journal', journal, '--forward-to', handler.url],
+    ...flags,
+  ];
+  return {
+    searching,
+    handler,
+    env,
+    journal,
+    args,
+    recover: (...flags) => hooktrail(args(...flags), { env }),
+    async [Symbol.asyncDispose]() {
+      await handler[Symbol.asyncDispose]();
+      await searching[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { inject } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, inject } from 'vitest';
 import { clock } from './clock.ts';
-import { noteRunning } from './left-running.ts';
-import { PrintedText } from './printed-text.ts';
+import { type Listening, listening } from './listening.ts';
+import { noteRunning, PrintedText } from './running.ts';
 
 export interface Options {
   /** The whole environment, as `createHome` makes it, with the test's additions. */
@@ -84,4 +86,46 @@ export function startProcess(
     closeStdout: () => void child.stdout.destroy(),
     resume: () => void child.stdout.resume(),
   };
+}
+
+/** A signal that a process has handled: milliseconds of the process's own clock before and after its listeners ran. */
+export interface NotedSignal {
+  readonly name: string;
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface NotingSignals extends Running {
+  /** Waits until the condition holds for the signals that the program has handled. */
+  handled(are: (signals: readonly NotedSignal[]) => boolean): Promise<void>;
+}
+
+/** Starts the built program, which records the signals that it handles. */
+export function startNotingSignals(args: readonly string[], options: Options): NotingSignals {
+  const file = path.join(options.env['TMPDIR'] as string, 'signals');
+  const preload = path.join(import.meta.dirname, 'note-signals.cjs');
+  const program = startProcess(args, {
+    ...options,
+    env: {
+      ...options.env,
+      NODE_OPTIONS: `${options.env['NODE_OPTIONS']} --require="${preload}"`,
+      HOOKTRAIL_TEST_SIGNALS: file,
+    },
+  });
+  const noted = async () =>
+    (await readFile(file, 'utf8').catch(() => ''))
+      .split('\n')
+      .slice(0, -1)
+      .map((line): NotedSignal => {
+        const [name = '', before, after] = line.split(' ');
+        return { name, before: Number(before), after: Number(after) };
+      });
+  const handled = async (are: (signals: readonly NotedSignal[]) => boolean) =>
+    expect.poll(async () => are(await noted()), { timeout: 20_000, interval: 20 }).toBe(true);
+  return Object.assign(program, { handled });
+}
+
+/** Runs `webhooks listen` as a separate process, which can be killed. */
+export async function startListeningProcess(...flags: string[]): Promise<Listening & { program: Running }> {
+  return (await listening(startProcess, flags)) as Listening & { program: Running };
 }

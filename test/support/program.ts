@@ -8,9 +8,8 @@ import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
-import { noteRunning } from './left-running.ts';
-import { PrintedText } from './printed-text.ts';
 import type { Options, Result, Running } from './process.ts';
+import { noteRunning, PrintedText } from './running.ts';
 
 export type { Result } from './process.ts';
 

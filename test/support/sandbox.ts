@@ -1,6 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Sandbox as ProductSandbox, startSandbox as startProduct } from '../../src/sandbox/sandbox.ts';
-import type { Behaviour as ProductBehaviour, SandboxOptions } from '../../src/sandbox/sandbox-options.ts';
+import type {
+  Behaviour as ProductBehaviour,
+  SandboxOptions,
+  SandboxSettings,
+} from '../../src/sandbox/sandbox-options.ts';
 import { createdOnText, type PublishStatus } from '../../src/sandbox/store/event-item.ts';
 import type { EventFilter, EventStore, NewEvent, WrittenEvent } from '../../src/sandbox/store/event-store.ts';
 import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
@@ -348,4 +352,16 @@ function oddLink(link: string, self: string, member: string, style: LinkStyle): 
     default:
       return link;
   }
+}
+
+/** Returns the environment for using a sandbox. The defaults of scopes and issuer fit. */
+export function sandboxEnv(settings: SandboxSettings) {
+  return {
+    HOOKTRAIL_AUTH_URL: settings.authUrl,
+    HOOKTRAIL_BASE_URL: settings.baseUrl,
+    HOOKTRAIL_CLIENT_ID: settings.clientId,
+    HOOKTRAIL_CLIENT_SECRET: settings.clientSecret,
+    HOOKTRAIL_VENDOR: settings.vendor,
+    HOOKTRAIL_REDIRECT_URI: settings.redirectUri,
+  };
 }

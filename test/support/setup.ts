@@ -4,7 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, inject } from 'vitest';
 import { clock } from './clock.ts';
-import { leftSince } from './left-running.ts';
+import { leftSince } from './running.ts';
 import { randomOf, seed } from './seed.ts';
 
 /** Runs before each test file: replaces what the machine would give to the test's process. */

@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { createHome, type Home } from './home.ts';
 import { freePort } from './ports.ts';
 import {
@@ -7,8 +9,7 @@ import {
   type RunningCommand,
   startHooktrail,
 } from './program.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
-import { sandboxEnv } from './sandbox-env.ts';
+import { type Sandbox, type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
 
 /** A sandbox, a home, and settings that make the program in that home use that sandbox. */
 export interface SigningIn extends AsyncDisposable {
@@ -67,4 +68,36 @@ export async function startSigningIn(options: SandboxOptions = {}, host = '127.0
       await home[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A signed-in user whose access token is due for a refresh. */
+export interface Refreshing extends SigningIn {
+  /** The errors with which the token endpoint answered refreshes, in order; `ok` for a granted one. */
+  refreshes(): string[];
+  /** The stored content, by file. */
+  stored(): Promise<Map<string, string>>;
+}
+
+/** The next command refreshes; tokens granted from then on last for half an hour. */
+export async function startRefreshing(options: SandboxOptions = {}): Promise<Refreshing> {
+  const at = await startSigningIn({ tokenLifetimeSeconds: 30, ...options });
+  await at.signIn();
+  at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
+  return Object.assign(at, {
+    refreshes: () =>
+      at.sandbox.log
+        .filter(({ grantType }) => grantType === 'refresh_token')
+        .map(({ error }) => error ?? 'ok'),
+    stored: async () => {
+      const folder = path.join(at.env['HOOKTRAIL_CONFIG_DIR'] as string, 'secrets');
+      const names = (await readdir(folder)).sort();
+      return new Map(
+        await Promise.all(
+          names.map(
+            async (name) => [name, await readFile(path.join(folder, name), 'hex')] as [string, string],
+          ),
+        ),
+      );
+    },
+  });
 }

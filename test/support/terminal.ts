@@ -8,8 +8,8 @@ import xterm from '@xterm/headless';
 import { inject } from 'vitest';
 import { quotedWord } from '../../src/settings/flag-values.ts';
 import { clock } from './clock.ts';
-import { PrintedText } from './printed-text.ts';
 import { available } from './requirement.ts';
+import { PrintedText } from './running.ts';
 
 const script = '/usr/bin/script';
 const execute = promisify(execFile);

@@ -19,12 +19,11 @@ import { inject, onTestFinished } from 'vitest';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { createHome } from './home.ts';
-import { noteRunning } from './left-running.ts';
 import { freePort } from './ports.ts';
 import type { Result } from './process.ts';
 import { windowsCompiler, windowsNode } from './requirement.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.ts';
-import { sandboxEnv } from './sandbox-env.ts';
+import { noteRunning } from './running.ts';
+import { type Sandbox, type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
 
 /*
  * The built program on the Windows build of Node, under Wine. Drive Z: is the root of this machine's files, and loopback is

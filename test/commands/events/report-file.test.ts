@@ -4,7 +4,7 @@ import { lstat, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { hooktrail } from '../../support/program.ts';
-import { startReporting } from '../../support/reporting.ts';
+import { startReporting } from '../../support/searching.ts';
 
 test.skipIf(process.platform === 'win32')(
   'a device or pipe is written to, not replaced by a file',

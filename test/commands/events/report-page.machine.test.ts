@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium, watchPage } from '../../support/chromium.ts';
 import { clock } from '../../support/clock.ts';
-import { type Reporting, startReporting } from '../../support/reporting.ts';
+import { type Reporting, startReporting } from '../../support/searching.ts';
 
 const hostile = [
   '</script><script>window.ran=1</script>',

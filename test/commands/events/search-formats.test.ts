@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readCsv } from '../../support/csv-reader.ts';
+import { readCsv } from '../../support/outputs.ts';
 import { hooktrail } from '../../support/program.ts';
 import { type Searching, startSearching } from '../../support/searching.ts';
 

@@ -9,8 +9,7 @@ import { thisMachine } from '../../support/context.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { type Answer, API_TOKEN, accepted, duplicate, portOf, post } from '../../support/listening.ts';
-import { startListeningProcess } from '../../support/listening-process.ts';
-import { startProcess } from '../../support/process.ts';
+import { startListeningProcess, startProcess } from '../../support/process.ts';
 import { faultRounds, noteFaults, randomOf } from '../../support/seed.ts';
 
 const SENDERS = 24;

@@ -8,7 +8,7 @@ import { readIds } from '../../../src/webhooks/journal.ts';
 import { thisMachine } from '../../support/context.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
-import { API_TOKEN, portOf, post } from '../../support/listening.ts';
+import { API_TOKEN, portOf, post, startRecovering } from '../../support/listening.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -19,7 +19,6 @@ import {
   startTraced,
 } from '../../support/machine/strace-faults.ts';
 import { type Running, spawnHooktrail } from '../../support/process.ts';
-import { startRecovering } from '../../support/recovering.ts';
 import { available } from '../../support/requirement.ts';
 
 test.skipIf(!available('prlimit'))(

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { accepted, ended, portOf, post } from '../../support/listening.ts';
+import { accepted, ended, portOf, post, type Recovering, startRecovering } from '../../support/listening.ts';
 import { startHooktrail } from '../../support/program.ts';
-import { type Recovering, startRecovering } from '../../support/recovering.ts';
 
 const MINUTE = 60_000;
 

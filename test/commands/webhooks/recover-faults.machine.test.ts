@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { ended, portOf } from '../../support/listening.ts';
+import { ended, portOf, type Recovering, startRecovering } from '../../support/listening.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -11,7 +11,6 @@ import {
   startTraced,
 } from '../../support/machine/strace-faults.ts';
 import { type Running, startProcess } from '../../support/process.ts';
-import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { available } from '../../support/requirement.ts';
 
 const EVENTS = 6;

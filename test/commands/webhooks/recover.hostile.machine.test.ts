@@ -3,9 +3,8 @@ import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { ended, portOf, post } from '../../support/listening.ts';
+import { ended, portOf, post, type Recovering, startRecovering } from '../../support/listening.ts';
 import { startProcess } from '../../support/process.ts';
-import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { available } from '../../support/requirement.ts';
 
 /** The arguments of a listener with the journal and the handler of a recovery. */

@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { API_TOKEN } from '../../support/listening.ts';
+import { API_TOKEN, type Recovering, startRecovering } from '../../support/listening.ts';
 import { startHooktrail } from '../../support/program.ts';
-import { type Recovering, startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
 /** A handler that answers late shows whether the sender waits: one that does not would send another event. */

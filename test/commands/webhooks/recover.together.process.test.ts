@@ -1,10 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { ended, portOf, post } from '../../support/listening.ts';
+import { ended, portOf, post, startRecovering } from '../../support/listening.ts';
 import { type Running, startProcess } from '../../support/process.ts';
 import { startHooktrail } from '../../support/program.ts';
-import { startRecovering } from '../../support/recovering.ts';
 
 test.each(['the listener', 'a recovery'])(
   'two recoveries and a listener on one journal forward each event once, where %s came first',

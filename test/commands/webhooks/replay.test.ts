@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { API_TOKEN } from '../../support/listening.ts';
+import { API_TOKEN, startRecovering } from '../../support/listening.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import { startRecovering } from '../../support/recovering.ts';
 import { idsOf } from '../../support/searching.ts';
 
 /** `webhooks replay` between a sandbox with 60 events and a handler. */
