@@ -115,12 +115,11 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
   const { clock } = context;
   let current: (AccessToken & { readonly until: number }) | undefined;
   let pending: Promise<string> | undefined;
-  const hasTime = ({ expiresAt }: AccessToken, marginMs: number) =>
-    expiresAt === undefined || expiresAt - clock.now() > marginMs;
+  const timeLeft = ({ expiresAt = Number.POSITIVE_INFINITY }: AccessToken) => expiresAt - clock.now();
 
   /** Remembers the token for the requests of this run. */
   const use = (access: AccessToken): string => {
-    const left = access.expiresAt === undefined ? Number.POSITIVE_INFINITY : access.expiresAt - clock.now();
+    const left = timeLeft(access);
     // If the provider grants two minutes or less, not every request of this run may refresh the token.
     const usedFor = left > 2 * MARGIN_MS ? left - MARGIN_MS : Math.max(left / 2, SHORT_MARGIN_MS);
     current = { ...access, until: clock.now() + usedFor };
@@ -131,7 +130,7 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
       throw withoutSignIn(error, settings);
     });
     const access = stored?.access;
-    return access && hasTime(access, MARGIN_MS) ? use(access) : await renew(access?.token, undefined);
+    return access && timeLeft(access) > MARGIN_MS ? use(access) : await renew(access?.token, undefined);
   };
   const renew = async (known: string | undefined, rejected: string | undefined): Promise<string> => {
     // Most runs find a valid token, and load none of this.
@@ -142,8 +141,9 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
       context,
       reporter,
       serves: (access) =>
-        access.token !== rejected && hasTime(access, access.token === known ? MARGIN_MS : SHORT_MARGIN_MS),
-      lasts: (access) => access.token !== rejected && hasTime(access, 0),
+        access.token !== rejected &&
+        timeLeft(access) > (access.token === known ? MARGIN_MS : SHORT_MARGIN_MS),
+      lasts: (access) => access.token !== rejected && timeLeft(access) > 0,
     });
     if (access) return use(access);
     throw await notSignedIn(settings, vault, context);
