@@ -41,23 +41,15 @@ export async function getEvents(
 ): Promise<number> {
   const { context } = call;
   const { ids } = options;
-  const source: Ids = (ending) => (ids ? each(ids) : idsOfLines(context.stdin.lines(), ending));
-  if (options.from !== undefined)
-    return await printAll(
-      storedById(source, options.from, options, call),
-      await createWriter(),
-      options,
-      call,
-    );
+  const source: Ids = (ending) => ids ?? idsOfLines(context.stdin.lines(), ending);
+  const { from } = options;
+  if (from !== undefined)
+    return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {
     const filters = await resolveTypes(options.filters, service, settings, context);
     const all = eventsById(source, service, { ...options, filters }, call);
     return await printAll(all, await createWriter(), options, call);
   });
-}
-
-async function* each(ids: readonly string[]): AsyncGenerator<string> {
-  yield* ids;
 }
 
 /** The events with some ids, asked for one by one and in parallel. */
@@ -100,7 +92,7 @@ async function* storedById(
   for (const id of wanted) yield { id, items: Items.of(texts.get(id.toLowerCase()) ?? []) };
 }
 
-type Ids = (ending: AbortSignal) => AsyncIterable<string>;
+type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
 async function printAll(
   all: AsyncIterable<Got>,

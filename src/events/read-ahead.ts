@@ -1,7 +1,7 @@
 import type { OnRetry } from '../http/service.ts';
 
 /** Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are wanted. */
-type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job>);
+type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job> | Iterable<Job>);
 
 /**
  * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. As many
@@ -57,14 +57,17 @@ export async function* readAhead<Job, Result>(
     pulling = pull();
   };
 
-  const { promise: aborted, reject } = withReject();
+  let interrupt = () => {};
+  const interrupted = new Promise<void>((resolve) => {
+    interrupt = resolve;
+  });
   const stop = (reason?: unknown) => {
     abort.abort(reason);
     for (const own of running) own.abort(reason);
   };
   const onAbort = () => {
     stop(signal.reason);
-    reject(signal.reason);
+    interrupt();
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
@@ -73,7 +76,8 @@ export async function* readAhead<Job, Result>(
       const next = waiting.shift();
       // A source may wait for a long time, and cannot be interrupted.
       if (next) yield await next;
-      else await Promise.race([pulling, aborted]);
+      else await Promise.race([pulling, interrupted]);
+      signal.throwIfAborted();
     }
     signal.throwIfAborted();
   } finally {
@@ -84,15 +88,6 @@ export async function* readAhead<Job, Result>(
 
 function iterated<Job>(jobs: Iterable<Job> | AsyncIterable<Job>): AsyncIterator<Job> | Iterator<Job> {
   return Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-}
-
-function withReject(): { promise: Promise<never>; reject: (reason: unknown) => void } {
-  let reject: (reason: unknown) => void = () => undefined;
-  const promise = new Promise<never>((_, refuse) => {
-    reject = refuse;
-  });
-  promise.catch(() => undefined);
-  return { promise, reject };
 }
 
 /** The number of requests at a time. It is halved each time the service asks for fewer (429). */

@@ -63,7 +63,7 @@ async function* readWindow(
   // The service's time is rounded up, since `Date` has no fraction.
   const pin = query.before || !hold || serviceTime === undefined ? undefined : nextFullSecond(serviceTime);
   const held: Query = pin ? { ...query, before: pin } : query;
-  const reading = new Reading(page, limit, held.before !== undefined);
+  const reading = new Reading(page, limit);
   const total = reading.firstTotal;
   yield handOn(reading, page);
   if (reading.full) return;
@@ -76,7 +76,6 @@ async function* readWindow(
     ? byOffsets(plan, size + 1)
     : byLinks(plan, page, at, page.items.count + 1);
   for (let sweep = 0; sweep < MAX_SWEEPS && end === 'read' && !reading.complete; sweep++) {
-    if (reading.hasSurplus) break;
     // The missing events may be anywhere: everything is read again, and only new events are passed on.
     reading.startAgain();
     end = yield* byOffsets(plan, 1);
@@ -178,10 +177,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
       });
     }
     visited.add(at.href);
-    const speculative = !page.next && reading.lastTotal === undefined;
     ({ page } = await plan.fetchPage(at, plan.signal));
-    // There may be no more pages, and the service may not understand offsets.
-    if (speculative && reading.repeats(page)) return 'read';
     if (lacksLaterEvents(plan, page)) return 'later events';
     empty = page.items.count === 0 ? empty + 1 : 0;
     if (empty === MAX_EMPTY_PAGES)
@@ -231,13 +227,10 @@ function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteErro
  */
 class Reading {
   readonly limit: number;
-  /** True if the search has an upper time bound, so that new events do not join it. */
-  readonly #held: boolean;
   readonly #first: Page;
-  /** The service's count at the first and at the latest page, and the highest; undefined if it gives none. */
+  /** The service's count at the first and at the latest page; undefined if it gives none. */
   readonly firstTotal: number | undefined;
   lastTotal: number | undefined;
-  #highestTotal: number;
   /** Pages read, and items passed on so far. */
   pages = 0;
   emitted = 0;
@@ -250,13 +243,11 @@ class Reading {
   #torn = false;
   #atStart = true;
 
-  constructor(first: Page, limit: number, held: boolean) {
+  constructor(first: Page, limit: number) {
     this.limit = limit;
-    this.#held = held;
     this.#first = first;
     this.firstTotal = totalOf(first);
     this.lastTotal = this.firstTotal;
-    this.#highestTotal = this.firstTotal ?? 0;
   }
 
   get full(): boolean {
@@ -269,22 +260,14 @@ class Reading {
   }
 
   /**
-   * True if every event that matched at the first answer, or every one that matches now, was passed on once. A read
-   * without a time limit may also have passed on new events, of which some are counted. Without counts nothing can be
-   * checked. Once items may have slipped past, an equal number proves nothing: events that have left since may have been
-   * counted instead.
+   * True if every event that matched at the first answer, or every one that matches now, was passed on once. Without
+   * counts nothing can be checked. Once items may have slipped past, an equal number proves nothing: events that have left
+   * since may have been counted instead.
    */
   get complete(): boolean {
     const { emitted, firstTotal, lastTotal } = this;
     if (this.full || firstTotal === undefined) return true;
-    if (this.#torn) return false;
-    if (emitted === firstTotal || emitted === lastTotal) return true;
-    return !this.#held && emitted > firstTotal && !this.hasSurplus;
-  }
-
-  /** True if more items were passed on than the service ever counted: reading again cannot mend that. */
-  get hasSurplus(): boolean {
-    return this.firstTotal !== undefined && this.emitted > this.#highestTotal;
+    return !this.#torn && (emitted === firstTotal || emitted === lastTotal);
   }
 
   /** The number of items that left the result since the last page, by the service's count; negative if items were added. */
@@ -299,7 +282,7 @@ class Reading {
     if (!this.#atStart && this.shrunkBy(page) > 0) this.#torn = true;
     this.#atStart = false;
     this.#count(page);
-    if (this.repeats(page)) {
+    if (this.#repeats(page)) {
       throw new ServiceError(
         'the service answered the same page twice: the result cannot be read to its end',
       );
@@ -318,7 +301,7 @@ class Reading {
   }
 
   /** True if a page repeats the previous one, as when a service ignores offsets or its own links. */
-  repeats({ items: { keys, byEventId } }: Page): boolean {
+  #repeats({ items: { keys, byEventId } }: Page): boolean {
     const before = this.#before;
     if (keys.length === 0 || keys.length !== before.length || this.moved) return false;
     return keys.every((key, index) => key === before[index]) && (byEventId || new Set(keys).size > 1);
@@ -350,7 +333,6 @@ class Reading {
     if (total === undefined || this.lastTotal === undefined) return;
     if (total !== this.lastTotal) this.move();
     this.lastTotal = total;
-    this.#highestTotal = Math.max(this.#highestTotal, total);
   }
 
   /**
