@@ -73,7 +73,6 @@ type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>
 
 const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL_MS = 200;
-const SUBJECT = 'the sign-in';
 
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
@@ -118,22 +117,18 @@ export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, {
 async function take<T>(
   name: string,
   context: Surroundings,
-  options: LockOptions<T>,
+  { subject = 'the sign-in', ...options }: LockOptions<T>,
 ): Promise<TakenLock | { readonly result: T }> {
   const folder = options.folder ?? (await lockFolder(name, context.machine));
-  try {
-    const taken = await claimed(folder, await describeSelf(context.machine), context, options);
-    if ('result' in taken) return taken;
-    // Leftover files do no harm.
-    await tidyLock(folder, taken.number).catch(() => undefined);
-    if (taken.number === 1 && !options.folder) await sweepSiblings(folder, 1).catch(() => undefined);
-    return kept(taken, folder, context.lockRhythm ?? RHYTHM, options.subject ?? SUBJECT);
-  } catch (error) {
+  const explain = (error: unknown): never => {
     throw explained(error, folder);
-  }
-}
-
-function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: string): TakenLock {
+  };
+  const self = await describeSelf(context.machine);
+  const claim = await waitAndClaim(folder, self, context, { subject, ...options }).catch(explain);
+  if ('result' in claim) return claim;
+  // Leftover files do no harm.
+  await tidyLock(folder, claim.number).catch(() => undefined);
+  if (claim.number === 1 && !options.folder) await sweepSiblings(folder, 1).catch(() => undefined);
   const lost = new AbortController();
   let beating = Promise.resolve();
   const look = async () => {
@@ -144,18 +139,13 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: strin
       lost.abort(new LockedError(message, { next: 'run the command again when that process has ended' }));
     }
   };
+  const { beat } = context.lockRhythm ?? RHYTHM;
   const timer = setInterval(() => {
     beating = beating.then(look);
   }, beat).unref();
   return {
     lost: lost.signal,
-    isStillHeld: async () => {
-      try {
-        return await claim.isHeld();
-      } catch (error) {
-        throw explained(error, folder);
-      }
-    },
+    isStillHeld: () => claim.isHeld().catch(explain),
     release: async () => {
       clearInterval(timer);
       await beating;
@@ -165,11 +155,11 @@ function kept(claim: Claim, folder: string, { beat }: LockRhythm, subject: strin
 }
 
 /** Waits until the lock is free or its holder is gone, and claims it. */
-async function claimed<T>(
+async function waitAndClaim<T>(
   folder: string,
   self: Holder,
   { clock, machine, signal, lockRhythm = RHYTHM }: Surroundings,
-  { patience = 60_000, meanwhile, subject = SUBJECT }: LockOptions<T>,
+  { patience = 60_000, meanwhile, subject }: LockOptions<T> & { readonly subject: string },
 ): Promise<Claim | { readonly result: T }> {
   let seen: LockState | undefined;
   let condition: HolderCondition = 'unknown';
