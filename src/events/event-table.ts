@@ -14,7 +14,7 @@ const [EARLY, NEARLY_ALL] = [8192, 0.9];
 const LONGEST_VALUE = 512;
 /** Elements of arrays, members of one object, and fields in all. */
 const [MOST_ELEMENTS, MOST_MEMBERS, MOST_FIELDS] = [16, 100, 400];
-/** More events than this would take more than 400 MB. */
+/** More events than this would take about half a gigabyte. */
 const MOST_ROWS = 6_000_000;
 /** Digits that a double holds exactly (IEEE 754): numbers with more of them are compared only as texts. */
 const EXACT_DIGITS = 15;
@@ -152,7 +152,7 @@ function enlarged<Rows extends Uint8Array | Uint16Array | Float64Array>(from: Ro
 
 /**
  * Events as columns, for questions about many of them at once: every field, which of them failed, and when they were
- * created. About 40 bytes an event; the values of a field are kept once.
+ * created. About 80 bytes an event of twenty fields; the values of a field are kept once.
  */
 export class EventTable {
   /** Rows that are complete. */

@@ -13,7 +13,7 @@ export const style = `
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1100px; margin: 0 auto; padding: 24px 20px 64px; }
+main { max-width: 1360px; margin: 0 auto; padding: 24px 20px 64px; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 4px; }
 h2 { font-size: 1.15rem; margin: 36px 0 8px; }
 p { margin: 8px 0; }
@@ -23,8 +23,7 @@ p { margin: 8px 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 16px 0 0; }
 dt { color: var(--muted); }
 dd { margin: 0; overflow-wrap: anywhere; }
-svg { display: block; width: 100%; height: auto; font-size: 13px; }
-.narrow { display: none; }
+svg { display: block; width: 100%; font-size: 13px; }
 code, pre, .mono { font: 13px/1.45 ui-monospace, monospace; }
 .controls { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 12px 0; }
 .controls[hidden] { display: none; }
@@ -57,7 +56,6 @@ pre { margin: 4px 0; padding: 10px 12px; background: var(--shade); border: 1px s
 @media screen and (max-width: 640px) {
   main { padding: 16px 14px 48px; }
   .wide { display: none; }
-  .narrow { display: block; }
   dl { grid-template-columns: 1fr; gap: 0; }
   dd { margin-bottom: 6px; }
   .events, .events tbody, .events tr, .events td { display: block; }
@@ -71,8 +69,7 @@ pre { margin: 4px 0; padding: 10px 12px; background: var(--shade); border: 1px s
   :root { --paper: #fff; --ink: #000; --muted: #444; --rule: #bbb; --shade: #fff; --failed: #b3261e; --success: #2e7d4f; }
   body { font-size: 10pt; }
   main { max-width: none; padding: 0; }
-  .wide { display: block; }
-  .narrow, .controls, th button::after { display: none; }
+  .controls, th button::after { display: none; }
   details:not([open]), .events details { display: none; }
   .scroll { overflow: visible; }
   .events .data td { font-size: 7pt; padding-right: 6pt; }
@@ -128,11 +125,11 @@ export const script = `
     rows.sort((a, b) => compare(key.get(a), key.get(b)) * (down ? -1 : 1));
     table.append(...rows);
   };
-  heads.forEach((head, column) => {
+  heads.forEach((head) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.append(...head.childNodes);
-    button.addEventListener('click', () => sort(head, column));
+    button.addEventListener('click', () => sort(head, head.cellIndex));
     head.append(button);
   });
   document.getElementById('controls').hidden = false;

@@ -12,32 +12,32 @@ export interface Rank {
   readonly note?: string;
 }
 
-/** Widths of the two drawings of each chart, for wide and narrow pages. The style sheet shows one of them. */
-const WIDE = 1000;
-const NARROW = 360;
 /** The smallest size of a bar whose value is not zero. */
 const LEAST = 2;
-/** The most that a character of a label takes, in any font. */
-const CHARACTER = 8;
+/** Times below a chart: on a narrow page every second one is left out. */
+const MOST_TIMES = 8;
 
-function bothWidths(draw: (width: number) => Html): Html {
-  return html`<div class="chart wide">${draw(WIDE)}</div><div class="chart narrow" aria-hidden="true">${draw(NARROW)}</div>`;
-}
-
-/** An SVG image that fills the width of the page. `label` describes it to screen readers. */
-function drawing(width: number, height: number, label: string, shapes: readonly Html[]): Html {
-  return html`<svg role="img" aria-label="${label}" focusable="false" viewBox="0 0 ${width} ${height}">${shapes}</svg>`;
+/** An SVG image that fills the width of the page: widths are shares of it. `label` describes it to screen readers. */
+function drawing(height: number, label: string, shapes: readonly Html[]): Html {
+  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${height}">${shapes}</svg></div>`;
 }
 
 type Role = 'ink' | 'muted' | 'rule' | 'failed' | 'success';
 
-function bar(x: number, y: number, width: number, height: number, role: Role): Html {
-  const [left, top, across, down] = [x, y, width, height].map((number) => Number(number.toFixed(2)));
-  return html`<rect x="${left as number}" y="${top as number}" width="${across as number}" height="${down as number}" fill="${colorOf(role)}"/>`;
+/** `left` and `width` are shares of the width of the page. */
+function bar(left: number, top: number, width: number, height: number, role: Role): Html {
+  const [x, across] = [left, width].map((share) => `${rounded(100 * share)}%`) as [string, string];
+  return html`<rect x="${x}" y="${rounded(top)}" width="${across}" height="${rounded(height)}" fill="${colorOf(role)}"/>`;
 }
 
-function text(x: number, y: number, role: Role, words: string, anchor: 'start' | 'middle' | 'end'): Html {
-  return html`<text x="${Number(x.toFixed(2))}" y="${y}" fill="${colorOf(role)}" text-anchor="${anchor}">${words}</text>`;
+/** With `isWide`, it is left out on a narrow page. */
+function text(left: number, y: number, role: Role, words: string, isWide = false): Html {
+  const style = isWide ? html` class="wide"` : '';
+  return html`<text x="${rounded(100 * left)}%" y="${rounded(y)}" fill="${colorOf(role)}"${style}>${words}</text>`;
+}
+
+function rounded(number: number): number {
+  return Number(number.toFixed(2));
 }
 
 function colorOf(role: Role): Html {
@@ -49,18 +49,12 @@ export function rankChart(title: string, ranks: readonly Rank[]): Html {
   const row = 34;
   const full = Math.max(...ranks.map(({ value }) => value));
   const label = `${title}: ${ranks.length} bars, the first is ${oneLine(ranks[0]?.name ?? '')}`;
-  return bothWidths((width) => {
-    const shapes = ranks.flatMap(({ name, value, figure, note }, index) => {
-      const top = index * row;
-      const shownName = shortened(oneLine(name), width === WIDE ? 110 : 30);
-      const length = value > 0 ? Math.max(LEAST, (value / full) * width) : 0;
-      return [
-        text(0, top + 14, 'ink', `${figure}\u2002${shownName}${note ? `\u2002(${note})` : ''}`, 'start'),
-        bar(0, top + 20, length, 8, 'failed'),
-      ];
-    });
-    return drawing(width, ranks.length * row, label, shapes);
+  const shapes = ranks.flatMap(({ name, value, figure, note }, index) => {
+    const words = `${figure}\u2002${shortened(oneLine(name), 110)}${note ? `\u2002(${note})` : ''}`;
+    const length = value > 0 ? Math.max(LEAST / 1000, value / full) : 0;
+    return [text(0, index * row + 14, 'ink', words), bar(0, index * row + 20, length, 8, 'failed')];
   });
+  return drawing(ranks.length * row, label, shapes);
 }
 
 function oneLine(name: string): string {
@@ -73,53 +67,46 @@ interface Panel {
   readonly values: readonly number[];
 }
 
-const [LEFT, RIGHT, PANEL, TITLE, AXIS] = [56, 12, 138, 30, 26];
+const [PANEL, TITLE, AXIS] = [138, 30, 26];
 
 /** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
-export function timeChart(stats: Stats): Html {
-  const clock = timeLabels(stats.buckets, stats.window.zone);
-  const labels = stats.buckets.map(clock.label);
-  const failed: Panel = {
-    name: 'failed',
-    role: 'failed',
-    values: stats.buckets.map((bucket) => bucket.failed ?? 0),
-  };
+export function timeChart({ buckets, window, success }: Stats): Html {
+  const clock = timeLabels(buckets, window.zone);
+  const failed: Panel = { name: 'failed', role: 'failed', values: buckets.map((one) => one.failed ?? 0) };
   const delivered: Panel = {
     name: 'delivered',
     role: 'success',
-    values: stats.buckets.map((bucket) => bucket.success ?? 0),
+    values: buckets.map((one) => one.success ?? 0),
   };
-  const panels = stats.success === null ? [failed] : [failed, delivered];
+  const panels = success === null ? [failed] : [failed, delivered];
   const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
   const bottom = panels.length * (PANEL + TITLE);
-  return bothWidths((width) => {
-    const slot = (width - LEFT - RIGHT) / labels.length;
-    const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE), width, slot));
-    const room = ((labels[0]?.length ?? 0) + 2) * CHARACTER;
-    const every = Math.ceil(room / slot);
-    const times = labels.flatMap((time, index) => {
-      const middle = LEFT + (index + 0.5) * slot;
-      const isShown = index % every === 0 && (index === 0 || middle + room / 2 <= width + CHARACTER);
-      return isShown ? [text(middle, bottom + 18, 'muted', time, 'middle')] : [];
-    });
-    return drawing(width, bottom + AXIS, label, [...shapes, ...times]);
+  const { length } = buckets;
+  const every = Math.ceil(length / MOST_TIMES);
+  const times = buckets.flatMap((bucket, index) => {
+    // The edge would cut the last ones.
+    if (index % every !== 0 || (index > 0 && index + every > length)) return [];
+    const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
+    return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
   });
+  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE)));
+  return drawing(bottom + AXIS, label, [...shapes, ...times]);
 }
 
-function panelShapes({ name, role, values }: Panel, top: number, width: number, slot: number): Html[] {
+function panelShapes({ name, role, values }: Panel, top: number): Html[] {
   const scale = scaleOf(Math.max(...values));
   const base = top + TITLE + PANEL - 12;
   const heightOf = (value: number) => (value / scale.end) * (PANEL - 12);
-  const lines = scale.marks.flatMap((mark) => [
-    bar(LEFT, base - heightOf(mark), width - LEFT - RIGHT, 1, 'rule'),
-    text(LEFT - 8, base - heightOf(mark) + 4, 'muted', compactNumber.format(mark), 'end'),
-  ]);
   const bars = values.flatMap((value, index) => {
     if (value <= 0) return [];
     const height = Math.max(LEAST, heightOf(value));
-    return [bar(LEFT + (index + 0.075) * slot, base - height, slot * 0.85, height, role)];
+    return [bar((index + 0.075) / values.length, base - height, 0.85 / values.length, height, role)];
   });
-  return [text(8, top + 16, 'ink', name, 'start'), ...lines, ...bars];
+  const lines = scale.marks.flatMap((mark) => [
+    bar(0, base - heightOf(mark), 1, 1, 'rule'),
+    ...(mark > 0 ? [text(0, base - heightOf(mark) - 3, 'muted', compactNumber.format(mark))] : []),
+  ]);
+  return [text(0, top + 12, 'ink', name), ...bars, ...lines];
 }
 
 const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });

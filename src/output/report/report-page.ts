@@ -215,14 +215,14 @@ export function failuresTable(failures: Items, zone: TimeZone): Html {
   );
   const isSorted = names[0] === 'createdOn' && failures.count > 1;
   return html`<div class="scroll" role="region" aria-label="Latest failures" tabindex="0"><table class="events">
-<thead><tr>${names.map((name, index) =>
+<thead><tr><td></td>${names.map((name, index) =>
     isSorted && index === 0
       ? html`<th scope="col" aria-sort="descending">${shortened(name, 40)}</th>`
       : html`<th scope="col">${shortened(name, 40)}</th>`,
-  )}<td></td></tr></thead>
+  )}</tr></thead>
 ${read(failures).map(
   (cells, index) => html`<tbody>
-<tr class="data">${cells.map((cell, column) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}<td><details><summary>JSON</summary></details></td></tr>
+<tr class="data"><td data-name="JSON"><details><summary aria-label="JSON" title="JSON"></summary></details></td>${cells.map((cell, column) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
 <tr class="json"><td colspan="${names.length + 1}"><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></td></tr>
 </tbody>
 `,
