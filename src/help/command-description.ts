@@ -74,17 +74,18 @@ function describeOption(option: Option) {
   const preset = defaultOf(option) ?? (settingDefaults as Readonly<Record<string, string>>)[name ?? ''];
   return {
     flag: long,
-    ...(short ? { short } : {}),
-    ...(placeholder ? { value: placeholder } : {}),
-    ...(option.optional ? { valueOptional: true } : {}),
+    // JSON leaves out what is undefined.
+    short,
+    value: placeholder,
+    valueOptional: option.optional || undefined,
     description,
     ...typeOf(option),
     repeatable: isRepeatable(option),
-    ...(preset === undefined ? {} : { default: preset }),
-    ...(variable ? { variable } : {}),
-    ...(setting ? { setting: setting.key } : {}),
+    default: preset,
+    variable,
+    setting: setting?.key,
     ...allowedValues(kind),
-    ...(hidden ? { synonym: true } : {}),
+    synonym: hidden || undefined,
   };
 }
 

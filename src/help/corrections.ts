@@ -91,6 +91,7 @@ const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
 ];
 
 const MOST_CORRECTIONS = 50;
+const HOPELESS = { problem: 'no command is meant', next: '`hooktrail --help` lists the commands' };
 
 /**
  * Explains why commander refuses a line, with the corrected line as the next step where there is one: one fault after the
@@ -107,8 +108,8 @@ export async function usageErrorFor(
   let words: readonly string[] = argv.slice(0, end);
   let fault: ParseFault | undefined = first;
   // A flag that is also the value of another could be moved to and fro.
-  for (let tries = 0; fault && tries < MOST_CORRECTIONS; tries++) {
-    const correction = correct(fault, words);
+  for (let tries = 0; fault; tries++) {
+    const correction: Correction | undefined = tries < MOST_CORRECTIONS ? correct(fault, words) : HOPELESS;
     if (!correction) break;
     if (correction.problem) problems.push(correction.problem);
     if (correction.next) return new UsageError(problems[0] as string, { next: correction.next });
