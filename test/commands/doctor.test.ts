@@ -24,7 +24,7 @@ async function findings(env: Readonly<Record<string, string | undefined>>): Prom
 const found = (all: readonly Finding[], name: string) => all.find(({ check }) => check === name);
 
 test('if all is well, every check says so and no secret is printed', async () => {
-  await using signing = await startSigningIn();
+  await using signing = await startSigningIn({}, { port: await freePort() });
   await signing.signIn();
   const { authUrl, baseUrl } = signing.sandbox.settings;
   const { code, stdout, stderr } = await hooktrail(['doctor'], { env: signing.env });
@@ -110,7 +110,7 @@ test('missing settings are broken, each with what to do, and the exit code is 1'
 });
 
 test('an unreachable server, a port in use and a wrong clock are reported', async () => {
-  await using signing = await startSigningIn();
+  await using signing = await startSigningIn({}, { port: await freePort() });
   const port = Number(new URL(signing.redirectUri).port);
   const taken = createServer().listen(port, '127.0.0.1');
   signing.sandbox.control.fault('service', {

@@ -154,8 +154,8 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
 const person = test.skipIf(!available('Chromium'));
 
 /** Signs in with a real browser, in which that button is pressed. Also resolves to the page it ended on. */
-async function signInPressing(button: string, host?: string) {
-  await using at = await startSigningIn({ autoApprove: false }, host);
+async function signInPressing(button: string, host = '127.0.0.1') {
+  await using at = await startSigningIn({ autoApprove: false }, { host });
   const report = path.join(at.home.folder, 'report.json');
   const result = await spawnHooktrail(['login'], {
     env: {

@@ -88,7 +88,7 @@ test('in an SSH session no browser is opened, and login says how to forward the 
   const env = { ...at.env, SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22' };
   const program = startProcess(['login'], { env });
   const [url] = await program.printed('stderr', /^http\S+$/m);
-  const { port } = new URL(at.redirectUri);
+  const { port } = new URL(new URL(url).searchParams.get('redirect_uri') ?? '');
   expect(program.stderr).toContain(`  ssh -N -L ${port}:127.0.0.1:${port} `);
   expect(program.stderr).toContain('hooktrail login --paste');
   expect(program.stderr).toContain('Sign in in a browser at\n');
@@ -130,8 +130,8 @@ test.each<[string, Record<string, string>, boolean, string[]]>([
   ['a desktop', {}, false, []],
 ])('%s gets its own advice', async (_name, variables, isContainer, lines) => {
   const context = { machine: { ...thisMachine(), isContainer } };
-  const { program } = await at.login([], { env: { ...at.env, ...variables }, context });
-  const { port } = new URL(at.redirectUri);
+  const { program, authorizeUrl } = await at.login([], { env: { ...at.env, ...variables }, context });
+  const { port } = new URL(authorizeUrl.searchParams.get('redirect_uri') ?? '');
   const advice =
     lines.map((line) => `${line.replace('PORT', port)}\n`).join('') + (lines.length > 0 ? paste : '');
   expect(program.stderr.startsWith(`${advice}Sign in in a browser at\nhttp`)).toBe(true);

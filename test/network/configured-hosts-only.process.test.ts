@@ -55,7 +55,7 @@ describe('the hosts that the program connects to', () => {
   let log: string;
   let env: Record<string, string>;
   beforeAll(async () => {
-    signingIn = await startSigningIn();
+    signingIn = await startSigningIn({}, { port: await freePort() });
     log = path.join(signingIn.home.folder, 'sockets.log');
     const watcher = path.resolve(import.meta.dirname, '../support/watch-sockets.mjs');
     env = {

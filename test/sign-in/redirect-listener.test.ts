@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listenForRedirect, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
 import { ask, changed, redirectOf, visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
+import { freePort } from '../support/ports.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -177,7 +178,7 @@ test('the page is static, is not cached and runs no script', async () => {
 
 test('the process ends while a browser keeps idle sockets open', async () => {
   const { program, authorizeUrl } = await at.login();
-  const { port } = new URL(at.redirectUri);
+  const { port } = new URL(authorizeUrl.searchParams.get('redirect_uri') ?? '');
   const idle = [1, 2, 3].map(() => connect(Number(port), '127.0.0.1').on('error', () => undefined));
   const half = connect(Number(port), '127.0.0.1').on('error', () => undefined);
   await Promise.all([...idle, half].map((socket) => once(socket, 'connect')));
@@ -199,6 +200,7 @@ test('the process ends although the redirect came behind another request on its 
 });
 
 test('the port is free as soon as the program has ended', async () => {
+  await using at = await startSigningIn({}, { port: await freePort() });
   await at.run(['login']);
   const server = createServer().listen(Number(new URL(at.redirectUri).port), '127.0.0.1');
   await once(server, 'listening');
@@ -316,7 +318,7 @@ function through(address: string, redirect: URL): [URL, { host: string }] {
 
 test.each(['127.0.0.1', '[::1]'])('a redirect URI on localhost is answered on %s', async (address) => {
   if (address === '[::1]' && !hasIpv6) return;
-  await using at = await startSigningIn({}, 'localhost');
+  await using at = await startSigningIn({}, { host: 'localhost' });
   const { program, authorizeUrl } = await at.login();
   const redirect = await redirectOf(authorizeUrl);
   expect((await ask(...through(address, redirect))).status).toBe(200);
@@ -325,7 +327,7 @@ test.each(['127.0.0.1', '[::1]'])('a redirect URI on localhost is answered on %s
 
 test('a program on the other address family of localhost counts as a taken port', async ({ skip }) => {
   skip(!hasIpv6, 'this machine has no IPv6');
-  await using at = await startSigningIn({}, 'localhost');
+  await using at = await startSigningIn({}, { host: 'localhost', port: await freePort() });
   const port = Number(new URL(at.redirectUri).port);
   const neighbour = await occupy(port, '::1');
   const { code, stderr } = await at.run(['login', '--no-browser']);
@@ -338,7 +340,7 @@ test('a program on the other address family of localhost counts as a taken port'
 });
 
 test('a taken port is an error that names --redirect-uri', async () => {
-  await using at = await startSigningIn();
+  await using at = await startSigningIn({}, { port: await freePort() });
   const port = Number(new URL(at.redirectUri).port);
   const neighbour = await occupy(port, '127.0.0.1');
   const result = await at.run(['login', '--no-browser']);

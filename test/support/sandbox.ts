@@ -299,9 +299,9 @@ function withIssuer(
   redirectUri: string | undefined,
 ): Record<string, string> {
   const { location } = headers;
-  if (location === undefined || (redirectUri !== undefined && !location.startsWith(redirectUri)))
-    return headers;
+  if (location === undefined) return headers;
   const url = new URL(location, 'http://relative.invalid');
+  if (redirectUri !== undefined && url.pathname !== new URL(redirectUri).pathname) return headers;
   if (!url.searchParams.has('iss')) return headers;
   if (issuer === null) url.searchParams.delete('iss');
   else url.searchParams.set('iss', issuer);

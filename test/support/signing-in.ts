@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createHome, type Home } from './home.ts';
-import { freePort } from './ports.ts';
 import {
   hooktrail,
   type CommandOptions as Options,
@@ -33,8 +32,12 @@ export interface Login {
   readonly authorizeUrl: URL;
 }
 
-export async function startSigningIn(options: SandboxOptions = {}, host = '127.0.0.1'): Promise<SigningIn> {
-  const redirectUri = `http://${host}:${await freePort()}/callback`;
+/** The program chooses a port for each sign-in, unless one is given. */
+export async function startSigningIn(
+  options: SandboxOptions = {},
+  { host = '127.0.0.1', port = 0 } = {},
+): Promise<SigningIn> {
+  const redirectUri = `http://${host}:${port}/callback`;
   const sandbox = await startSandbox({ events: 10, autoApprove: true, redirectUri, ...options });
   const home = await createHome();
   // The options may give the sandbox another redirect URI than the program uses.
