@@ -137,6 +137,8 @@ export interface Recovering extends AsyncDisposable {
   /** The command line of `recover`, for the sandbox's whole history. */
   args(...flags: string[]): string[];
   recover(...flags: string[]): Promise<Result>;
+  /** The command line of a listener with the same journal and handler. */
+  listenArgs(...flags: string[]): string[];
 }
 
 export async function startRecovering(options: SandboxOptions = {}): Promise<Recovering> {
@@ -155,6 +157,10 @@ export async function startRecovering(options: SandboxOptions = {}): Promise<Rec
     journal,
     args,
     recover: (...flags) => hooktrail(args(...flags), { env }),
+    listenArgs: (...flags) => [
+      ...['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url],
+      ...flags,
+    ],
     async [Symbol.asyncDispose]() {
       await handler[Symbol.asyncDispose]();
       await searching[Symbol.asyncDispose]();

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
@@ -181,7 +180,6 @@ describe('events get', () => {
     await program.printed('stdout', /\n/);
     program.closeStdout();
     expect((await program.finished).code).toBe(0);
-    await delay(50);
     expect(searching.queries().length).toBeLessThan(100);
   });
 

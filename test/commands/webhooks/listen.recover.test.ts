@@ -7,8 +7,7 @@ const MINUTE = 60_000;
 
 /** `webhooks listen --recover` beside a sandbox; ends with `await using`. */
 async function startCatchingUp(at: Recovering, ...flags: string[]) {
-  const args = ['webhooks', 'listen', '--port', '0', '--journal', at.journal, '--forward-to', at.handler.url];
-  const program = startHooktrail([...args, '--recover', ...flags], { env: at.env });
+  const program = startHooktrail(at.listenArgs('--recover', ...flags), { env: at.env });
   const port = await portOf(program);
   return { program, port, [Symbol.asyncDispose]: () => ended(program) };
 }

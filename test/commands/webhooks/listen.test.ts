@@ -11,7 +11,6 @@ import {
   API_TOKEN,
   accepted,
   duplicate,
-  ended,
   portOf,
   post,
   startListening,
@@ -252,68 +251,57 @@ describe('requests that are refused and never reach the handler', () => {
   });
 });
 
+/** A listener on a terminal of that many columns. */
+async function startOnTerminal(columns: number, ...flags: string[]) {
+  const home = await createHome();
+  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const args = ['webhooks', 'listen', '--port', '0', '--no-color', ...flags];
+  const program = startHooktrail(args, { env, terminal: columns });
+  const port = await portOf(program);
+  const stop = async () => {
+    program.kill('SIGINT');
+    return await program.finished;
+  };
+  const send = (body: object | string) => post(port, typeof body === 'string' ? body : JSON.stringify(body));
+  return { send, stop, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
+}
+
 test('on a terminal each delivery is a line, with a summary at the end', async () => {
   // The time stands still, even while the listener waits before its next warning.
   clock.skips = 0;
   const handler = await startHandler();
-  await using home = await createHome();
-  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
-  const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--forward-to', handler.url];
-  const program = startHooktrail(args, { env, terminal: 100 });
-  try {
-    const port = await portOf(program);
-    await post(port, '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","eventType":"order.created"}');
-    await post(port, '{"eventId":"0f8fad5b-d9cb-469f-a165-70867728950e","eventType":"order.created"}');
-    handler.answer = () => 500;
-    await post(port, '{"eventId":"b\\u001b[31m"}');
-    await post(port, 'x');
-    await handler[Symbol.asyncDispose]();
-    await post(port, '{"eventId":"c"}');
-    program.kill('SIGINT');
-    expect((await program.finished).code).toBe(130);
-    const line = (type: string, id: string, said: string) =>
-      `12:00:00  ${type.padEnd(31)}  ${id.padEnd(36)}  ${said} N ms\n`;
-    expect(program.stdout.replaceAll(/ +\d+ ms/g, ' N ms')).toBe(
-      line('order.created', '0f8fad5b-d9cb-469f-a165-70867728950e', '200') +
-        line('order.created', '0f8fad5b-d9cb-469f-a165-70867728950e', 'duplicate') +
-        line('-', 'b\\u001b[31m', '500') +
-        line('-', 'c', 'no answer'),
-    );
-    expect(program.stderr.split('\n').at(-2)).toMatch(/1 accepted, 1 duplicate, 2 failed, 1 rejected$/);
-  } finally {
-    await ended(program);
-  }
+  await using terminal = await startOnTerminal(100, '--forward-to', handler.url);
+  for (const _ of [1, 2]) await terminal.send({ eventId: ID, eventType: 'order.created' });
+  handler.answer = () => 500;
+  await terminal.send({ eventId: 'b\u001b[31m' });
+  await terminal.send('x');
+  await handler[Symbol.asyncDispose]();
+  await terminal.send({ eventId: 'c' });
+  const { code, stdout, stderr } = await terminal.stop();
+  expect(code).toBe(130);
+  const line = (type: string, id: string, said: string) =>
+    `12:00:00  ${type.padEnd(31)}  ${id.padEnd(36)}  ${said} N ms\n`;
+  expect(stdout.replaceAll(/ +\d+ ms/g, ' N ms')).toBe(
+    line('order.created', ID, '200') +
+      line('order.created', ID, 'duplicate') +
+      line('-', 'b\\u001b[31m', '500') +
+      line('-', 'c', 'no answer'),
+  );
+  expect(stderr.split('\n').at(-2)).toMatch(/1 accepted, 1 duplicate, 2 failed, 1 rejected$/);
 });
 
 test('on a terminal of 80 columns the id of an event is whole, and its type is cut', async () => {
-  await using home = await createHome();
-  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
-  const args = ['webhooks', 'listen', '--port', '0', '--no-color'];
-  const program = startHooktrail(args, { env, terminal: 80 });
-  try {
-    const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
-    await post(await portOf(program), JSON.stringify({ eventId, eventType: 'recipient.authenticated' }));
-    program.kill('SIGINT');
-    await program.finished;
-    expect(program.stdout).toBe(`12:00:00  recipient.authenti…  ${eventId}  accepted\n`);
-  } finally {
-    await ended(program);
-  }
+  await using terminal = await startOnTerminal(80);
+  await terminal.send({ eventId: ID, eventType: 'recipient.authenticated' });
+  expect((await terminal.stop()).stdout).toBe(`12:00:00  recipient.authenti…  ${ID}  accepted\n`);
 });
 
 test('the lines on a terminal have the time of --timezone', async () => {
-  await using home = await createHome();
-  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
-  const args = ['webhooks', 'listen', '--port', '0', '--no-color', '--timezone', 'Asia/Kolkata'];
-  const program = startHooktrail(args, { env, terminal: 100 });
-  try {
-    await post(await portOf(program), '{"eventId":"a","eventType":"order.created"}');
-    program.kill('SIGINT');
-    await program.finished;
-    expect(program.stdout).toMatch(/^17:30:00\+05:30 {2}order\.created {14}a {37}accepted {3} +\d+ ms\n$/);
-  } finally {
-    await ended(program);
-  }
+  await using terminal = await startOnTerminal(100, '--timezone', 'Asia/Kolkata');
+  await terminal.send({ eventId: 'a', eventType: 'order.created' });
+  expect((await terminal.stop()).stdout).toMatch(
+    /^17:30:00\+05:30 {2}order\.created {14}a {37}accepted {3} +\d+ ms\n$/,
+  );
 });
 
 test('--health answers GET with counts as JSON, and accepts no deliveries', async () => {
@@ -402,7 +390,7 @@ describe('stopping', () => {
       'has sent half of a body',
       `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: 40\r\n\r\n{"eventId":`,
     ],
-  ])('does not wait for a sender that %s', { timeout: 9_000 }, async (_name, text) => {
+  ])('does not wait for a sender that %s', async (_name, text) => {
     await using listening = await startListening();
     const socket = connect(listening.port, '127.0.0.1');
     await once(socket, 'connect');

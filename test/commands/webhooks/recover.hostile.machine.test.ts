@@ -3,18 +3,13 @@ import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
-import { ended, portOf, post, type Recovering, startRecovering } from '../../support/listening.ts';
+import { ended, portOf, post, startRecovering } from '../../support/listening.ts';
 import { startProcess } from '../../support/process.ts';
 import { available } from '../../support/requirement.ts';
 
-/** The arguments of a listener with the journal and the handler of a recovery. */
-function listenArgs({ journal, handler }: Recovering, port = 0): string[] {
-  return ['webhooks', 'listen', '--port', `${port}`, '--journal', journal, '--forward-to', handler.url];
-}
-
 test('who takes the port of a killed listener gets no event and no Api-Token', async () => {
   await using at = await startRecovering({ events: 5 });
-  const listener = startProcess(listenArgs(at), { env: at.env });
+  const listener = startProcess(at.listenArgs(), { env: at.env });
   const port = await portOf(listener);
   expect((await post(port, '{"eventId":"a"}')).status).toBe(200);
   await ended(listener);
@@ -24,11 +19,6 @@ test('who takes the port of a killed listener gets no event and no Api-Token', a
     env: at.env,
   });
   await portOf(holder);
-  const found = JSON.parse(await readFile(`${at.journal}.listener`, 'utf8').catch(() => '{}'));
-  if (found.url) {
-    const url = `http://127.0.0.1:${port}/`;
-    await writeFile(`${at.journal}.listener`, JSON.stringify({ ...found, url }));
-  }
   const recovery = startProcess(at.args('--forward-timeout', '1', '--retry-for', '1s'), { env: at.env });
   expect((await recovery.finished).code).toBe(2);
   expect(impostor.received).toEqual([]);
@@ -46,7 +36,7 @@ describe('what lies beside or in the place of a journal', () => {
     if (suffix.includes('/')) await mkdir(`${at.journal}.lock`);
     execFileSync('mkfifo', [`${at.journal}${suffix}`]);
     const results = [];
-    for (const args of [at.args('--new-journal'), listenArgs(at)]) {
+    for (const args of [at.args('--new-journal'), at.listenArgs()]) {
       const program = startProcess(args, { env: at.env });
       if (code === 0 && args[1] === 'listen') {
         await portOf(program);

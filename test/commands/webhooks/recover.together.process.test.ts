@@ -11,23 +11,19 @@ test.each(['the listener', 'a recovery'])(
   async (order) => {
     const events = 400;
     await using recovering = await startRecovering({ events });
-    const { handler, env, journal } = recovering;
+    const { handler, env } = recovering;
     const { store } = recovering.searching.sandbox.control;
     handler.answer = async () => {
       await setTimeout(Math.random() * 15);
       return Math.random() < 0.1 ? 503 : 200;
     };
     const recover = () => startProcess(recovering.args('--new-journal', '--concurrency', '4'), { env });
-    const listen = () =>
-      startProcess(['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url], {
-        env,
-      });
     const first: Running[] = [];
     if (order === 'a recovery') {
       first.push(recover());
       await expect.poll(() => handler.received.length, { timeout: 20_000 }).toBeGreaterThan(0);
     }
-    const listener = listen();
+    const listener = startProcess(recovering.listenArgs(), { env });
     const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
     const recoveries = [...first, recover(), recover()];
 
@@ -58,11 +54,10 @@ test('a recovery takes over from a killed listener, and recovers its deliveries 
   timeout: 120_000,
 }, async () => {
   await using recovering = await startRecovering({ events: 20 });
-  const { handler, env, journal } = recovering;
+  const { handler, env } = recovering;
   const [eventId] = recovering.searching.sandbox.control.store.newestIds(1) as [string];
   handler.answer = () => new Promise(() => undefined);
-  const args = ['--port', '0', '--journal', journal, '--forward-to', handler.url, '--health', '/health'];
-  const listener = startProcess(['webhooks', 'listen', ...args], { env });
+  const listener = startProcess(recovering.listenArgs('--health', '/health'), { env });
   const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
   const sent = post(Number(port), JSON.stringify({ eventId })).catch(() => undefined);
   await expect.poll(() => handler.received.length).toBe(1);
@@ -112,8 +107,7 @@ test("through a listener, refused events are listed with the handler's answer", 
   await using recovering = await startRecovering({ events: 3 });
   const { handler, env, journal } = recovering;
   handler.answer = () => 422;
-  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
-  const listener = startHooktrail(args, { env });
+  const listener = startHooktrail(recovering.listenArgs(), { env });
   await portOf(listener);
   const { code, stderr } = await recovering.recover('--quiet');
   expect([code, stderr]).toEqual([
@@ -136,8 +130,7 @@ test('a long recovery lets a listener have the journal after some seconds, and c
   handler.answer = () => new Promise((resolve) => answers.push(() => resolve(200)));
   const recovery = startHooktrail(recovering.args('--new-journal', '--concurrency', '2'), { env });
   await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(2);
-  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
-  const listener = startHooktrail(args, { env });
+  const listener = startHooktrail(recovering.listenArgs(), { env });
   await listener.printed('stderr', /waiting for another hooktrail process/);
   clock.advance(6_000);
   handler.answer = () => 200;
@@ -155,9 +148,8 @@ test('a long recovery lets a listener have the journal after some seconds, and c
 
 test('a listener that does not answer is an error that says what to do', async () => {
   await using recovering = await startRecovering({ events: 1 });
-  const { handler, env, journal } = recovering;
-  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
-  const listener = startProcess(args, { env });
+  const { env, journal } = recovering;
+  const listener = startProcess(recovering.listenArgs(), { env });
   await portOf(listener);
   listener.kill('SIGSTOP');
   const { code, stderr } = await startProcess(recovering.args(), { env }).finished;

@@ -60,11 +60,6 @@ test('reads the events of a file with --from, without a sign-in, in order of cre
   expect((await hooktrail(at.args('--from', '-', '--id', id), { env, stdin: lines })).stderr).toBe(
     '1 replayed; 0 refused\n',
   );
-  const both = await hooktrail(at.args('--from', 'x', '-'), { env });
-  expect([both.code, both.stderr.split('\n')[0]]).toEqual([
-    2,
-    'error: --from and - are two sources of events: give one',
-  ]);
 });
 
 test('--where filters, too, also among ids', async () => {

@@ -91,23 +91,11 @@ test('the handler may be `webhooks listen` itself', async () => {
   expect(JSON.parse(listening.program.stdout)).toMatchObject({ eventId: stdout.trim(), eventType: 'a' });
 });
 
-test('a given token that cannot be sent is an error; a missing token is a warning', async () => {
+test('a missing token is a warning', async () => {
   await using at = await startSending();
   const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
-  const given = (variables: Record<string, string>) =>
-    hooktrail(args, { env: { ...at.home.env, ...variables } });
-  const { code, stdout, stderr } = await given({ HOOKTRAIL_API_TOKEN: 'ä' });
-  expect([code, stdout, stderr]).toEqual([
-    2,
-    '',
-    expect.stringMatching(/^error: HOOKTRAIL_API_TOKEN: invalid token/),
-  ]);
-  expect(at.handler.received).toEqual([]);
-  expect((await given({ HOOKTRAIL_API_TOKEN_FILE: '/nowhere' })).code).toBe(2);
-  const none = await given({});
-  expect([none.code, none.stderr.split('\n')[0]]).toEqual([
-    0,
-    'warning: no Api-Token is set, so the handler gets none',
-  ]);
+  const { code, stderr } = await hooktrail(args, { env: at.home.env });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^warning: no Api-Token is set, so the handler gets none\n/);
   expect(at.handler.received[0]?.headers['api-token']).toBeUndefined();
 });
