@@ -1,9 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { spawnHooktrail } from '../../support/process.ts';
 import { startSearching } from '../../support/searching.ts';
 import { hasTerminal, startOnTerminal, startShell } from '../../support/terminal.ts';
 
@@ -32,104 +30,35 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(terminal.screen).toMatch(new RegExp(`${LEFT.source}$`));
   });
 
-  test('f requests failures, / filters, pages are read while scrolling', async () => {
+  test('f requests failures, and all events again', async () => {
     await using searching = await startSearching({ events: 2000 });
-    const failed = Number(
-      (await spawnHooktrail(['events', 'count', '--failed'], { env: searching.env })).stdout,
-    ).toLocaleString('en-US');
     const terminal = browse(searching);
-    await terminal.shows(/2,000 events/);
-    expect(searching.queries().at(-1)).toMatch(/limit\((1|201|401),200\)$/);
-    terminal.type('G');
-    await terminal.shows(/enter open/);
+    await terminal.shows(/2,000 events[\s\S]*f failed only/);
     terminal.type('f');
-    await terminal.shows(new RegExp(`${failed} failed events`));
-    expect(searching.queries().some((query) => query.includes('eq(publishStatus,FAILED)'))).toBe(true);
-    terminal.type('/');
-    await terminal.shows(/type to filter/);
-    terminal.type('document');
-    await terminal.shows(/with \/document▏/);
-    terminal.type('\r');
-    await terminal.shows(/with \/document[^▏]/);
-    terminal.type('q');
-    expect(await terminal.finished).toBe(0);
-  });
-
-  test('f shows all events after a start with --failed', async () => {
-    await using searching = await startSearching({ events: 300 });
-    const terminal = browse(searching, '--failed');
     await terminal.shows(/\d+ failed events[\s\S]*f all events/);
+    expect(searching.queries().at(-1)).toContain('eq(publishStatus,FAILED)');
     terminal.type('f');
-    await terminal.shows(/300 events[\s\S]*f failed only/);
-    expect(searching.queries().at(-1)).not.toContain('FAILED');
+    await terminal.shows(/2,000 events[\s\S]*f failed only/);
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
   });
 
-  test('o creates a report of the same events', async () => {
-    await using searching = await startSearching({ events: 50 });
-    searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
-    const terminal = startOnTerminal(['events', 'browse', '--since', '2h'], {
-      env: { ...searching.env, HOOKTRAIL_BROWSER: '/bin/true' },
-      columns: 160,
-    });
-    await terminal.shows(/events/);
-    terminal.type('o');
-    const [, file] = (await terminal.shows(/the report is (\S+\.html) until you leave/)) as unknown as [
-      string,
-      string,
-    ];
-    expect(await readFile(file, 'utf8')).toMatch(/^<!doctype html>/i);
-    terminal.type('q');
-    expect(await terminal.finished).toBe(0);
-    await expect(stat(path.dirname(file))).rejects.toMatchObject({ code: 'ENOENT' });
-  });
-
-  test('z switches between the zone of --timezone, UTC and the local one', async () => {
-    await using searching = await startSearching({ events: 0 });
-    searching.sandbox.control.addEvent({ createdOn: '2026-11-20T11:00:00.1234567Z' });
-    const terminal = browse(
-      { ...searching, env: { ...searching.env, TZ: 'America/St_Johns' } },
-      ...['--timezone', 'Asia/Kolkata'],
-    );
-    await terminal.shows(/16:30:00\+05:30|16:30:00.1234567\+05:30/);
-    terminal.type('z');
-    await terminal.shows(/11:00:00(\.1234567)?Z[\s\S]*times in UTC/);
-    terminal.type('z');
-    await terminal.shows(/07:30:00(\.1234567)?-03:30[\s\S]*times in America\/St_Johns/);
-    terminal.type('?');
-    await terminal.shows(/z +shows times in UTC, the local zone, that of --timezone/);
-    terminal.type('q');
-    expect(await terminal.finished).toBe(0);
-  });
-
-  test('w and g filter and group the events, and the report covers those', async () => {
+  test('o creates a report of the events that are left, until one leaves', async () => {
     await using searching = await startSearching({ events: 50 });
     const { control } = searching.sandbox;
-    const kept = control.addEvent({ publishStatus: 'FAILED' });
-    const other = control.addEvent({ publishStatus: 'FAILED' });
-    const terminal = startOnTerminal(['events', 'browse'], {
-      env: { ...searching.env, HOOKTRAIL_BROWSER: '/bin/true', NO_COLOR: '1' },
-      columns: 160,
-    });
+    const [kept, other] = [1, 2].map(() => control.addEvent({ publishStatus: 'FAILED' }).eventId);
+    const env = { ...searching.env, HOOKTRAIL_BROWSER: '/bin/true', NO_COLOR: '1' };
+    const terminal = startOnTerminal(['events', 'browse'], { env, columns: 160 });
     await terminal.shows(/52 events/);
-    terminal.type('g');
-    terminal.type('publishStatus\r');
-    await terminal.shows(/52 events, 2 groups by publishStatus[\s\S]*❯ SUCCESS[\s\S]*FAILED/);
-    terminal.type('\r');
-    await terminal.shows(/with publishStatus = "SUCCESS"/);
-    terminal.type('\u001b');
-    await terminal.shows(/52 events, 2 groups by publishStatus/);
-    terminal.type('\u001b');
-    await terminal.shows(/52 events +default: /);
-    terminal.type(`w${kept.eventId}\r`);
+    terminal.type(`w${kept}\r`);
     await terminal.shows(/52 events, 1 with "/);
     terminal.type('o');
     const [, file = ''] = await terminal.shows(/the report is (\S+\.html) until you leave/);
     const report = await readFile(file, 'utf8');
-    expect([report.includes(kept.eventId), report.includes(other.eventId)]).toEqual([true, false]);
+    expect([kept, other].map((id) => report.includes(id as string))).toEqual([true, false]);
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
+    await expect(stat(path.dirname(file))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('Ctrl-Z suspends it, and fg draws it again', async () => {
@@ -166,21 +95,5 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(await terminal.finished).toBe(1);
     expect(terminal.screen).toContain('error: the search failed: the service answered 403 Forbidden');
     expect(terminal.screen).not.toContain(ENTERED);
-  });
-
-  test('a later error is shown in the list', async () => {
-    await using searching = await startSearching({ events: 3000 });
-    const terminal = browse(searching);
-    await terminal.shows(/enter open/);
-    const refused = { kind: 'status', status: 403 } as const;
-    searching.sandbox.control.fault('events', ...Array.from({ length: 9 }, () => refused));
-    // Some pages have already been read ahead.
-    for (let times = 0; times < 12; times++) {
-      terminal.type('G');
-      await delay(50);
-    }
-    await terminal.shows(/could not read on: the search failed: the service answered 403 Forbidden/);
-    terminal.type('q');
-    expect(await terminal.finished).toBe(0);
   });
 });

@@ -223,13 +223,7 @@ describe('events explain', () => {
     }
     const { stdout } = await hooktrail(
       [
-        'events',
-        'explain',
-        '--since',
-        '2026-11-01',
-        '--until',
-        '2026-11-03',
-        '--jq',
+        ...'events explain --since 2026-11-01 --until 2026-11-03 --jq'.split(' '),
         '.causes[] | .conditions[0].value, .failed, .events',
       ],
       { env: searching.env },

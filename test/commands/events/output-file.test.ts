@@ -100,17 +100,8 @@ describe('--output-file', () => {
     await using at = await startWriting();
     await at.run(['events', 'search', '--ndjson', '--output-file', at.file]);
     const all = await readFile(at.file, 'utf8');
-    await at.run([
-      'events',
-      'search',
-      '--from',
-      at.file,
-      '--limit',
-      '3',
-      '--ndjson',
-      '--output-file',
-      at.file,
-    ]);
+    const words = ['events', 'search', '--limit', '3', '--ndjson'];
+    await at.run([...words, '--from', at.file, '--output-file', at.file]);
     expect(await readFile(at.file, 'utf8')).toBe(all.split('\n').slice(0, 3).join('\n').concat('\n'));
   });
 

@@ -116,13 +116,8 @@ describe('--open', () => {
     await using reporting = await startReporting({ events: 10 });
     const opened = path.join(reporting.env['HOME'] as string, 'opened');
     const command = path.join(reporting.env['HOME'] as string, 'browser');
-    await writeFile(
-      command,
-      `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`,
-      {
-        mode: 0o755,
-      },
-    );
+    const script = `#!/bin/sh\nprintf %s "$1" > "${opened}.part" && mv "${opened}.part" "${opened}"\n`;
+    await writeFile(command, script, { mode: 0o755 });
     const env = { ...reporting.env, HOOKTRAIL_BROWSER: command };
     expect((await hooktrail(['events', 'report', reporting.file, '--open'], { env })).code).toBe(0);
     await expect.poll(() => readFile(opened, 'utf8').catch(() => ''), { timeout: 10_000 }).not.toBe('');

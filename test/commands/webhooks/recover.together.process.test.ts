@@ -105,7 +105,7 @@ test('while a listener forwards elsewhere, a recovery is an error that names bot
 
 test("through a listener, refused events are listed with the handler's answer", async () => {
   await using recovering = await startRecovering({ events: 3 });
-  const { handler, env, journal } = recovering;
+  const { handler, env } = recovering;
   handler.answer = () => 422;
   const listener = startHooktrail(recovering.listenArgs(), { env });
   await portOf(listener);
@@ -125,7 +125,7 @@ test("through a listener, refused events are listed with the handler's answer", 
 
 test('a long recovery lets a listener have the journal after some seconds, and continues through it', async () => {
   await using recovering = await startRecovering({ events: 30 });
-  const { handler, env, journal } = recovering;
+  const { handler, env } = recovering;
   const answers: (() => void)[] = [];
   handler.answer = () => new Promise((resolve) => answers.push(() => resolve(200)));
   const recovery = startHooktrail(recovering.args('--new-journal', '--concurrency', '2'), { env });
