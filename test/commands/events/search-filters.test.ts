@@ -44,17 +44,11 @@ describe('the filters of events search', () => {
     ],
     [
       [
-        '--failed',
-        '--type',
-        'a.b',
-        '--id',
+        ...'--failed --type a.b --id'.split(' '),
         OTHER,
         '--subscription',
         GUID,
-        '--before',
-        '2026-11-02',
-        '--after',
-        '2026-11-01',
+        ...'--before 2026-11-02 --after 2026-11-01'.split(' '),
       ],
       [
         `gt(createdOn,2026-11-01)&lt(createdOn,2026-11-02)&eq(subscriptionId,${GUID})&eq(eventId,${OTHER})` +

@@ -57,14 +57,7 @@ const preload = path.join(import.meta.dirname, 'fixed-random.cjs');
 function straceArgs(log: string, ...more: string[]): string[] {
   // With -D the program is the child, and strace its grandchild: signals and the exit code are the program's own.
   return [
-    '-D',
-    '-f',
-    '-q',
-    '-y',
-    '-s',
-    '4096',
-    '--seccomp-bpf',
-    '-o',
+    ...'-D -f -q -y -s 4096 --seccomp-bpf -o'.split(' '),
     log,
     ...more,
     process.execPath,
