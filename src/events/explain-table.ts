@@ -108,19 +108,23 @@ function findCauses(table: EventTable, search: CauseSearch, isAllowed: (field: F
   while (causes.length < MOST_CAUSES) {
     const best = search.best(allowed);
     if (!best) break;
-    const tests = withoutNeedlessSpan(table, best, left);
+    const whole = countRows(table, left);
+    const lnChanceOf = (tests: readonly Test[], count: Count) =>
+      lnChance(count, whole) + search.lnCandidates(tests);
+    const isNamed = (tests: readonly Test[], count: Count) =>
+      lnChanceOf(tests, count) < Math.log(SIGNIFICANCE) && differenceOf(count, whole) >= LEAST_DIFFERENCE;
+    const tests = withoutNeedlessSpan(table, best, left, isNamed);
     const inside = rowsOf(tests, left);
-    const [count, whole] = [countRows(table, inside), countRows(table, left)];
+    const count = countRows(table, inside);
+    if (!isNamed(tests, count)) break;
     const rest = without(whole, count);
-    const lnP = lnChance(count, whole) + search.lnCandidates(tests);
-    if (lnP >= Math.log(SIGNIFICANCE) || differenceOf(count, whole) < LEAST_DIFFERENCE) break;
     causes.push({
       conditions: conditionsOf(table, tests),
       failed: count.failed,
       events: count.events,
       failedWithout: rest.failed,
       eventsWithout: rest.events,
-      p: Math.max(Math.exp(lnP), Number.MIN_VALUE),
+      p: Math.max(Math.exp(lnChanceOf(tests, count)), Number.MIN_VALUE),
       same: sameConditions(table, search, tests, allowed, left),
       ...timesOf(table, inside, tests),
       ...boundsAround(table, tests),
@@ -221,14 +225,19 @@ function failingSince(table: EventTable, rows: Rows): number | undefined {
 }
 
 /** A span that begins with the failures that go on now says no more than since when they do. */
-function withoutNeedlessSpan(table: EventTable, tests: readonly Test[], left: Rows): readonly Test[] {
+function withoutNeedlessSpan(
+  table: EventTable,
+  tests: readonly Test[],
+  left: Rows,
+  isNamed: (tests: readonly Test[], count: Count) => boolean,
+): readonly Test[] {
   const { times } = table;
   const others = tests.filter(({ feature }) => feature);
   if (others.length === tests.length || others.length === 0) return tests;
   const general = rowsOf(others, left);
   const since = failingSince(table, general);
   if (since === undefined) return tests;
-  if (differenceOf(countRows(table, general), countRows(table, left)) < LEAST_DIFFERENCE) return tests;
+  if (!isNamed(others, countRows(table, general))) return tests;
   const isGoingOn = (row: number) => times.isKnown(row) && times.compare(row, since) >= 0;
   const going = general.map((isMeant, row) => isMeant & Number(isGoingOn(row)));
   const own = rowsOf(tests, general);

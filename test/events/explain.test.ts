@@ -229,6 +229,13 @@ describe('the times of a cause', () => {
     ]);
   });
 
+  test('and its span where the value alone could be chance', () => {
+    const failed = (index: number) => (index % 3 === 0 ? index >= 123 : index % 10 === 4);
+    const [cause] = explain(itemsOf(events(160, failed, eu))).causes;
+    expect(texts(cause?.conditions ?? [])).toEqual(['region = eu', 'createdOn >= 2026-11-22T02:03:00.000Z']);
+    expect(cause).toMatchObject({ failed: 13, events: 13, failedWithout: 11, eventsWithout: 147 });
+  });
+
   test('and its span, if it is over, with bounds that hold no other event', () => {
     const [cause] = explain(
       itemsOf(events(600, (index) => index % 3 === 0 && index >= 300 && index < 400, eu)),
