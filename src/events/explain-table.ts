@@ -82,10 +82,11 @@ export function explainTable(table: EventTable): Explanation {
     .filter(({ uncompared, isOverfull }) => uncompared || isOverfull)
     .map(({ steps }) => fieldPath(steps).text)
     .sort();
-  if (failed === 0 || failed === events)
-    return { events, failed, causes: [], unexplained: failed, onlyInFailures: [], notCompared };
+  const none = { events, failed, causes: [], unexplained: failed, onlyInFailures: [], notCompared };
+  if (failed === 0) return none;
   const search = new CauseSearch(table);
   const effects = findEffects(table, search.features);
+  if (failed === events) return { ...none, onlyInFailures: effects.list };
   let causes = findCauses(table, search, (field) => !effects.fields.has(field));
   // Where nothing else explains the failures, what only they have may be the cause after all.
   if (causes.length === 0) causes = findCauses(table, search, (field) => !effects.certain.has(field));
@@ -313,6 +314,8 @@ function findEffects(table: EventTable, features: readonly Feature[]) {
     if (field.steps.length === 1 && FILTER_FIELDS.includes(first)) return [];
     const isInner = outer.some((other) => isInside(field, other));
     const isOutcome = field.steps.some((step) => OF_OUTCOMES.test(step));
+    // Without a delivered event the names alone tell what came of the failure.
+    if (!isOutcome && table.failed === table.rows) return [];
     const effects = isInner ? [] : effectsOf(table, feature, isOutcome);
     if (effects[0]?.op === 'exists') outer.push(field);
     if (!isInner && effects.length === 0) return [];

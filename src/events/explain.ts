@@ -179,18 +179,18 @@ function narrowedFilters(conditions: readonly CauseCondition[], filters: EventFi
   return { filters: narrowed, rest };
 }
 
-/** The command, in the words of a POSIX shell, that lists the failed events of a cause. */
+/** The command, in the words of a POSIX shell, that lists the failed events: those of a cause, or all of them. */
 export function searchCommand(
-  cause: Cause,
+  cause: Cause | undefined,
   explained: Explained,
   filters: EventFilters,
   from?: string,
 ): string {
-  const fields = cause.conditions.filter(({ field }) => field !== 'createdOn');
+  const fields = cause?.conditions.filter(({ field }) => field !== 'createdOn') ?? [];
   const narrowed = narrowedFilters(fields, filters.withStatuses());
   const isAbsolute = filters.after?.time.kind === 'instant';
-  const since = cause.after?.text ?? (isAbsolute || from !== undefined ? undefined : explained.after.text);
-  const until = cause.before?.text;
+  const since = cause?.after?.text ?? (isAbsolute || from !== undefined ? undefined : explained.after.text);
+  const until = cause?.before?.text;
   const without = [...(since === undefined ? [] : ['since']), ...(until === undefined ? [] : ['until'])];
   return [
     'hooktrail events search --failed',
@@ -200,6 +200,15 @@ export function searchCommand(
     ...(until === undefined ? [] : ['--until', until]),
     ...(from === undefined ? [] : ['--from', shellWord(from)]),
   ].join(' ');
+}
+
+/** The command that compares with all other events of the time; undefined if the filters chose all of them. */
+export function wideCommand({ zone, after, before, ...filters }: EventFilters, from?: string) {
+  const isWide = new EventFilters(filters).withStatuses().texts().length === 0;
+  if (isWide) return undefined;
+  const source = from === undefined ? [] : ['--from', shellWord(from)];
+  const words = new EventFilters({ zone, after, before }).words();
+  return ['hooktrail events explain', ...words, ...source].join(' ');
 }
 
 /** The object that `events explain --json` prints. */

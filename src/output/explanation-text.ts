@@ -1,6 +1,12 @@
 import type { Call } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import { type Baseline, type Explained, explanationJson, searchCommand } from '../events/explain.ts';
+import {
+  type Baseline,
+  type Explained,
+  explanationJson,
+  searchCommand,
+  wideCommand,
+} from '../events/explain.ts';
 import type { Cause, CauseCondition, Effect } from '../events/explain-table.ts';
 import { type Health, type HealthReport, healthJson } from '../events/health.ts';
 import { isNumber } from '../json/item-conditions.ts';
@@ -27,14 +33,21 @@ export async function printExplanation(
 ): Promise<void> {
   const { filters, from } = options;
   const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
-  const commandOf = (cause: Cause) =>
-    completeCommands(`\`${searchCommand(cause, explained, filters, from)}\``, run).slice(1, -1);
+  const complete = (command: string) => completeCommands(`\`${command}\``, run).slice(1, -1);
+  const commandOf = (cause?: Cause) => complete(searchCommand(cause, explained, filters, from));
+  const wide = explained.failed === explained.events ? wideCommand(filters, from) : undefined;
+  const next = explained.causes.map((cause, index) => ({
+    command: commandOf(cause),
+    note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
+  }));
+  if (next.length === 0) next.push({ command: commandOf(), note: '' });
+  if (wide) next.push({ command: complete(wide), note: 'beside the other events' });
   const title = headline(explained, options);
   const summary = {
     json: explanationJson(explained),
     table: causesTable(explained, filters.zone),
     facts: [title, ...explanationFacts(explained), ...conditionTexts(filters)],
-    lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, commandOf),
+    lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, next),
   };
   await printSummary(summary, options, call);
 }
@@ -88,7 +101,7 @@ export function explanationFacts(explained: Explained): string[] {
     ...(causes.length > 0 && unexplained > 0
       ? [`${grouped(unexplained)} ${have} no cause in common with others`]
       : []),
-    ...(effects === '' ? [] : [`only failures have: ${effects}`]),
+    ...(effects === '' ? [] : [`${failed === events ? 'all of them' : 'only failures'} have: ${effects}`]),
   ];
 }
 
@@ -116,7 +129,7 @@ function explanationLines(
   title: string,
   zone: TimeZone,
   look: TableLook,
-  commandOf: (cause: Cause) => string,
+  next: readonly { readonly command: string; readonly note: string }[],
 ): string[] {
   const { failed, events, causes, notCompared } = explained;
   const { palette } = look;
@@ -129,9 +142,9 @@ function explanationLines(
     ...(names === ''
       ? []
       : prose(`not compared, different in nearly every event: ${names}`).map(palette.dim)),
-    ...causes.map((cause, index) => {
-      const note = causes.length > 1 ? palette.dim(`  # cause ${index + 1}`) : '';
-      return `${palette.accent('next:')} ${oneLine(commandOf(cause))}${note}`;
+    ...next.map(({ command, note }) => {
+      const comment = note === '' ? '' : palette.dim(`  # ${note}`);
+      return `${palette.accent('next:')} ${oneLine(command)}${comment}`;
     }),
   ];
   if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone), look));

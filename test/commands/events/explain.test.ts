@@ -169,7 +169,9 @@ describe('events explain', () => {
       );
     const lines = async (...args: string[]) => (await explain(args, { place })).stdout;
     await write((minute) => minute % 31 === 7);
-    expect(await lines()).toContain('\n\nnothing stands out: ');
+    const standsOut = await lines();
+    expect(standsOut).toContain('\n\nnothing stands out: ');
+    expect(standsOut.endsWith(`\nnext: hooktrail events search --failed --from ${place}\n`)).toBe(true);
     await write(() => false);
     expect(await lines()).toBe(
       'none of 100 events failed from 2026-11-01 23:59:59Z to 2026-11-02 01:39:01Z\n',
@@ -179,6 +181,20 @@ describe('events explain', () => {
     expect(await lines('--since', '2026-11-02T05:00:00Z', '--until', '2026-11-02T06:00:00Z')).toBe(
       'no events from 2026-11-02 05:00Z to 2026-11-02 06:00Z\n',
     );
+  });
+
+  test('says what all of them have when all failed, and how to compare them with the others', async () => {
+    const where = `--since 2026-11-02T04:59:00Z --subscription ${SUBSCRIPTION}`;
+    const { stdout } = await explain(where.split(' '));
+    const source = `--from ${file}`;
+    expect(stdout.split('\n').slice(1)).toEqual([
+      '',
+      'all of them failed: there is no delivered event to compare them with',
+      'all of them have: delivery.lastError (503 Service Unavailable 25)',
+      `next: hooktrail events search --failed ${where} ${source}`,
+      `next: hooktrail events explain --since 2026-11-02T04:59:00Z ${source}  # beside the other events`,
+      '',
+    ]);
   });
 
   test('asks the service for the window alone, and counts the baseline without reading it', async () => {
