@@ -20,24 +20,23 @@ import {
 /** The codings that `decoded` undoes. */
 const ACCEPT_ENCODING = 'gzip, deflate, br';
 
-/** Returns a transport over undici, which is loaded with the first request: many commands send none. */
+/** Returns a transport over undici, which is loaded while the caller prepares its first request. */
 export function createTransport(
   { environment, requestLimits }: Pick<Context, 'environment' | 'requestLimits'>,
   limits: RequestLimits = PAGE_LIMITS,
 ): Transport {
   const all = { ...limits, ...requestLimits };
-  let connections: Promise<Connections> | undefined;
-  const open = async () => {
+  const open = async (): Promise<Connections> => {
     const { createConnections } = await import('./connections.ts');
     if (!('enableCompileCache' in module)) await stopOptimizingParser();
     return createConnections(all, (url) => proxyFor(url, environment));
   };
+  const connections = open();
   return {
     async send(request) {
       request.signal?.throwIfAborted();
       // The error for an invalid proxy variable is passed on unchanged.
       proxyFor(request.url, environment);
-      connections ??= open();
       const answer = await exchange(await connections, request, all);
       // undici considers a connection free only a turn of the event loop after the answer: an earlier request would open
       // another one.
@@ -46,7 +45,7 @@ export function createTransport(
       return { ...answer, body: await decoded(answer, request.url, all.bytes) };
     },
     async close() {
-      await (await connections?.catch(() => undefined))?.close();
+      await (await connections).close();
     },
   };
 }

@@ -60,12 +60,14 @@ export class DBusConnection {
       // D-Bus specification, "Authentication Protocol": with EXTERNAL, the kernel vouches for the user id.
       const identity = Buffer.from(String(userId)).toString('hex');
       bus.#socket.write(`\0AUTH EXTERNAL ${identity}\r\nBEGIN\r\n`);
+      // As systemd's client does, the greeting does not wait for the answer to `AUTH`.
+      const hello = bus.#send({ ...BUS, member: 'Hello' });
       const line = await bus.#receive((bytes) => {
         const end = bytes.indexOf('\r\n');
         return end < 0 ? undefined : { value: bytes.toString('latin1', 0, end), size: end + 2 };
       });
       if (!line.startsWith('OK ')) throw new DBusError('org.freedesktop.DBus.Error.AuthFailed', line);
-      await bus.call({ ...BUS, member: 'Hello' });
+      await bus.#replyTo(hello);
       return bus;
     } catch (error) {
       bus.close();
@@ -75,8 +77,16 @@ export class DBusConnection {
 
   /** Calls a method, one at a time. Throws `DBusError` with the peer's error. */
   async call(call: MethodCall): Promise<readonly unknown[]> {
+    return await this.#replyTo(this.#send(call));
+  }
+
+  #send(call: MethodCall): number {
     const serial = ++this.#serial;
     this.#socket.write(encodeCall(serial, call));
+    return serial;
+  }
+
+  async #replyTo(serial: number): Promise<readonly unknown[]> {
     let reply: Reply;
     // Signals are ignored.
     do reply = await this.#receive(decodeReply);

@@ -47,6 +47,7 @@ export class KeychainVault implements Vault {
   #keychain: Promise<Keychain> | undefined;
   /** As it was last read or written. */
   #item: Item | undefined;
+  #started: Promise<Item | undefined> | undefined;
   #written = 0;
 
   constructor(binding: Binding, context: Surroundings) {
@@ -69,8 +70,16 @@ export class KeychainVault implements Vault {
     await this.#readItem();
   }
 
+  async startReading(): Promise<void> {
+    await this.#open().catch(() => undefined);
+    this.#started = this.#readItem();
+    this.#started.catch(() => undefined);
+  }
+
   async read(): Promise<Secrets | undefined> {
-    const item = await this.#readItem();
+    const reading = this.#started ?? this.#readItem();
+    this.#started = undefined;
+    const item = await reading;
     if (item === undefined) return undefined;
     // Without a readable cache the refresh token gets a new access token.
     const inFile = await this.#file.read((sealed) => this.#unseal(sealed, item.key));

@@ -48,6 +48,11 @@ export interface Vault {
    * round.
    */
   probe(anew?: boolean): Promise<void>;
+  /**
+   * Resolves when the keychain is at work on the answer to the next `read`, so that its caller can load code meanwhile.
+   * Throws nothing: `read` does.
+   */
+  startReading?(): Promise<void>;
   /** Reads all secrets, also what `rescue` wrote; undefined if nothing is stored for this binding. */
   read(): Promise<Secrets | undefined>;
   /**

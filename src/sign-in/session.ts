@@ -79,6 +79,7 @@ export async function openSession<Needed extends SettingName = never>(
   // Not loaded for a token from the environment: it needs `node:crypto`.
   const { openVault } = await import('../secrets/stored-sign-ins.ts');
   const vault = openVault(settings.store, bindingOf(settings), context);
+  await vault.startReading?.();
   return { settings, tokens: storedSession(settings, vault, context, reporter) };
 }
 
