@@ -269,6 +269,9 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   const last = registeredArguments.at(-1);
   const taken = last ? `only <${last.name()}>` : 'no words';
   const problem = `${wordsOf(command)} takes ${taken}, but was given '${word}'`;
+  // Who gives a search nothing but ids wants to see those events.
+  if (wordsOf(command) === 'events search' && args.every(isGuid) && words.length === args.length + 2)
+    return { problem, words: words.with(1, 'get') };
   const flags = optionsOf(command).map(({ long }) => long);
   const meant = flagForWord(word, words).find(([flag]) => flags.includes(flag));
   if (meant && words.includes(word))

@@ -15,7 +15,6 @@ import {
   previewForm,
 } from '../../events/event-filters.ts';
 import type { Direction } from '../../json/item-fields.ts';
-import { isGuid } from '../../json/items.ts';
 import {
   addFormatFlags,
   addOutputFileFlag,
@@ -68,7 +67,6 @@ export function declare(command: Command, action: Action): void {
   addFormatFlags(command);
   addOutputFileFlag(command);
   addConnectionFlags(command)
-    .allowExcessArguments()
     .addHelpText(
       'after',
       `
@@ -81,8 +79,7 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, args, context }: Call<Flags>, zone: TimeZone, format: FormatOptions) {
-  if (args.length > 0) throw wordsInSearch(args, flags);
+function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone, format: FormatOptions) {
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const preview = previewForm(flags);
@@ -113,15 +110,4 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const { searchEvents } = await import('../../output/search-output.ts');
   const printed = await searchEvents(options, call);
   return options.exitCode && printed > 0 ? ExitCode.matched : ExitCode.done;
-}
-
-/** A search takes no arguments: the error names the flags that take them. */
-function wordsInSearch(args: readonly string[], flags: Flags): UsageError {
-  const [word = ''] = args;
-  const next = args.every(isGuid)
-    ? `\`hooktrail events get ${args.join(' ')}\` prints events by their ids`
-    : flags.json && /^[\w.-]+(,[\w.-]+)*$/.test(word)
-      ? `--json takes no value; fields are chosen with --fields ${word}`
-      : 'events are chosen by filters: see `hooktrail help filters`';
-  return new UsageError(`events search takes no words, but was given '${word}'`, { next });
 }
