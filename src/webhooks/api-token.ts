@@ -85,10 +85,8 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
     return 'the OS keychain';
   }
   const file = fileOf(place, context);
-  const existing = await readSecretFile(file);
-  const key = existing
-    ? await fileKey(await askPassphrase(context, false), existing)
-    : await newFileKey(await askPassphrase(context, true));
+  const isNew = (await readSecretFile(file)) === undefined;
+  const key = await newFileKey(await askPassphrase(context, isNew));
   await writeSecretFile(file, encryptFile(key, token, account(place)), context.machine);
   return file;
 }

@@ -23,6 +23,27 @@ test('--save-token keeps the token, encrypted, for the next time', async () => {
   }
 });
 
+test('--save-token seals the token with the passphrase of today, stretched, whatever sealed the one before', async () => {
+  await using listening = await startListening('--save-token');
+  const file = `${listening.home.folder}/config/webhooks/default.api-token`;
+  const save = async (passphrase: string) => {
+    const env = { ...listening.env, HOOKTRAIL_PASSPHRASE: passphrase };
+    const program = startProcess(['webhooks', 'listen', '--port', '0', '--save-token'], { env });
+    await program.printed('stderr', /listening on/);
+    program.kill('SIGKILL');
+    await program.finished;
+    return (await readFile(file, 'latin1')).split('\n')[0];
+  };
+  expect(await save(`htk1-${'A'.repeat(43)}`)).toBe('hooktrail-secrets-2');
+  expect(await save('correct horse')).toBe('hooktrail-secrets-1');
+  const { HOOKTRAIL_API_TOKEN: _, ...others } = listening.env;
+  const env = { ...others, HOOKTRAIL_PASSPHRASE: 'correct horse' };
+  const other = startProcess(['webhooks', 'listen', '--port', '0'], { env });
+  await other.printed('stderr', /listening on/);
+  other.kill('SIGKILL');
+  await other.finished;
+});
+
 describe.skipIf(!hasTerminal)('on a terminal', () => {
   const args = ['webhooks', 'listen', '--port', '0'];
 
