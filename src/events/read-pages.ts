@@ -35,6 +35,10 @@ interface Plan {
   readonly reading: Reading;
 }
 
+/** The doubt where the service gives no count. */
+export const UNCOUNTED =
+  'the service does not count its events: whether these are all of them could not be checked';
+
 /** The number of times that a read goes back because items of a changing result may have slipped past it. */
 const MAX_STEPS_BACK = 100;
 const MAX_SWEEPS = 2;
@@ -91,7 +95,7 @@ async function* readWindow(
     // the first page. A count would show that some are missing; without one, the pinned window is read again.
     const isShifted = pin !== undefined && total === undefined && holdsEventsFrom(page.items, pin);
     yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
-    onDoubt?.('the service does not count its events: whether these are all of them could not be checked');
+    onDoubt?.(UNCOUNTED);
   }
 }
 

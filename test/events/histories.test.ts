@@ -49,8 +49,8 @@ afterAll(async () => {
  * Events that join the pages to come and others that leave those before, in one moment, keep the count as it is: no reader
  * of pages can see that. A history has either the one or the other; events created meanwhile join no read.
  */
-const joining = fc.constantFrom('add late', 'add', 'add future', 'reorder', '503', 'lost');
-const leaving = fc.constantFrom('flip', 'delete', 'add', 'reorder', '503', 'lost');
+const joining = fc.constantFrom('fail', 'add late', 'add', 'add future', 'reorder', '503', 'lost');
+const leaving = fc.constantFrom('deliver', 'delete', 'add', 'reorder', '503', 'lost');
 const stepsOf = (kinds: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.record({
@@ -63,7 +63,10 @@ const stepsOf = (kinds: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
     }),
     { maxLength: 8 },
   );
-/** With short pages and neither counts nor links nobody can tell the last page. */
+/**
+ * With short pages and neither counts nor links nobody can tell the last page. A count that is the one of the answer before is
+ * no better: events that join in the middle meanwhile push the last ones behind the page that seems to be the last.
+ */
 const manner: fc.Arbitrary<Manner> = fc
   .record({
     order: fc.constantFrom('newest first' as const, 'oldest first' as const),
@@ -72,7 +75,7 @@ const manner: fc.Arbitrary<Manner> = fc
     hasLinks: fc.boolean(),
     ahead: fc.constantFrom(0, 0, 7, -3600),
   })
-  .map((given) => (given.counts === 'absent' ? { ...given, hasLinks: true } : given));
+  .map((given) => (given.counts === 'right' ? given : { ...given, hasLinks: true }));
 const history = fc.record({
   manner,
   events: fc.nat(40),
@@ -185,18 +188,20 @@ describe('a service that changes and fails while it is read', { timeout: 1_800_0
       setTimeout(() => killed.kill('SIGINT'), given.events % 15);
       await killed.finished;
       let code: number | string = 1;
+      let isSure = true;
       for (let tries = 0; tries < 6 && code !== 0; tries++) {
         const result = await hooktrail(args, { env });
         checkOutcome(result.code, result.stderr);
         code = result.code;
+        isSure = !UNSURE.test(result.stderr);
       }
       if (code !== 0) return;
-      checkIds(await exported(), service.matchedThroughout(given.failedOnly), true);
+      checkIds(await exported(), service.matchedThroughout(given.failedOnly), isSure);
       service.settle();
       clock.advance(5000);
       const updated = await hooktrail([...args, '--update'], { env });
       checkOutcome(updated.code, updated.stderr);
-      checkIds(await exported(), service.matching(given.failedOnly), updated.code === 0);
+      checkIds(await exported(), service.matching(given.failedOnly), updated.code === 0 && isSure);
     }));
 
   test('recover, killed anywhere and continued', () =>

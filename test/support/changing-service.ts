@@ -17,7 +17,9 @@ export interface Manner {
 
 export type Change =
   | { readonly kind: 'add' | 'add late' | 'add future'; readonly failed: boolean }
-  | { readonly kind: 'flip' | 'delete' | 'reorder'; readonly which: number }
+  /** An event that waited for its delivery fails; a failed one is delivered. */
+  | { readonly kind: 'fail' | 'deliver'; readonly which: number }
+  | { readonly kind: 'delete' | 'reorder'; readonly which: number }
   | { readonly kind: '503' | 'lost' };
 
 /** A change, and the number of searches to be answered before it. */
@@ -84,14 +86,22 @@ export async function startChangingService(): Promise<ChangingService> {
         add(now() + 86_400_000, change.failed);
         return undefined;
       default: {
-        const event = events[change.which % Math.max(1, events.length)];
+        const from = { fail: 'SUCCESS', deliver: 'FAILED', delete: undefined, reorder: undefined }[
+          change.kind
+        ];
+        const some = events.filter(({ status }) => from === undefined || status === from);
+        const event = some[change.which % Math.max(1, some.length)];
         if (!event) return undefined;
         if (change.kind === 'reorder') event.rank = -event.rank;
-        else left.failed.add(event.eventId);
+        else if (change.kind === 'fail') event.status = 'FAILED';
+        else {
+          left.failed.add(event.eventId);
+          event.status = 'SUCCESS';
+        }
         if (change.kind === 'delete') {
           left.all.add(event.eventId);
           events = events.filter((one) => one !== event);
-        } else if (change.kind === 'flip') event.status = event.status === 'FAILED' ? 'SUCCESS' : 'FAILED';
+        }
         return undefined;
       }
     }

@@ -13,7 +13,7 @@ import type { EventFilters } from '../event-filters.ts';
 import { resolveTypes, warnOfTypes } from '../event-types.ts';
 import { identified, pageFetcher } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
-import { type ReadPage, readPages } from '../read-pages.ts';
+import { type ReadPage, readPages, UNCOUNTED } from '../read-pages.ts';
 import {
   checkNothingLost,
   checkSame,
@@ -90,6 +90,7 @@ async function exportInto(
     await removeLeftOvers(directory, manifest);
     if (manifest.finishedAt && !update) {
       checkNothingLost(given, manifest);
+      warnOfUncounted(manifest, reporter);
       reporter.notice(`verified: ${summaryOf(given, manifest)}; nothing was downloaded`);
       return;
     }
@@ -116,7 +117,12 @@ async function exportInto(
     }
   });
   reporter.notice(`exported: ${summaryOf(given, finished)}`);
+  warnOfUncounted(finished, reporter);
   checkNothingLost(given, finished);
+}
+
+function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'>): void {
+  if (parts.some(({ counted }) => counted === null)) reporter.warning(UNCOUNTED);
 }
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {

@@ -106,3 +106,15 @@ describe('events export --update', () => {
     expect(failures).toBeGreaterThan(5);
   });
 });
+
+test('an export of a service that gives no count says each time what could not be checked', async () => {
+  await using exporting = await startExporting({ events: 40 });
+  exporting.sandbox.control.behaviour.omit = ['count'];
+  const doubt =
+    'warning: the service does not count its events: whether these are all of them could not be checked\n';
+  for (const more of [[], [], ['--update']]) {
+    const { code, stderr } = await exporting.export('--page-size', '10', ...more);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(doubt) });
+    clock.advance(60_000);
+  }
+});
