@@ -104,7 +104,7 @@ function brokenRules({ path: file, text }: Source): string[] {
   if (
     /^[^.]*\.test\.ts$/.test(path.posix.basename(file)) &&
     importsOf(code).some(
-      ({ from, isType }) => !isType && /support\/(process|requirement|listening-process)\.ts$/.test(from),
+      ({ from, isType }) => !isType && /support\/(process|requirement)\.ts$/.test(from),
     )
   )
     broken.push('a test that starts processes or needs a tool says so in its name');
