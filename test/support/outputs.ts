@@ -1,11 +1,10 @@
-import readline from 'node:readline';
-import { Writable } from 'node:stream';
 import type { Output } from '../../src/context.ts';
 import { Items } from '../../src/json/items.ts';
 import type { FormatOptions } from '../../src/output/format-flags.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
+import { memoryStream } from './running.ts';
 
 export interface FakeOutput extends Output {
   /** Everything written so far. */
@@ -33,25 +32,8 @@ export function fakeOutput(columns?: number): FakeOutput {
       return chunks.length;
     },
     write,
-    stream: () => terminalStream(write, columns),
+    stream: () => memoryStream((bytes) => void chunks.push(bytes), columns).stream,
   };
-}
-
-/** A stream like those of `node:tty`, with the parts that libraries use to draw on terminals. */
-function terminalStream(write: (chunk: Buffer) => Promise<void>, columns: number | undefined): Writable {
-  const stream = new Writable({
-    write: (chunk, _, done) => {
-      void write(chunk);
-      done();
-    },
-  });
-  return Object.assign(stream, {
-    isTTY: columns !== undefined,
-    columns,
-    cursorTo: (x: number) => readline.cursorTo(stream, x),
-    moveCursor: (x: number, y: number) => readline.moveCursor(stream, x, y),
-    clearLine: (direction: -1 | 0 | 1) => readline.clearLine(stream, direction),
-  });
 }
 
 export interface FakeReporter extends Reporter {

@@ -1,5 +1,4 @@
-import readline from 'node:readline';
-import { PassThrough, Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { Context } from '../../src/context.ts';
 import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
@@ -9,7 +8,7 @@ import { visit } from './browser.ts';
 import { clock } from './clock.ts';
 import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
 import type { Options, Result, Running } from './process.ts';
-import { noteRunning, PrintedText } from './running.ts';
+import { memoryStream, noteRunning, PrintedText } from './running.ts';
 
 export type { Result } from './process.ts';
 
@@ -179,60 +178,4 @@ export function keychainOf(env: Options['env']): MemoryKeychain {
   const keychain = keychains.get(home) ?? memoryKeychain();
   keychains.set(home, keychain);
   return keychain;
-}
-
-interface MemoryStream {
-  readonly stream: Writable;
-  readonly resume: () => void;
-  readonly close: () => void;
-}
-
-/**
- * A stream that records what is written to it: a terminal with that many columns, or a pipe that may be slow or closed.
- */
-function memoryStream(
-  told: (bytes: Buffer) => void,
-  columns: number | undefined,
-  paused = false,
-): MemoryStream {
-  let isPaused = paused;
-  let isClosed = false;
-  let held: (() => void) | undefined;
-  const stream: Writable = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      const take = () => {
-        held = undefined;
-        if (isClosed) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
-        // This copies the bytes: the writer may reuse its memory.
-        told(Buffer.from(chunk));
-        done();
-      };
-      if (isPaused) held = take;
-      else take();
-    },
-  });
-  const terminal = {
-    isTTY: true,
-    columns,
-    rows: 40,
-    getColorDepth: () => 8,
-    hasColors: () => true,
-    cursorTo: (x: number) => readline.cursorTo(stream, x),
-    moveCursor: (x: number, y: number) => readline.moveCursor(stream, x, y),
-    clearLine: (direction: -1 | 0 | 1) => readline.clearLine(stream, direction),
-    clearScreenDown: () => readline.clearScreenDown(stream),
-  };
-  if (columns !== undefined) Object.assign(stream, terminal);
-  const release = () => {
-    isPaused = false;
-    held?.();
-  };
-  return {
-    stream,
-    resume: release,
-    close: () => {
-      isClosed = true;
-      release();
-    },
-  };
 }

@@ -1,3 +1,5 @@
+import readline from 'node:readline';
+import { Writable } from 'node:stream';
 /** The text that a program has printed so far, by stream, and the tests that wait for more. */
 export class PrintedText<Stream extends string> {
   readonly of: Record<Stream, string>;
@@ -57,4 +59,60 @@ export function noteRunning(finished: Promise<unknown>, end: () => void): void {
 export function leftSince(): () => Promise<unknown> {
   const before = new Set(running);
   return () => Promise.all([...running].filter((stop) => !before.has(stop)).map((stop) => stop()));
+}
+
+interface MemoryStream {
+  readonly stream: Writable;
+  readonly resume: () => void;
+  readonly close: () => void;
+}
+
+/**
+ * A stream that records what is written to it: a terminal with that many columns, or a pipe that may be slow or closed.
+ */
+export function memoryStream(
+  told: (bytes: Buffer) => void,
+  columns: number | undefined,
+  paused = false,
+): MemoryStream {
+  let isPaused = paused;
+  let isClosed = false;
+  let held: (() => void) | undefined;
+  const stream: Writable = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      const take = () => {
+        held = undefined;
+        if (isClosed) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+        // This copies the bytes: the writer may reuse its memory.
+        told(Buffer.from(chunk));
+        done();
+      };
+      if (isPaused) held = take;
+      else take();
+    },
+  });
+  const terminal = {
+    isTTY: true,
+    columns,
+    rows: 40,
+    getColorDepth: () => 8,
+    hasColors: () => true,
+    cursorTo: (x: number) => readline.cursorTo(stream, x),
+    moveCursor: (x: number, y: number) => readline.moveCursor(stream, x, y),
+    clearLine: (direction: -1 | 0 | 1) => readline.clearLine(stream, direction),
+    clearScreenDown: () => readline.clearScreenDown(stream),
+  };
+  if (columns !== undefined) Object.assign(stream, terminal);
+  const release = () => {
+    isPaused = false;
+    held?.();
+  };
+  return {
+    stream,
+    resume: release,
+    close: () => {
+      isClosed = true;
+      release();
+    },
+  };
 }
