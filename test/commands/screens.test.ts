@@ -16,7 +16,8 @@ async function screenOf(
   columns: number,
   of: 'screen' | 'stdout' = 'screen',
 ): Promise<Screen> {
-  const env = { ...searching.env, PAGER: 'cat' };
+  // Without a spinner: its library erases it only before output to the streams of a process.
+  const env = { ...searching.env, PAGER: 'cat', ACCESSIBLE: '1' };
   const running = startHooktrail(args, { env, terminal: columns });
   await running.finished;
   const terminal = new xterm.Terminal({ cols: columns, rows: 200, allowProposedApi: true, convertEol: true });
