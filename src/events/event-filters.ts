@@ -7,6 +7,7 @@ import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { parseTime, resolveTime, type Time, timeAdvice } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { findByPart } from './event-ids.ts';
 import { PAGE_SIZE, type Queries, type Query } from './event-query.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
@@ -220,6 +221,8 @@ export interface FilterFlags {
   readonly type?: string[];
   readonly where?: string[];
   readonly grep?: string[];
+  /** Where the command takes `--from`. */
+  readonly from?: string;
 }
 
 const FILTERS = 'Filters:';
@@ -272,8 +275,13 @@ export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = U
     zone,
     after: givenTime(flags, zone, 'since', 'after'),
     before: givenTime(flags, zone, 'until', 'before'),
-    subscriptionIds: guids(flags.subscription ?? [], '--subscription'),
-    eventIds: guids(flags.id ?? [], '--id'),
+    subscriptionIds: guids(
+      flags.subscription ?? [],
+      '--subscription',
+      'the events of a subscription',
+      flags.from,
+    ),
+    eventIds: guids(flags.id ?? [], '--id', 'an event', flags.from),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
     conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone)),
@@ -327,13 +335,13 @@ function parseStatus(text: string): PublishStatus {
 }
 
 /** Removes duplicates, ignoring case: two searches for one GUID would find everything twice. */
-function guids(texts: readonly string[], flag: string): string[] {
+function guids(texts: readonly string[], flag: string, what: string, from?: string): string[] {
   const found = texts.flatMap((text) => {
     const parts = text.split(',').map(guidsIn);
     if (parts.every((guids) => guids.length === 1)) return parts.flat();
     const whole = guidsIn(text);
     if (whole.length === 1) return whole;
-    throw new UsageError(`${flag}: ${notAGuid(text)}`);
+    throw new UsageError(`${flag}: ${notAGuid(text)}`, { next: findByPart(text, what, from) });
   });
   return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
 }

@@ -1,14 +1,18 @@
 import { UsageError } from '../errors.ts';
 import { guidsIn, notAGuid } from '../json/items.ts';
+import { shellWord } from '../settings/flag-values.ts';
 
-/** Event ids given as arguments, several with commas too; all are checked before any is used. Throws `UsageError`. */
-export function idsOfArguments(args: readonly string[]): readonly string[] {
+/**
+ * Event ids given as arguments, several with commas too; all are checked before any is used. Throws `UsageError`, whose
+ * next step looks in `from`, an export or a file, if the events come from there.
+ */
+export function idsOfArguments(args: readonly string[], from?: string): readonly string[] {
   return args.flatMap((text) => {
     if (text.trim() === '-')
       throw new UsageError('<eventId>: - reads all ids from standard input: give only -, or only ids');
     const parts = text.split(',').map(guidsIn);
     if (parts.every(({ length }) => length === 1)) return parts.flat();
-    throw notAnId('<eventId>', text);
+    throw notAnId('<eventId>', text, from);
   });
 }
 
@@ -106,14 +110,18 @@ function idOfLine(line: string, number: number): readonly string[] {
   return [id];
 }
 
-function notAnId(where: string, text: string): UsageError {
-  const beginning = /^([0-9a-f][0-9a-f-]{3,34})(…|\.\.\.)?$/i.exec(text.trim())?.[1];
+function notAnId(where: string, text: string, from?: string): UsageError {
+  const otherwise =
+    where === '<eventId>' ? undefined : 'give one event id a line, or the output of events search';
   return new UsageError(`${where}: ${notAGuid(text)}`, {
-    next:
-      beginning !== undefined && guidsIn(text).length === 0
-        ? `\`hooktrail events search --grep ${beginning}\` finds an event by part of its id`
-        : where === '<eventId>'
-          ? undefined
-          : 'give one event id a line, or the output of events search',
+    next: findByPart(text, 'an event', from) ?? otherwise,
   });
+}
+
+/** The next step where the text may be part of an id; undefined where it is not. */
+export function findByPart(text: string, what: string, from: string | undefined): string | undefined {
+  const part = /^([0-9a-f][0-9a-f-]{3,34})(…|\.\.\.)?$/i.exec(text.trim())?.[1];
+  if (part === undefined || guidsIn(text).length > 0) return undefined;
+  const source = from === undefined ? '' : ` --from ${shellWord(from)}`;
+  return `\`hooktrail events search --grep ${part}${source}\` finds ${what} by part of its id`;
 }

@@ -55,16 +55,25 @@ export async function explainEvents(
     if (table.rows === 0) source.doubt();
     const explanation = explainTable(table);
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
+    const then = baseline && shifted({ after, before }, baseline);
+    if (then && options.from !== undefined && !(await hasEventsBefore(source, then.after)))
+      call.reporter.warning(
+        `--baseline: ${source.name} has no event from before ${filters.zone.shown(then.after.text)}, and may lack some to compare with`,
+      );
     return {
       ...explanation,
       name: source.name,
       after,
       before,
-      baseline:
-        baseline &&
-        (await countBaseline(source, filters, shifted({ after, before }, baseline), explanation.causes)),
+      baseline: then && (await countBaseline(source, filters, then, explanation.causes)),
     };
   });
+}
+
+/** True if the events begin before that time, so that those after it are likely to be there. */
+async function hasEventsBefore(source: EventSource, before: Instant): Promise<boolean> {
+  for await (const { items } of source.read(new EventFilters(), { before })) if (items.count > 0) return true;
+  return false;
 }
 
 const DAY_MS = 86_400_000;

@@ -103,8 +103,8 @@ async function printAll(
   let missing = 0;
   let printed = 0;
   let found: Items[] = [];
-  const print = async () => {
-    if (found.length > 0) await writer.write(Items.of(found.flatMap((items) => items.texts())));
+  const print = async (isLast = false) => {
+    if (found.length > 0) await writer.write(Items.of(found.flatMap((items) => items.texts())), isLast);
     printed += found.length;
     found = [];
   };
@@ -120,7 +120,7 @@ async function printAll(
       }
       if (found.length >= batch) await print();
     }
-    await print();
+    await print(true);
   } catch (error) {
     // Events that were found before a bad line are still printed.
     if (!context.signal.aborted) await print();

@@ -1,7 +1,8 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { exactValue } from '../json/item-conditions.ts';
-import { createCursor, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
+import { createCursor, type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
+import type { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import { sortRows, TimeColumn } from './event-table.ts';
@@ -54,7 +55,9 @@ export async function checkHealth(
     const failures: boolean[] = [];
     const times = new TimeColumn();
     let isFound = false;
+    let sample: Items | undefined;
     for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window)) {
+      if (items.count > 0) sample ??= items;
       for (let item = 0; item < items.count; item++) {
         cursor.read(items.bytes, items.start(item));
         const [start = MISSING] = cursor.starts;
@@ -70,7 +73,7 @@ export async function checkHealth(
         });
     }
     if (failures.length === 0) source.doubt();
-    else if (!isFound) call.reporter.warning(`--by: no event has the field '${by.text}'`);
+    else if (!isFound) call.reporter.warning(`--by: ${noSuchField(by, sample as Items)}`);
     const { after, before } = windowOf(source, times.bounds, call.context.clock);
     const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
     return { name: source.name, after, before, by, rows };

@@ -1,6 +1,13 @@
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
-import { createCursor, createdOnReader, type FieldPath, MISSING, memberPath } from '../json/item-fields.ts';
+import {
+  createCursor,
+  createdOnReader,
+  type FieldPath,
+  MISSING,
+  memberPath,
+  noSuchField,
+} from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
@@ -31,6 +38,7 @@ export class EventGroups {
   /** Events in all groups. */
   total = 0;
   readonly #found: boolean[];
+  #sample: Items | undefined;
 
   constructor(fields: readonly FieldPath[]) {
     this.fields = fields;
@@ -41,6 +49,7 @@ export class EventGroups {
   /** Throws `ServiceError` if there are too many groups. */
   add(items: Items): void {
     const { bytes, count } = items;
+    if (count > 0) this.#sample ??= items;
     for (let item = 0; item < count; item++) {
       const at = items.start(item);
       this.#cursor.read(bytes, at);
@@ -61,9 +70,11 @@ export class EventGroups {
     }
   }
 
-  /** The fields that no event has: their names may be misspelt. */
-  get missing(): readonly FieldPath[] {
-    return this.total === 0 ? [] : this.fields.filter((_, field) => !this.#found[field]);
+  /** What to say of each field that no event has: its name may be misspelt. */
+  doubts(): string[] {
+    const sample = this.#sample;
+    if (!sample) return [];
+    return this.fields.flatMap((field, index) => (this.#found[index] ? [] : [noSuchField(field, sample)]));
   }
 
   /** The largest groups first; groups of the same size by their values. */

@@ -273,7 +273,9 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   if (wordsOf(command) === 'events search' && args.every(isGuid) && words.length === args.length + 2)
     return { problem, words: words.with(1, 'get') };
   const flags = optionsOf(command).map(({ long }) => long);
-  const meant = flagForWord(word, words).find(([flag]) => flags.includes(flag));
+  const isText = args.length === registeredArguments.length + 1 && /^[^=]{3,}$/.test(word);
+  const meanings = [...flagForWord(word, words), ...(isText ? [['--grep', word]] : [])];
+  const meant = meanings.find(([flag]) => flags.includes(flag));
   if (meant && words.includes(word))
     return { problem, words: words.toSpliced(words.lastIndexOf(word), 1, ...meant) };
   return {

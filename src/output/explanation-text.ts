@@ -65,9 +65,8 @@ export const CAUSE_TITLE = 'what failed events have';
 export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
 /** The causes as rows of a table. */
-export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
-  const { failed, events, before, baseline } = explained;
-  const times = new ReadableTimes(zone, before);
+export function causeRows(explained: Explained, times: ReadableTimes): CauseRow[] {
+  const { failed, events, baseline } = explained;
   const delivered = events - failed;
   return explained.causes.map((cause, index) => {
     const same = someOf(conditionLines(cause.same, times));
@@ -116,7 +115,8 @@ function causesTable(explained: Explained, zone: TimeZone): Table {
       title,
       kind: FIGURE_TITLES.includes(title) ? 'number' : 'text',
     })),
-    rows: causeRows(explained, zone).map(({ conditions, notes, figures }) => [
+    // A ticket is read on another day.
+    rows: causeRows(explained, new ReadableTimes(zone)).map(({ conditions, notes, figures }) => [
       conditions.join(' and '),
       ...figures,
       notes.join('; '),
@@ -147,7 +147,8 @@ function explanationLines(
       return `${palette.accent('next:')} ${oneLine(command)}${comment}`;
     }),
   ];
-  if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone), look));
+  if (causes.length > 0)
+    lines.push('', ...causeLines(causeRows(explained, new ReadableTimes(zone, explained.before)), look));
   return facts.length > 0 ? [...lines, '', ...facts] : lines;
 }
 
@@ -294,14 +295,14 @@ function someOf(texts: readonly string[]): string {
   return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
 }
 
-/** Times in the user's zone, without fractions; without the date where it is that of the end of the window. */
+/** Times in the user's zone, without fractions; without the date where it is that of the `end` of the window, if given. */
 export class ReadableTimes {
   readonly #zone: TimeZone;
-  readonly #today: string;
+  readonly #today: string | undefined;
 
-  constructor(zone: TimeZone, end: Instant) {
+  constructor(zone: TimeZone, end?: Instant) {
     this.#zone = zone;
-    this.#today = zone.shown(end.text).slice(0, 10);
+    this.#today = end && zone.shown(end.text).slice(0, 10);
   }
 
   shown({ text }: Instant): string {

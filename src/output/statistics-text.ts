@@ -329,7 +329,7 @@ export async function printGroups(
 ): Promise<void> {
   const { context, reporter } = call;
   const { format, filters, hasHeader } = options;
-  for (const { text } of groups.missing) reporter.warning(`--by: no event has the field '${text}'`);
+  for (const doubt of groups.doubts()) reporter.warning(`--by: ${doubt}`);
   const others = otherGroups(groups, limit);
   const rest = others === undefined ? [] : [others];
   const table = groupsTable(groups, limit, filters.zone);

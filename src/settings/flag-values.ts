@@ -31,14 +31,21 @@ export function wholeNumber(
   });
 }
 
-/** A parser for a flag that takes one of a few words, in any case of letters. */
-export function oneOf<Word extends string>(flag: string, words: readonly Word[]): (text: string) => Word {
+/**
+ * A parser for a flag that takes one of a few words, in any case of letters. `synonyms` are what people write for them;
+ * the error of a synonym suggests its word.
+ */
+export function oneOf<Word extends string>(
+  flag: string,
+  words: readonly Word[],
+  synonyms: Readonly<Record<string, Word>> = {},
+): (text: string) => Word {
   return (text) => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (found) return found;
     const accepted = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
     throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`, {
-      ...didYouMean(text, words),
+      ...didYouMean(text, words, undefined, synonyms[text.toLowerCase()]),
     });
   };
 }
@@ -136,8 +143,9 @@ export function didYouMean(
   text: string,
   candidates: readonly string[],
   otherwise?: string,
+  synonym?: string,
 ): Pick<ErrorParts, 'next' | 'correction'> {
-  const meant = nearest(text, candidates);
+  const meant = synonym ?? nearest(text, candidates);
   if (meant === undefined) return { next: otherwise };
   return { next: `did you mean ${meant}?`, correction: { typed: text, meant } };
 }

@@ -105,8 +105,10 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
   return async (events: readonly FoundEvent[]): Promise<void> => {
     // A table without rows is not printed: a message says that there is nothing.
     if (events.length === 0 && format.format === 'table') return;
-    for (let at = 0; at < events.length; at += PRINTED_AT_ONCE)
-      await writer.write(Items.of(events.slice(at, at + PRINTED_AT_ONCE).map(({ body }) => body)));
+    for (let at = 0; at < events.length; at += PRINTED_AT_ONCE) {
+      const end = at + PRINTED_AT_ONCE;
+      await writer.write(Items.of(events.slice(at, end).map(({ body }) => body)), end >= events.length);
+    }
     await writer.end();
   };
 }

@@ -134,6 +134,8 @@ async function recoverMissing(
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
+  const { failure } = found;
+  if (failure && found.missing.length + found.known === 0) throw failure.error;
   const { context, reporter } = call;
   const { clock, signal } = context;
   const print = await eventPrinter(flags.format, call);
@@ -180,10 +182,11 @@ async function recoverMissing(
     progress.stop();
     await print(left.events).catch(() => undefined);
     await forwarder.close();
-    reporter.notice(`${forwarded} forwarded; ${known} in the journal already; ${left.events.length} left`);
+    const rest = `${left.events.length} left${failure ? ' of those found' : ''}`;
+    reporter.notice(`${forwarded} forwarded; ${known} in the journal already; ${rest}`);
     noticeDelivered(delivered, reporter);
   }
-  if (found.failure) throw found.failure.error;
+  if (failure) throw failure.error;
   if (left.events.length > 0) throw left.error('recovered', 'run the same command again to retry them');
 }
 

@@ -14,6 +14,12 @@ interface Flags extends EventSummaryFlags {
   readonly baseline?: Baseline;
 }
 
+const BASELINE_SYNONYMS: Readonly<Record<string, Baseline>> = {
+  ...{ yesterday: '1d', day: '1d', '24h': '1d' },
+  ...{ 'last week': '7d', 'last-week': '7d', lastweek: '7d', week: '7d', '1w': '7d', '168h': '7d' },
+  ...{ before: 'previous', last: 'previous' },
+};
+
 const FORMATS = ['table', 'json', 'markdown'] as const;
 
 export const commonFlags = [
@@ -34,7 +40,7 @@ export function declare(command: Command, action: Action): void {
       .option(
         '--baseline <time>',
         'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
-        oneOf<Baseline>('--baseline', ['previous', '1d', '7d']),
+        oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
       )
       .addOption(concurrencyFlag());
   addEventSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' }, addOwn)

@@ -70,7 +70,7 @@ function optionsOf(call: Call<Flags>, zone: TimeZone, format: FormatOptions) {
     throw new UsageError('standard input cannot hold both the ids and, by --from -, the events', {
       next: 'give the ids as arguments, or the events as a file',
     });
-  const ids = isFromInput ? undefined : idsOfArguments(given);
+  const ids = isFromInput ? undefined : idsOfArguments(given, flags.from);
   const isFormatted = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(
     Boolean,
   );

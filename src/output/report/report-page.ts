@@ -91,7 +91,7 @@ function lead(stats: Stats): Html {
 
 /** The causes come first. */
 function causesSection(explained: Explained, zone: TimeZone): Html {
-  const rows = causeRows(explained, zone);
+  const rows = causeRows(explained, new ReadableTimes(zone, explained.before));
   const cell = (lines: readonly string[]) => lines.map((line) => html`<div><bdi>${line}</bdi></div>`);
   return html`<section>
 <h2>What failed events have in common</h2>

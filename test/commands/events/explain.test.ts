@@ -197,6 +197,20 @@ describe('events explain', () => {
     ]);
   });
 
+  test('names the date of each time in Markdown, which is read on another day', async () => {
+    const { stdout } = await explain(['-o', 'markdown']);
+    expect(stdout).toContain('; failing since 2026-11-02 05:00:00Z, last success 2026-11-02 04:56:00Z |');
+  });
+
+  test('warns of a baseline that stored events do not reach back to', async () => {
+    const warning = (time: string) =>
+      `warning: --baseline: ${file} has no event from before ${time}, and may lack some to compare with\n`;
+    const compare = async (since: string) =>
+      (await explain(['--since', since, '--until', '2026-11-02T06:00:00Z', '--baseline', 'previous'])).stderr;
+    expect(await compare('2026-11-02T02:00:00Z')).toBe(warning('2026-11-01T22:00:00Z'));
+    expect(await compare('2026-11-02T03:30:00Z')).toBe('');
+  });
+
   test('asks the service for the window alone, and counts the baseline without reading it', async () => {
     await using searching = await startSearching({ events: 0 });
     const { control } = searching.sandbox;

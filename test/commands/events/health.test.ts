@@ -102,7 +102,7 @@ describe('events health', () => {
     const { code, stderr } = await health(['--by', 'eventtype']);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: "warning: --by: no event has the field 'eventtype'\n",
+      stderr: "warning: --by: no event has the field 'eventtype'; did you mean eventType?\n",
     });
     expect((await health(['--failed'])).code).toBe(2);
   });

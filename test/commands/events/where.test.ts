@@ -173,6 +173,10 @@ describe('events stats --by', () => {
   test('warns about a field that no event has', async () => {
     const { code, stderr } = await events('stats', '--since', '40d', '--by', 'eventType,nope.x', '--csv');
     expect({ code, stderr }).toEqual({ code: 0, stderr: "warning: --by: no event has the field 'nope.x'\n" });
+    const near = await events('stats', '--since', '40d', '--failed', '--by', 'lastError');
+    expect(near.stderr).toBe(
+      "warning: --by: no event has the field 'lastError'; did you mean delivery.lastError?\n",
+    );
   });
 
   test('is a section of the report too', async () => {

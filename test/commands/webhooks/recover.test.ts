@@ -153,10 +153,19 @@ test('a search that fails midway is an error, and the events found before are fo
   control.fault('events', { kind: 'pass' }, refusal, refusal);
   const { code, stderr } = await recovering.recover('--new-journal');
   expect(code).toBe(1);
-  expect(stderr).toContain('500 forwarded; 0 in the journal already; 0 left\n');
+  expect(stderr).toContain('500 forwarded; 0 in the journal already; 0 left of those found\n');
   expect(stderr).toContain('error: the search failed: the service answered 400 Bad Request\n');
   control.clearFaults();
   expect((await recovering.recover()).stderr).toMatch(/^700 forwarded; 500 in the journal already; 0 left\n/);
+});
+
+test('a search that finds nothing before it fails says nothing of events', async () => {
+  await using recovering = await startRecovering();
+  const { control } = recovering.searching.sandbox;
+  control.fault('events', { kind: 'status', status: 400, body: '{"code":"event.invalid"}' });
+  const { code, stderr } = await recovering.recover('--new-journal');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^error: the search failed: the service answered 400 Bad Request\n/);
 });
 
 test('on SIGINT deliveries in progress are finished and journaled', async () => {

@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startRecovering } from '../../support/listening.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
@@ -117,6 +120,27 @@ test('--dry-run lists what would be replayed, in that order', async () => {
   const { code, stdout, stderr } = await at.replay(['--failed', '--dry-run', '--ndjson']);
   expect([code, idsOf(stdout), stderr]).toEqual([0, ids, `${ids.length} to replay\n`]);
   expect(at.received()).toEqual([]);
+});
+
+test('on 80 columns a list leaves out the status that all share before it cuts the types', async () => {
+  await using home = await createHome();
+  const file = path.join(home.env['HOME'] as string, 'failed.ndjson');
+  const ids = Array.from({ length: 9 }, (_, event) => `00000000-0000-4000-8000-00000000000${event}`);
+  const failures = ids.map((eventId, event) => ({
+    createdOn: `2026-11-1${event}T10:00:00Z`,
+    publishStatus: 'FAILED',
+    eventType: 'recipient.authenticated',
+    eventId,
+  }));
+  await writeFile(file, failures.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  for (const words of [
+    ['webhooks', 'replay', '--dry-run'],
+    ['events', 'get', ...ids],
+  ]) {
+    const { stdout } = await hooktrail([...words, '--from', file], { env: home.env, terminal: 80 });
+    expect(stdout).not.toContain('FAILED');
+    expect(stdout.match(/recipient\.authenticated +0/g)).toHaveLength(ids.length);
+  }
 });
 
 test('--rate limits the events per second', async () => {
