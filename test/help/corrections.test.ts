@@ -134,6 +134,11 @@ describe('where no line can be meant, the next step leads on', () => {
     [
       'events count nonsense',
       "events count takes no words, but was given 'nonsense'",
+      'hooktrail events count --grep nonsense',
+    ],
+    [
+      'events count status=FAILED',
+      "events count takes no words, but was given 'status=FAILED'",
       'events are chosen by filters: see `hooktrail help filters`',
     ],
     [
