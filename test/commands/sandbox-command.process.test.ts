@@ -192,7 +192,9 @@ describe('hooktrail sandbox', () => {
       name,
       value,
     ]);
-    const env: Record<string, string> = { ...bare, ...Object.fromEntries(lines) };
+    // A port of its own: another test or a sandbox of the developer may have the usual one.
+    const redirect = { HOOKTRAIL_REDIRECT_URI: 'http://127.0.0.1:0/callback' };
+    const env: Record<string, string> = { ...bare, ...Object.fromEntries(lines), ...redirect };
     const browser = { open: async () => expect.unreachable('a browser was opened') };
     expect(await hooktrail(['login'], { env, context: { browser } })).toMatchObject({ code: 0 });
     expect(await hooktrail(['events', 'count'], { env })).toEqual({ code: 0, stdout: '20\n', stderr: '' });
