@@ -90,7 +90,8 @@ export class Follower {
   /** The time from which a run without this one's memory misses nothing. It prints events again that were printed since. */
   get resumeAt(): Instant {
     const { start, overlap } = this.#watch;
-    return laterOf(instantAt(this.#watermark - overlap), start);
+    // `gt` leaves out its own instant.
+    return laterOf(instantAt(this.#watermark - Math.max(overlap, 1)), start);
   }
 
   /** True if the service's clock has passed `before`. */
@@ -141,7 +142,9 @@ export class Follower {
     const latest = end ?? now + DATE_GRAIN_MS;
     if (polled.complete) {
       yield this.#unseen(found, latest);
-      this.#watermark = Math.max(this.#watermark, end ?? now);
+      // An event created after `before` is for the run that continues from here.
+      const read = before ? Math.min(end ?? now, milliseconds(before)) : (end ?? now);
+      this.#watermark = Math.max(this.#watermark, read);
       return;
     }
     const length = Math.min(latest, before ? milliseconds(before) : latest) - from;

@@ -31,9 +31,7 @@ export class WatchStateFile {
 
   constructor(file: string, baseUrl: URL, filters: EventFilters) {
     this.#file = file;
-    // The filters decide which events a watch prints; the state decides where it begins.
-    const { after: _, ...others } = filters.typed();
-    this.#identity = { service: baseUrl.href, filters: others };
+    this.#identity = { service: baseUrl.href, filters: withoutTimes(filters.typed()) };
   }
 
   /**
@@ -56,10 +54,11 @@ export class WatchStateFile {
         next: 'choose another file, or remove this one to start over',
       });
     }
-    const { service, filters, watermark, printed } = saved;
+    const { service, watermark, printed } = saved;
+    const filters = withoutTimes(saved.filters);
     if (JSON.stringify({ service, filters }) !== JSON.stringify(this.#identity)) {
       throw new UsageError(`--state: ${file} belongs to another watch`, {
-        details: [`there: ${identityText(saved)}`, `here: ${identityText(this.#identity)}`],
+        details: [`there: ${identityText({ service, filters })}`, `here: ${identityText(this.#identity)}`],
         next: 'choose another file, or give the same filters',
       });
     }
@@ -99,6 +98,11 @@ export class WatchStateFile {
       cause: error,
     });
   }
+}
+
+/** The filters decide which events a watch prints. It begins where the state says, and any run may end it. */
+function withoutTimes({ after: _, before: __, ...others }: TypedFilters): TypedFilters {
+  return others;
 }
 
 function parseState(text: string): Saved | undefined {

@@ -255,5 +255,12 @@ describe('watch --until now with --state, as cron runs it', () => {
     expect(await round()).toEqual({ code: 0, ids: [late.eventId] });
     clock.advance(500_000);
     expect(await round()).toEqual({ code: 0, ids: [] });
+    // The same place serves a watch that goes on, and the job after it.
+    const onward = watch(at, '--failed', '--overlap', '1h', '--state', file, '--ndjson', '--count', '1');
+    await onward.printed('stderr', /watching from where it stopped/);
+    const next = control.addEvent({ publishStatus: 'FAILED' });
+    expect(idsOf((await onward.finished).stdout)).toEqual([next.eventId]);
+    second();
+    expect(await round()).toEqual({ code: 0, ids: [] });
   });
 });

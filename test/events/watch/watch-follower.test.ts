@@ -156,6 +156,23 @@ describe('following', () => {
     expect(printed.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, id) => id));
   });
 
+  test('loses no event between a run that ends at --until and the run that continues it, without an overlap', async () => {
+    const service = new FakeService();
+    for (let id = 0; id < 100; id++) service.events.push({ id, createdOn: START + 1000 + id * 100 });
+    let state: FollowerState | undefined;
+    const ids: number[] = [];
+    for (const until of [3000, 6000, 20_000]) {
+      // The service answers later than the time at which the run ends.
+      service.now = START + until + 2000;
+      const { follower, printed, poll } = following(service, 0, 20_000, state, instant(START + until));
+      await poll();
+      expect(follower.ended).toBe(true);
+      state = follower.state;
+      ids.push(...printed.map(({ id }) => id));
+    }
+    expect(ids).toEqual(Array.from({ length: 100 }, (_, id) => id));
+  });
+
   test('a resumed run goes back by the overlap, so that late events are not lost', async () => {
     const service = new FakeService();
     const { follower, poll } = following(service, 5000);
