@@ -9,7 +9,7 @@ import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../json/item-columns.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
-import { suggestion } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -71,6 +71,8 @@ export function eventTypeNames(items: Items): string[] {
   return [...new Set(names.filter((text) => text !== ''))];
 }
 
+const HOW_TO_LIST = '`hooktrail event-types` lists them';
+
 /** After a search without results, warns of types that the service does not list, and names the nearest listed type. */
 export function warnOfUnlisted(
   { eventTypes }: EventFilters,
@@ -79,7 +81,7 @@ export function warnOfUnlisted(
 ): void {
   const listed = eventTypeNames(items);
   for (const type of eventTypes.filter((one) => !listed.includes(one))) {
-    const next = suggestion(type, listed) ?? '`hooktrail event-types` lists them';
+    const { next } = didYouMean(type, listed, HOW_TO_LIST);
     reporter.warning(`'${type}' is not among the event types on offer; ${next}`);
   }
 }
@@ -155,8 +157,9 @@ function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilte
       patterns.push(type);
       if (matching.length > 0) return matching;
       const onOffer = listed.map((name) => name.replace(/\..*/s, '.*'));
-      const next = suggestion(type, onOffer) ?? '`hooktrail event-types` lists them';
-      throw new UsageError(`--type: no event type on offer matches '${type}'`, { next });
+      throw new UsageError(`--type: no event type on offer matches '${type}'`, {
+        ...didYouMean(type, onOffer, HOW_TO_LIST),
+      });
     }
     const names = matching.length > 0 ? matching : [type];
     patterns.push(...names);

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { directionBetween, holdsEventsFrom, isNewestFirst } from '../json/item-fields.ts';
+import { directionBetween, holdsEventsFrom } from '../json/item-fields.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import { followed, leadsTo, type PageWindow, pinned, type Query, searchUrl } from './event-query.ts';
 import { type FetchPage, type IdentifiedItems, type Page, totalOf } from './page.ts';
@@ -87,7 +87,7 @@ async function* readWindow(
   // The window from a second before the pin on, since the resolution of the service's clock is unknown.
   const later = pin && { ...query, after: laterOf(query.after, knownInstant(milliseconds(pin) - 1000)) };
   const windows = later ? [held, later] : [];
-  if (isNewestFirst(page.items)) windows.reverse();
+  if (directionBetween(page.items, page.items) === 'newest first') windows.reverse();
   if (end === 'later events') return yield* readWindows(plan, windows, options);
   if (!reading.complete) throw incomplete(reading);
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {

@@ -129,15 +129,9 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** The question that an error asks about a misspelt word; undefined where no candidate is near. */
-export function suggestion(text: string, candidates: readonly string[]): string | undefined {
-  const meant = nearest(text, candidates);
-  return meant && `did you mean ${meant}?`;
-}
-
 /**
- * The same as parts of an error, which becomes the corrected line if the word stands on the line. Where no candidate is
- * near, the next step is `otherwise`.
+ * The parts of an error that ask about a misspelt word. The next step becomes the corrected line if the word stands on the
+ * line; where no candidate is near, it is `otherwise`.
  */
 export function didYouMean(
   text: string,

@@ -5,6 +5,7 @@ import type { Machine } from '../../context.ts';
 import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { checkWritable, makeFolder } from '../../files/folders.ts';
 import { replaceFile } from '../../files/whole-files.ts';
+import { isObject } from '../../json/item-columns.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import { parseTime } from '../../time/time-text.ts';
 import { SHOWN_NAMES, type TypedFilters } from '../event-filters.ts';
@@ -151,7 +152,7 @@ function restoreQuery({ before, ...rest }: SavedQuery, after: string | null): Qu
 function parseObject(text: string): Partial<Manifest> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -180,16 +181,11 @@ const listOf =
 const recordOf =
   (check: Check): Check =>
   (value) =>
-    isRecord(value) && Object.values(value).every(check);
+    isObject(value) && Object.values(value).every(check);
 const formed =
   <Of>(form: Form<Of>): Check =>
   (value) =>
-    isRecord(value) &&
-    Object.entries<Check>(form).every(([name, check]) => check((value as Record<string, unknown>)[name]));
-
-function isRecord(value: unknown): value is object {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
+    isObject(value) && Object.entries<Check>(form).every(([name, check]) => check(value[name]));
 
 const LOST: Form<Lost> = { events: isNumber, bytes: isNumber, sha256: isText };
 const PART: Form<Part> = {
