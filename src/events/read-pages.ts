@@ -43,6 +43,8 @@ export const UNCOUNTED =
 const MAX_STEPS_BACK = 100;
 const MAX_SWEEPS = 2;
 const MAX_EMPTY_PAGES = 20;
+/** If more events than these pages hold join between two answers, some may be passed on twice. */
+const LOOKED_BACK_PAGES = 10;
 
 /**
  * All pages of one search, in order. Pages after the first are limited to events created before the first answer
@@ -340,14 +342,15 @@ class Reading {
   }
 
   /**
-   * Notices that a page begins with an event of the page before it: events have moved down past an offset, and from now on
+   * Notices that a page begins with an event of one of the last pages: events have moved down past an offset, and from now on
    * repeated ones are dropped. Pages whose own ids repeat prove nothing.
    */
   #noticeShift({ items }: Page): void {
     const { keys, byEventId } = items;
-    const before = this.#before;
-    const shifted = byEventId && keys.length > 0 && before.includes(keys[0] as number);
-    if (shifted && new Set(before).size === before.length) {
+    // Once repeated events are dropped, an earlier page may also be read again on purpose.
+    const last = this.moved ? [this.#before] : this.#keys.slice(-LOOKED_BACK_PAGES);
+    const place = last.find((page) => byEventId && keys.length > 0 && page.includes(keys[0] as number));
+    if (place && new Set(place).size === place.length) {
       this.move();
       // Newer events at the front move all others down, and none is missed. Where they join at the end, others have changed
       // places, and one may have moved up unseen.

@@ -15,7 +15,8 @@ interface Event {
 interface Service {
   readonly events: Event[];
   readonly order: 'newest first' | 'oldest first';
-  readonly counts?: boolean;
+  /** `late` is the count of the answer before. */
+  readonly counts?: boolean | 'late';
   /** Called before each answer, with the number of answers so far. */
   readonly before?: (answers: number) => void;
   readonly now?: number;
@@ -24,6 +25,7 @@ interface Service {
 /** An event service in memory; its filters on time are those of the service description (part 4). */
 function serve({ events, order, counts = true, before, now = NOW }: Service) {
   const asked: string[] = [];
+  let late: number | undefined;
   const fetchPage: FetchPage = async (url): Promise<PageAnswer> => {
     before?.(asked.length);
     const query = decodeURIComponent(url.search.slice(1));
@@ -38,7 +40,9 @@ function serve({ events, order, counts = true, before, now = NOW }: Service) {
     if (order === 'newest first') matching.reverse();
     const [, start = '1', size = '500'] = /limit\((\d+),(\d+)\)/.exec(query) ?? [];
     const items = matching.slice(Number(start) - 1, Number(start) - 1 + Number(size));
-    const body = counts ? { count: matching.length, items } : { items };
+    const count = counts === 'late' ? (late ?? matching.length) : matching.length;
+    late = matching.length;
+    const body = counts ? { count, items } : { items };
     return { page: readPage(Buffer.from(JSON.stringify(body))), serviceTime: now };
   };
   return { fetchPage, asked };
@@ -60,6 +64,17 @@ async function idsRead(fetchPage: FetchPage, options: Partial<ReadOptions> = {})
   }
   return ids;
 }
+
+test('events that join before all others, more than a page of them, bring none twice although the count is late', async () => {
+  const events = at('past', 24, NOW - DAY, 1000);
+  const expected = events.map(({ eventId }) => eventId);
+  const before = (answers: number) => {
+    if (answers === 12) events.push(...at('late', 2, NOW - 2 * DAY, 1000));
+  };
+  const { fetchPage } = serve({ events, order: 'oldest first', counts: 'late', before });
+  const ids = await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 });
+  expect(ids.sort()).toEqual(['late-0000', 'late-0001', ...expected]);
+});
 
 describe("events dated after the service's own clock", () => {
   const past = at('past', 24, NOW - DAY, 1000);
