@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'machine',
           include: ['test/**/*.machine.test.ts'],
-          globalSetup: ['test/support/build.ts', 'test/support/requirement.ts'],
+          globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
         },
       },
     ],

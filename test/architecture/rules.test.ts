@@ -103,7 +103,7 @@ function brokenRules({ path: file, text }: Source): string[] {
   if (file.endsWith('.test.ts') && !file.startsWith('test/architecture/')) broken.push(...brokenByTest(code));
   if (
     /^[^.]*\.test\.ts$/.test(path.posix.basename(file)) &&
-    importsOf(code).some(({ from, isType }) => !isType && /support\/(process|requirement)\.ts$/.test(from))
+    importsOf(code).some(({ from, isType }) => !isType && /support\/(process\.ts|machine\/.*)$/.test(from))
   )
     broken.push('a test that starts processes or needs a tool says so in its name');
   if (isSource) for (const imported of importsOf(code)) broken.push(...brokenBy(file, imported));

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
-import { hasKeyring, startBus } from '../support/keyring.ts';
+import { hasKeyring, startBus } from '../support/machine/keyring.ts';
 import type { SandboxSettings } from '../support/sandbox.ts';
 import { sandboxEnv } from '../support/sandbox.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';

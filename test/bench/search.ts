@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { nodeOf } from '../support/node-versions.ts';
+import { nodeOf } from '../support/machine/node-versions.ts';
 import { type Command, compare, measure, pairedRatio, printTable } from './measure.ts';
 import { createFolder, program, type Service, startPeer, startSandboxProcess } from './processes.ts';
 

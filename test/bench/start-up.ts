@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { hasKeyring } from '../support/keyring.ts';
-import { nodeOf } from '../support/node-versions.ts';
+import { hasKeyring } from '../support/machine/keyring.ts';
+import { nodeOf } from '../support/machine/node-versions.ts';
 import { type Command, compare, pairedRatio, printTable } from './measure.ts';
 import { program, signInTo, startSandboxProcess } from './processes.ts';
 import { requestOf } from './search.ts';

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { changed, redirectOf, visit } from '../support/browser.ts';
+import { available, chromiumPath } from '../support/machine/requirement.ts';
+import { hasTerminal, startOnTerminal } from '../support/machine/terminal.ts';
 import { spawnHooktrail } from '../support/process.ts';
-import { available, chromiumPath } from '../support/requirement.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
-import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
 
 let at: SigningIn;
 beforeEach(async () => {
@@ -160,7 +160,7 @@ async function signInPressing(button: string, host = '127.0.0.1') {
   const result = await spawnHooktrail(['login'], {
     env: {
       ...at.env,
-      HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/chromium-command.mjs'),
+      HOOKTRAIL_BROWSER: path.resolve(import.meta.dirname, '../support/machine/chromium-command.mjs'),
       CHROMIUM_PATH: chromiumPath,
       CHROMIUM_PRESSES: button,
       CHROMIUM_REPORT: report,

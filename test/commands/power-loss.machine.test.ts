@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { startExporting } from '../support/exporting.ts';
 import { type RecordedRun, recordRun } from '../support/machine/power-loss.ts';
+import { available } from '../support/machine/requirement.ts';
 import { hooktrail } from '../support/program.ts';
-import { available } from '../support/requirement.ts';
 import { faultRounds, noteFaults, randomOf } from '../support/seed.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 

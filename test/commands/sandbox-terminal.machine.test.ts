@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { createHome } from '../support/home.ts';
-import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
+import { hasTerminal, startOnTerminal } from '../support/machine/terminal.ts';
 
 // In a session of its own a program gets nothing from the terminal: a SIGINT there would be the sandbox's.
 test.skipIf(!hasTerminal).each([

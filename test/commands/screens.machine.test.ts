@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { hasTerminal, type OnTerminal, startOnTerminal, startShell } from '../support/machine/terminal.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 import { startSigningIn } from '../support/signing-in.ts';
-import { hasTerminal, type OnTerminal, startOnTerminal, startShell } from '../support/terminal.ts';
 
 const ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/;
 const plain = ({ env }: Searching) => ({ ...env, NO_COLOR: '1', LC_ALL: 'C.UTF-8' });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
-import { hasTerminal } from '../support/terminal.ts';
+import { hasTerminal } from '../support/machine/terminal.ts';
 import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { readPages } from './pages.ts';
 import { drawTerminal, fingerprint, folder, terminals, writeReport } from './pictures.ts';

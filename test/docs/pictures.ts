@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { launchChromium } from '../support/chromium.ts';
+import { launchChromium } from '../support/machine/chromium.ts';
 import { screenLines } from './screen.ts';
 import type { Stage } from './stage.ts';
 import { terminalPicture } from './svg.ts';

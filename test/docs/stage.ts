@@ -4,9 +4,9 @@ import path from 'node:path';
 import { browserCommand } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { binFolder, createHome } from '../support/home.ts';
+import { screenOf } from '../support/machine/terminal.ts';
 import { freePort } from '../support/ports.ts';
 import { sandboxEnv, startSandbox } from '../support/sandbox.ts';
-import { screenOf } from '../support/terminal.ts';
 
 /** The end of the seeded history, so that the output does not depend on the day. */
 const NOW = Date.parse('2026-11-21T10:00:00Z');

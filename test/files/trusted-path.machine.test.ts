@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isForCode, refusePlanted, replaceableBy } from '../../src/files/folders.ts';
 import { openVault } from '../../src/secrets/stored-sign-ins.ts';
 import { createContext } from '../support/context.ts';
-import { available } from '../support/requirement.ts';
+import { available } from '../support/machine/requirement.ts';
 
 /** Only root can create files of another user. */
 describe.skipIf(!available('root'))('a path through a folder that everybody can write to', () => {

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { createHome } from '../support/home.ts';
+import { available } from '../support/machine/requirement.ts';
 import { spawnHooktrail } from '../support/process.ts';
-import { available } from '../support/requirement.ts';
 
 describe.skipIf(!available('strace'))('a folder whose last sync fails', () => {
   /** Runs the program with a sync of the folder that fails. */

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeFolder } from '../../src/files/folders.ts';
 import { createHome } from '../support/home.ts';
+import { available } from '../support/machine/requirement.ts';
 import { spawnHooktrail } from '../support/process.ts';
-import { available } from '../support/requirement.ts';
 
 describe('creating a folder', () => {
   test('creates missing ancestors too, for the user only, and accepts an existing folder', async () => {

@@ -8,8 +8,8 @@ import { topics, topicText } from '../../src/help/topics.ts';
 import { settingNames } from '../../src/settings/setting-names.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
+import { available, toolEnv } from '../support/machine/requirement.ts';
 import { hooktrail } from '../support/program.ts';
-import { available, toolEnv } from '../support/requirement.ts';
 
 describe('hooktrail help', () => {
   test('explains each topic, and the root help names them', async () => {

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { createTransport } from '../../src/http/undici-client.ts';
 import { createHome } from '../support/home.ts';
-import { nodeOf } from '../support/node-versions.ts';
-import { available } from '../support/requirement.ts';
+import { nodeOf } from '../support/machine/node-versions.ts';
+import { available } from '../support/machine/requirement.ts';
 import { authorityFile, type Certificate, identity, startTlsServer } from '../support/tls.ts';
 
 /** A server with one of the certificates; `asked` counts the requests that reached it. */

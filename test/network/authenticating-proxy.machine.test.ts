@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/doctor/diagnosis.ts';
+import { hasSquid, type Squid, startSquid } from '../support/machine/squid.ts';
 import { spawnHooktrail } from '../support/process.ts';
-import { hasSquid, type Squid, startSquid } from '../support/squid.ts';
 import { authorityFile } from '../support/tls.ts';
 import { startWorkingOverTls, type WorkingOverTls, workOverTls } from '../support/working-over-tls.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasMitmproxy, type Mitmproxy, startMitmproxy } from '../support/mitmproxy.ts';
+import { hasMitmproxy, type Mitmproxy, startMitmproxy } from '../support/machine/mitmproxy.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { authorityFile } from '../support/tls.ts';
 import { startWorkingOverTls, type WorkingOverTls, workOverTls } from '../support/working-over-tls.ts';

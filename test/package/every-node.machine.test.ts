@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
-import { nodeOf } from '../support/node-versions.ts';
+import { nodeOf } from '../support/machine/node-versions.ts';
+import { hasMatrix } from '../support/machine/requirement.ts';
+import { type Installed, install, pack } from '../support/machine/tarball.ts';
 import { freePort } from '../support/ports.ts';
-import { hasMatrix } from '../support/requirement.ts';
 import { sandboxEnv, startSandbox } from '../support/sandbox.ts';
-import { type Installed, install, pack } from '../support/tarball.ts';
 
 const execute = promisify(execFile);
 describe.skipIf(!hasMatrix)('the packed program', () => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium } from '../support/chromium.ts';
+import { hasChromium, launchChromium } from '../support/machine/chromium.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { authorizeUrl, loopback } from '../support/sandbox-client.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { givenSecret } from '../../src/secrets/given-secret.ts';
 import { createContext } from '../support/context.ts';
-import { available } from '../support/requirement.ts';
+import { available } from '../support/machine/requirement.ts';
 
 let folder: string;
 beforeEach(async () => {

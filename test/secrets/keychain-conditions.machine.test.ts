@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { openKeychain } from '../../src/secrets/keychain.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
-import { hasBus, hasKeyring, startBus } from '../support/keyring.ts';
+import { hasBus, hasKeyring, startBus } from '../support/machine/keyring.ts';
 
 const linux = (environment: Record<string, string>) => {
   const plain = createContext({ environment });

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
-import { type Bus, hasKeyring, startBus } from '../support/keyring.ts';
+import { type Bus, hasKeyring, startBus } from '../support/machine/keyring.ts';
 // These tests run processes, because they test the native library.
 import { spawnHooktrail } from '../support/process.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';

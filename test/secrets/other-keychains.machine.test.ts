@@ -4,8 +4,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/doctor/diagnosis.ts';
 import { browserCommand } from '../support/browser.ts';
-import type { ForegroundTool } from '../support/foreground-tool.ts';
-import { type Bus, startBus } from '../support/keyring.ts';
+import type { ForegroundTool } from '../support/machine/foreground-tool.ts';
+import { type Bus, startBus } from '../support/machine/keyring.ts';
 import {
   hasKeePassXC,
   hasKWallet,
@@ -13,10 +13,10 @@ import {
   type KWallet,
   startKeePassXC,
   startKWallet,
-} from '../support/other-keychains.ts';
+} from '../support/machine/other-keychains.ts';
+import { available } from '../support/machine/requirement.ts';
 // These tests run processes, because they test the native library.
 import { type Result, spawnHooktrail } from '../support/process.ts';
-import { available } from '../support/requirement.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { binFolder, createHome, type Home } from '../support/home.ts';
+import { available } from '../support/machine/requirement.ts';
 import { hooktrail } from '../support/program.ts';
-import { available } from '../support/requirement.ts';
 
 const execute = promisify(execFile);
 

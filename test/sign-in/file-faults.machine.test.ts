@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
+import { available } from '../support/machine/requirement.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -13,7 +14,6 @@ import {
   startTraced,
 } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
-import { available } from '../support/requirement.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;

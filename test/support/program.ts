@@ -26,7 +26,7 @@ export type { Result } from './process.ts';
  *   signals, pipes, crashes, the bundle and `bin/`; `terminal.ts` is for terminals with a person at the keys.
  * - The file's name says what a test may touch. `*.test.ts`: the source in this process, with no build and no tool.
  *   `*.process.test.ts`: the built program as a process. `*.machine.test.ts`: a tool, root, the registry, a keychain, a
- *   browser; what the machine lacks is in requirement.ts, which names it when the tests are left out.
+ *   browser; what the machine lacks is in machine/requirement.ts, which names it when the tests are left out.
  * - The time is `clock.now()` (clock.ts): noon of 20 November 2026 UTC, standing still. `Date`, the sandbox and the program tell
  *   the same time. Move it with `clock.set('2028-02-29')` and `clock.advance(ms)`. Sleeps of up to 5 s end at once
  *   (`clock.skips`); a longer one ends when the test moves the clock, which it does after `await clock.asleep(30_000)`.

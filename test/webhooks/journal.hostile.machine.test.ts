@@ -19,7 +19,7 @@ import { describe, expect, test } from 'vitest';
 import { readIds } from '../../src/webhooks/journal.ts';
 import { thisMachine } from '../support/context.ts';
 import { key, take, useJournalFolder } from '../support/journal.ts';
-import { available } from '../support/requirement.ts';
+import { available } from '../support/machine/requirement.ts';
 
 const place = useJournalFolder();
 

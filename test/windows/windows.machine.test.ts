@@ -6,9 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { startHandler } from '../support/handler.ts';
 import { API_TOKEN, duplicate, post } from '../support/listening.ts';
-import { freePort } from '../support/ports.ts';
-import { hasWindows, windowsNode } from '../support/requirement.ts';
-import { pack } from '../support/tarball.ts';
+import { hasWindows, windowsNode } from '../support/machine/requirement.ts';
+import { pack } from '../support/machine/tarball.ts';
 import {
   createFolderOnC,
   createWindowsHome,
@@ -22,7 +21,8 @@ import {
   startOnWindows,
   startWindowsUser,
   type WindowsUser,
-} from '../support/windows.ts';
+} from '../support/machine/windows.ts';
+import { freePort } from '../support/ports.ts';
 
 describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
   beforeAll(prepareWindows, 300_000);

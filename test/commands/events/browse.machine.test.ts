@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { hasTerminal, startOnTerminal, startShell } from '../../support/machine/terminal.ts';
 import { startSearching } from '../../support/searching.ts';
-import { hasTerminal, startOnTerminal, startShell } from '../../support/terminal.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const browse = ({ env }: Started, ...args: string[]) =>

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
+import { available } from '../../support/machine/requirement.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -13,7 +14,6 @@ import {
   startFaulty,
   startTraced,
 } from '../../support/machine/strace-faults.ts';
-import { available } from '../../support/requirement.ts';
 
 const KINDS = [
   ['one error', DISK_ERRORS],

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { available } from '../../support/machine/requirement.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -10,7 +11,6 @@ import {
   startFaulty,
   startTraced,
 } from '../../support/machine/strace-faults.ts';
-import { available } from '../../support/requirement.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const KINDS = [

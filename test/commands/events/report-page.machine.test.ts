@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium, watchPage } from '../../support/chromium.ts';
 import { clock } from '../../support/clock.ts';
+import { hasChromium, launchChromium, watchPage } from '../../support/machine/chromium.ts';
 import { type Reporting, startReporting } from '../../support/searching.ts';
 
 const hostile = [

@@ -9,6 +9,7 @@ import { thisMachine } from '../../support/context.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, portOf, post, startRecovering } from '../../support/listening.ts';
+import { available } from '../../support/machine/requirement.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -19,7 +20,6 @@ import {
   startTraced,
 } from '../../support/machine/strace-faults.ts';
 import { type Running, spawnHooktrail } from '../../support/process.ts';
-import { available } from '../../support/requirement.ts';
 
 test.skipIf(!available('prlimit'))(
   'when a full disk has room again, deliveries are accepted again behind the record that was cut',

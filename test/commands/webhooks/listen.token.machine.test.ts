@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, post, startListening } from '../../support/listening.ts';
+import { hasTerminal, startOnTerminal } from '../../support/machine/terminal.ts';
 import { startProcess } from '../../support/process.ts';
-import { hasTerminal, startOnTerminal } from '../../support/terminal.ts';
 
 test('--save-token keeps the token, encrypted, for the next time', async () => {
   await using listening = await startListening('--save-token');

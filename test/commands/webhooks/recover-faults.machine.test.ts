@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ended, portOf, type Recovering, startRecovering } from '../../support/listening.ts';
+import { available } from '../../support/machine/requirement.ts';
 import {
   DISK_ERRORS,
   eachOperation,
@@ -11,7 +12,6 @@ import {
   startTraced,
 } from '../../support/machine/strace-faults.ts';
 import { type Running, startProcess } from '../../support/process.ts';
-import { available } from '../../support/requirement.ts';
 
 const EVENTS = 6;
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startHandler } from '../../support/handler.ts';
 import { ended, portOf, post, startRecovering } from '../../support/listening.ts';
+import { available } from '../../support/machine/requirement.ts';
 import { startProcess } from '../../support/process.ts';
-import { available } from '../../support/requirement.ts';
 
 test('who takes the port of a killed listener gets no event and no Api-Token', async () => {
   await using at = await startRecovering({ events: 5 });

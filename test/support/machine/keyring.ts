@@ -5,8 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import type { Environment, Machine } from '../../src/context.ts';
-import { checkSecretService, type KeychainCondition } from '../../src/secrets/keychain.ts';
+import type { Environment, Machine } from '../../../src/context.ts';
+import { checkSecretService, type KeychainCondition } from '../../../src/secrets/keychain.ts';
 
 import { available } from './requirement.ts';
 

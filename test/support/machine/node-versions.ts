@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-const cache = path.resolve(import.meta.dirname, '../../node_modules/.cache/hooktrail-nodes');
+const cache = path.resolve(import.meta.dirname, '../../../node_modules/.cache/hooktrail-nodes');
 
 /**
  * Returns the executable of the newest Node of that major version (Linux on x64), from npm. It is kept for the next

@@ -5,10 +5,10 @@ import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { visit } from './browser.ts';
-import { client, type OtherProvider, startFront } from './other-provider.ts';
-import { freePort } from './ports.ts';
-import { noteRunning } from './running.ts';
+import { visit } from '../browser.ts';
+import { client, type OtherProvider, startFront } from '../other-provider.ts';
+import { freePort } from '../ports.ts';
+import { noteRunning } from '../running.ts';
 
 const admin = { username: 'admin', password: 'password' };
 const someone = { username: 'someone', password: 'of their own' };

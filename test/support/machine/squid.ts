@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { freePort } from '../ports.ts';
 import { startTool } from './foreground-tool.ts';
-import { freePort } from './ports.ts';
 import { available } from './requirement.ts';
 
 export const hasSquid = available('Squid');

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import xterm from '@xterm/headless';
 import { inject } from 'vitest';
-import { quotedWord } from '../../src/settings/flag-values.ts';
-import { clock } from './clock.ts';
+import { quotedWord } from '../../../src/settings/flag-values.ts';
+import { clock } from '../clock.ts';
+import { PrintedText } from '../running.ts';
 import { available } from './requirement.ts';
-import { PrintedText } from './running.ts';
 
 const script = '/usr/bin/script';
 const execute = promisify(execFile);
