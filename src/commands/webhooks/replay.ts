@@ -9,6 +9,7 @@ import {
   type FilterFlags,
   type FromFlags,
 } from '../../events/event-filters.ts';
+import { isGuid } from '../../json/items.ts';
 import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
@@ -76,11 +77,14 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
-  if (args.length > 0 && args[0] !== '-') {
-    throw new UsageError(`unexpected argument '${args[0]}'`, {
-      next: `did you mean --id ${args[0]}?`,
-    });
-  }
+  const [word = '-'] = args;
+  if (word !== '-')
+    throw new UsageError(
+      `webhooks replay takes only -, but was given '${word}'`,
+      isGuid(word)
+        ? { correction: { typed: word, meant: '--id', followedBy: [word] } }
+        : { next: 'events are chosen by filters: see `hooktrail help filters`' },
+    );
   const forwardTo = handlerOf(flags);
   const zone = await loadTimeZone(flags, context);
   const filters = eventFilters(flags, context.clock.now(), zone);
