@@ -23,7 +23,7 @@ export type { Result } from './process.ts';
  *   `startSearching`, `startSigningIn` and the others run. `startHooktrail(args, { env })` leaves one running: `printed()`,
  *   `kill()`, `closeStdout()`. `terminal: 80` makes its streams a terminal; `tty: { stdout: false }` takes one out.
  * - `spawnHooktrail(args)` and `startProcess(args)` of `process.ts` run the built program as a process. That is for
- *   signals, pipes, crashes, the bundle and `bin/`; `terminal.ts` is for terminals with a person at the keys.
+ *   signals, pipes, crashes, the bundle and `bin/`; `machine/terminal.ts` is for terminals with a person at the keys.
  * - The file's name says what a test may touch. `*.test.ts`: the source in this process, with no build and no tool.
  *   `*.process.test.ts`: the built program as a process. `*.machine.test.ts`: a tool, root, the registry, a keychain, a
  *   browser; what the machine lacks is in machine/requirement.ts, which names it when the tests are left out.
