@@ -1,7 +1,5 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { readAhead } from '../../src/events/read-ahead.ts';
 
@@ -59,29 +57,6 @@ describe('reading ahead', () => {
     await expect(read()).rejects.toThrow('page 1');
     expect(seen).toEqual([0]);
     expect(aborted.length).toBeGreaterThan(0);
-  });
-
-  test('the answers of finished jobs are garbage for the collection of young objects', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
-    const size = 128 * 1024;
-    // As a request does: what listens to the signal refers to the promise of the answer.
-    const run = (_: number, signal: AbortSignal) =>
-      new Promise<Buffer>((resolve, reject) => {
-        const onAbort = () => reject(signal.reason);
-        signal.addEventListener('abort', onAbort);
-        setTimeout(() => {
-          signal.removeEventListener('abort', onAbort);
-          resolve(Buffer.allocUnsafeSlow(size));
-        }, 1);
-      });
-    const before = process.memoryUsage().arrayBuffers;
-    for await (const { job } of readAhead(Array(200).keys(), run, () => 2, forever)) {
-      if (job % 5 === 0) collect({ type: 'minor' });
-      // What outlives two of them is old.
-      if (job === 10) collect({ type: 'minor' });
-    }
-    expect((process.memoryUsage().arrayBuffers - before) / size).toBeLessThan(50);
   });
 
   test('an interrupt that came before the first request ends it', async () => {
