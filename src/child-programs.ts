@@ -1,8 +1,10 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import tty from 'node:tty';
 import type { Environment, Machine, Pager } from './context.ts';
 import { ClosedPipeError, UsageError } from './errors.ts';
@@ -143,3 +145,39 @@ export function openPager(command: string, environment: Environment): Pager {
     },
   };
 }
+
+type Keytar = typeof import('keytar');
+
+/** The functions of keytar. Each call runs in a Node process of its own, which an interrupt of this one does not end. */
+export function keytarApart(
+  node: string,
+  environment: Environment,
+): Pick<Keytar, 'getPassword' | 'setPassword' | 'deletePassword' | 'findCredentials'> {
+  const call = async (...words: string[]) => {
+    const args = ['--input-type=commonjs', '--eval', KEYTAR_CALL];
+    const stdio: ['pipe', 'pipe', 'ignore'] = ['pipe', 'pipe', 'ignore'];
+    const child = spawn(node, args, { detached: true, stdio, env: environment });
+    // The library may end the process before it reads.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify([createRequire(import.meta.url).resolve('keytar'), ...words]));
+    const [printed] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    if (printed === '') throw new Error('the native library ended without an answer');
+    const { value, message } = JSON.parse(printed);
+    if (message !== undefined) throw new Error(message);
+    return value;
+  };
+  return {
+    getPassword: (...words) => call('getPassword', ...words),
+    setPassword: (...words) => call('setPassword', ...words),
+    deletePassword: (...words) => call('deletePassword', ...words),
+    findCredentials: (...words) => call('findCredentials', ...words),
+  };
+}
+
+/** Reads the call from standard input: other users see the arguments of a process. */
+const KEYTAR_CALL = `
+const [library, name, ...words] = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+require(library)[name](...words)
+  .then((value) => ({ value }), ({ message }) => ({ message }))
+  .then((answer) => console.log(JSON.stringify(answer)));
+`;

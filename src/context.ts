@@ -15,7 +15,8 @@ export interface Context {
   readonly openPager?: (command: string) => Promise<Pager>;
   /** Stops the program as Ctrl-Z does, until its shell continues it. Absent where there is no job control. */
   readonly suspend?: () => Promise<void>;
-  readonly loadKeychain: () => Promise<Keychain>;
+  /** `apart`: each of its calls runs in a process of its own. */
+  readonly loadKeychain: (apart?: 'apart') => Promise<Keychain>;
   /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
   readonly signal: AbortSignal;
   /** Keeps a second signal from ending the process at once, until the returned function is called. */

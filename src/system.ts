@@ -240,8 +240,10 @@ function userOfProcess(): UserInfo<string> {
 
 const SERVICE = 'hooktrail';
 
-async function loadKeychain(): Promise<Keychain> {
-  const { default: keytar } = await import('keytar');
+async function loadKeychain(apart?: 'apart'): Promise<Keychain> {
+  const keytar = apart
+    ? (await import('./child-programs.ts')).keytarApart(process.execPath, process.env)
+    : (await import('keytar')).default;
   return {
     get: (account) => keytar.getPassword(SERVICE, account),
     set: (account, secret) => keytar.setPassword(SERVICE, account, secret),

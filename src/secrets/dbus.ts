@@ -279,11 +279,24 @@ class Reader {
     if (type === 'g') return this.text(this.byte());
     if (type === 's' || type === 'o') return this.text(this.uint32());
     if (type === 'v') return this.value(this.text(this.byte()));
+    if (type === 'a{ss}') return this.record();
     const [array, element] = type;
     if (array !== 'a' || element === undefined) throw new Error(`D-Bus type ${type} is not supported`);
     const end = this.uint32() + this.at;
     const values: unknown[] = [];
     while (this.at < end) values.push(this.value(element));
     return values;
+  }
+  record(): Record<string, string> {
+    const size = this.uint32();
+    this.align(8);
+    const end = this.at + size;
+    const record: Record<string, string> = {};
+    while (this.at < end) {
+      this.align(8);
+      const key = this.text(this.uint32());
+      record[key] = this.text(this.uint32());
+    }
+    return record;
   }
 }

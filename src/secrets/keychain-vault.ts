@@ -1,15 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import {
-  bindingHash,
-  bindingText,
-  probeSecretFolder,
-  readSecretFile,
-  SecretCopies,
-  seal,
-  unseal,
-} from './encrypted-file.ts';
+import { bindingHash, bindingText, probeSecretFolder, SecretCopies, seal, unseal } from './encrypted-file.ts';
 import { KeychainError, openKeychain } from './keychain.ts';
 import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
@@ -29,10 +21,6 @@ interface Item {
   /** The refresh token and the client secret, unless they are too long. */
   readonly secrets?: StoredSecrets | undefined;
 }
-
-/** For an item that has to be there. */
-const TRIES = 3;
-const PAUSE_MS = 250;
 
 /**
  * Keeps secrets in one item of the OS keychain, so that the system asks the user once and a write is atomic. The access
@@ -123,15 +111,7 @@ export class KeychainVault implements Vault {
   }
 
   async #readItem(): Promise<Item | undefined> {
-    const keychain = await this.#open();
-    const account = this.#account('sign-in');
-    let text = await keychain.get(account);
-    // A KWallet that is busy with other processes does not always find an item. The file of the sign-in says that there is one.
-    for (let tries = 1; text === null && tries < TRIES; tries++) {
-      if ((await readSecretFile(this.#file.file)) === undefined) break;
-      await this.#context.clock.sleep(PAUSE_MS);
-      text = await keychain.get(account);
-    }
+    const text = await (await this.#open()).get(this.#account('sign-in'));
     this.#item = text === null ? undefined : itemOf(text);
     if (text !== null && this.#item === undefined) throw this.#damaged();
     return this.#item;

@@ -48,6 +48,10 @@ const TEXTS = {
     message: 'the OS keychain does not answer',
     step: 'look for a dialog of the keychain that waits for you, or restart its service',
   },
+  unreadable: {
+    message: 'the OS keychain has the item, but what it gave cannot be decrypted',
+    step: 'run the command again, or replace the item with `hooktrail logout` and `hooktrail login`',
+  },
   refused: {
     message: 'the OS keychain refused',
     step: 'allow hooktrail to use it (macOS calls it node)',
@@ -73,9 +77,9 @@ const DIALOG_LIMIT_MS = 60_000;
  */
 export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIMIT_MS): Promise<Keychain> {
   const { platform } = context.machine;
-  const [keychain] = await Promise.all([
+  let [keychain] = await Promise.all([
     loadLibrary(context),
-    platform === 'linux' ? checkSecretService(context, { service: 'hooktrail' }, callLimitMs) : undefined,
+    platform === 'linux' ? checkSecretService(context, OURS, callLimitMs) : undefined,
   ]);
   const limitMs = platform === 'darwin' ? DIALOG_LIMIT_MS : callLimitMs;
   let unanswered: Promise<unknown> | undefined;
@@ -101,22 +105,38 @@ export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIM
       clearTimeout(timer);
     }
   };
-  const bounded = async <T>(call: () => Promise<T>): Promise<T> => {
+  // KWallet before 6.25 misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194): it refuses the
+  // session, or has another key for it than libsecret. Then what it gives looks like nothing, and what it is given it
+  // refuses or, rarely, stores damaged. A process keeps its session, so all later calls are made in other processes.
+  const inOtherSession = async <T>(call: (keychain: Keychain) => Promise<T>): Promise<T> => {
+    keychain = await context.loadKeychain('apart');
+    return await once(() => call(keychain));
+  };
+  const bounded = async <T>(call: (keychain: Keychain) => Promise<T>): Promise<T> => {
     try {
-      return await once(call);
+      return await once(() => call(keychain));
     } catch (error) {
-      // One libsecret session in 256 has a public key that begins with a zero byte, which libsecret leaves out: KWallet
-      // refuses such a key. The next call opens another session.
       if (platform !== 'linux' || (error as KeychainError).condition !== 'refused') throw error;
-      return await once(call);
+      return await inOtherSession(call);
     }
   };
   return {
-    get: (account) => bounded(() => keychain.get(account)),
-    set: (account, secret) => bounded(() => keychain.set(account, secret)),
-    delete: (account) => bounded(() => keychain.delete(account)),
+    get: async (account) => {
+      const get = (from: Keychain) => from.get(account);
+      let text = await bounded(get);
+      for (let tries = 1; text === null && platform === 'linux'; tries++) {
+        if (!(await hasItem(context, account, callLimitMs))) break;
+        if (tries > 2) throw new KeychainError('unreadable');
+        text = await inOtherSession(get);
+      }
+      return text;
+    },
+    set: (account, secret) => bounded((to) => to.set(account, secret)),
+    delete: (account) => bounded((from) => from.delete(account)),
     accounts: async () => {
-      const accounts = await bounded(() => keychain.accounts());
+      // The native library reads every item to list them, and ends the process in a session with a wrong key.
+      const listed = platform === 'linux' ? await listAccounts(context, callLimitMs) : undefined;
+      const accounts = listed ?? (await bounded((from) => from.accounts()));
       // On macOS keytar reads every item to list them, and gives one that its user denies without its name.
       if (accounts.includes('')) throw new KeychainError('refused', 'an item could not be read');
       return accounts;
@@ -148,6 +168,9 @@ function libraryError(error: unknown): KeychainError {
   return new KeychainError('refused', message);
 }
 
+/** The attribute by which the native library finds the items of this program. */
+const OURS = { service: 'hooktrail' };
+
 const SERVICE = {
   destination: 'org.freedesktop.secrets',
   path: '/org/freedesktop/secrets',
@@ -160,33 +183,83 @@ const SERVICE = {
  * exit, and a locked keyring looks empty to it. Throws `KeychainError`.
  */
 export async function checkSecretService(
-  context: Pick<Context, 'environment' | 'machine'>,
+  context: BusPlace,
   attributes: Readonly<Record<string, string>>,
   limitMs: number,
 ): Promise<void> {
-  const address = await sessionBus(context);
-  if (address === 'absent') throw new KeychainError('no-bus');
-  if (address === 'other') return;
-  const bus = await connectTo(address.socket, context.machine.userId, limitMs);
-  if (bus === undefined) return;
-  try {
-    // libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it
-    // can.
-    const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
-    const [open, locked] = await bus.call(search).catch((error) => {
-      // Under many simultaneous calls, gnome-keyring answers about one in a thousand with "no such method".
-      if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
-      throw error;
-    });
-    const collections = new Set(paths(locked).map((item) => item.slice(0, item.lastIndexOf('/'))));
+  await withBus(context, limitMs, async (bus) => {
+    const { open, locked } = await searchItems(bus, attributes);
+    const collections = new Set(locked.map((item) => item.slice(0, item.lastIndexOf('/'))));
     for (const collection of collections)
       if (!(await isOpenWallet(bus, collection))) throw new KeychainError('locked');
-    if (paths(open).length === 0 && collections.size === 0) await checkDefaultCollection(bus);
+    if (open.length === 0 && collections.size === 0) await checkDefaultCollection(bus);
+  });
+}
+
+/** False also if only the native library can reach the bus. */
+async function hasItem(context: BusPlace, account: string, limitMs: number): Promise<boolean> {
+  const found = await withBus(context, limitMs, (bus) => searchItems(bus, { ...OURS, account }));
+  return found !== undefined && found.open.length + found.locked.length > 0;
+}
+
+/** Returns the accounts of our items; undefined if only the native library can reach the bus. */
+async function listAccounts(context: BusPlace, limitMs: number): Promise<string[] | undefined> {
+  return await withBus(context, limitMs, async (bus) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await readAccounts(bus);
+      } catch (error) {
+        // Another process may have deleted an item that was just found.
+        if (!(error instanceof DBusError) || tries === 3) throw error;
+      }
+    }
+  });
+}
+
+async function readAccounts(bus: DBusConnection): Promise<string[]> {
+  const { open, locked } = await searchItems(bus, OURS);
+  const accounts: string[] = [];
+  for (const item of [...open, ...locked]) {
+    const [attributes] = await bus.call(property(item, 'Item', 'Attributes'));
+    const { account } = attributes as { account?: string };
+    if (account !== undefined) accounts.push(account);
+  }
+  return accounts;
+}
+
+type BusPlace = Pick<Context, 'environment' | 'machine'>;
+
+/** Asks the Secret Service on the session bus; undefined if only the native library can reach it. Throws `KeychainError`. */
+async function withBus<T>(
+  context: BusPlace,
+  limitMs: number,
+  ask: (bus: DBusConnection) => Promise<T>,
+): Promise<T | undefined> {
+  const address = await sessionBus(context);
+  if (address === 'absent') throw new KeychainError('no-bus');
+  if (address === 'other') return undefined;
+  const bus = await connectTo(address.socket, context.machine.userId, limitMs);
+  if (bus === undefined) return undefined;
+  try {
+    return await ask(bus);
   } catch (error) {
     throw serviceError(error);
   } finally {
     bus.close();
   }
+}
+
+/**
+ * libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it can.
+ */
+async function searchItems(bus: DBusConnection, attributes: Readonly<Record<string, string>>) {
+  const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
+  const [open, locked] = await bus.call(search).catch((error) => {
+    // Under many simultaneous calls, gnome-keyring answers about one in a thousand with "no such method".
+    if (error instanceof DBusError && error.errorName.endsWith('.UnknownMethod')) return bus.call(search);
+    throw error;
+  });
+  return { open: paths(open), locked: paths(locked) };
 }
 
 async function connectTo(socket: string, userId: number, limitMs: number) {
@@ -213,7 +286,7 @@ async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
   let [collection] = await bus.call(readAlias);
   if (collection === '/') [collection] = await bus.call(readAlias);
   if (collection === '/') throw new KeychainError('no-keyring');
-  const [isLocked] = await bus.call(property(String(collection), 'Locked'));
+  const [isLocked] = await bus.call(property(String(collection), 'Collection', 'Locked'));
   if (isLocked !== true || (await isOpenWallet(bus, String(collection)))) return;
   // KeePassXC does not know the items of a locked database. Other services find them, by their attributes.
   const name = 'org.keepassxc.KeePassXC.MainWindow';
@@ -226,7 +299,7 @@ async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
  * open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is shown then.
  */
 async function isOpenWallet(bus: DBusConnection, collection: string): Promise<boolean> {
-  const [wallet] = await bus.call(property(collection, 'Label'));
+  const [wallet] = await bus.call(property(collection, 'Collection', 'Label'));
   for (const path of ['/modules/kwalletd6', '/modules/kwalletd5']) {
     const isOpen = { ...SERVICE, path, interface: 'org.kde.KWallet', member: 'isOpen' };
     const [answer] = await bus.call({ ...isOpen, body: [String(wallet)] }).catch((error) => {
@@ -238,13 +311,13 @@ async function isOpenWallet(bus: DBusConnection, collection: string): Promise<bo
   return false;
 }
 
-function property(collection: string, name: 'Label' | 'Locked'): MethodCall {
+function property(path: string, kind: 'Collection' | 'Item', name: string): MethodCall {
   return {
     ...SERVICE,
-    path: collection,
+    path,
     interface: 'org.freedesktop.DBus.Properties',
     member: 'Get',
-    body: ['org.freedesktop.Secret.Collection', name],
+    body: [`org.freedesktop.Secret.${kind}`, name],
   };
 }
 

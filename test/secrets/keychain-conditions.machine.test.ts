@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { keytarApart } from '../../src/child-programs.ts';
 import { openKeychain } from '../../src/secrets/keychain.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
-import { hasBus, hasKeyring, startBus } from '../support/machine/keyring.ts';
+import { type Bus, hasBus, hasKeyring, startBus } from '../support/machine/keyring.ts';
 
 const linux = (environment: Record<string, string>) => {
   const plain = createContext({ environment });
@@ -16,6 +15,7 @@ const elsewhere = (parts: Parameters<typeof createContext>[0]) => {
   const plain = createContext(parts);
   return { ...plain, machine: { ...plain.machine, platform: 'win32' as const } };
 };
+const keytarOn = (bus: Bus) => keytarApart(process.execPath, { ...process.env, ...bus.env });
 const next = expect.stringContaining('`hooktrail login --store file`');
 
 describe.skipIf(process.platform !== 'linux')('on Linux, before the native library is called', () => {
@@ -126,6 +126,79 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     }
   });
 
+  test.skipIf(!hasKeyring)(
+    'an item that is there and gives nothing, as in one of 100 sessions with KWallet, is read in another session, where later calls stay',
+    async () => {
+      await using bus = await startBus();
+      await bus.startKeyring('pw');
+      await keytarOn(bus).setPassword('hooktrail', 'there', 'secret');
+      const loaded: (string | undefined)[] = [];
+      const written: (string | undefined)[] = [];
+      const open = async (answers: (string | null)[]) =>
+        await openKeychain({
+          ...linux(bus.env),
+          loadKeychain: async (apart) => {
+            loaded.push(apart);
+            const get = async () => answers.shift() ?? null;
+            const set = async () => void written.push(apart);
+            return { ...memoryKeychain(), get, set };
+          },
+        });
+      const keychain = await open([null, 'secret']);
+      expect(await keychain.get('there')).toBe('secret');
+      // The first session would store something else.
+      await keychain.set('there', 'next');
+      expect(written).toEqual(['apart']);
+      expect(await (await open([null, null, 'secret'])).get('there')).toBe('secret');
+      await expect((await open([])).get('there')).rejects.toMatchObject({
+        condition: 'unreadable',
+        message: 'the OS keychain has the item, but what it gave cannot be decrypted',
+        next: expect.stringContaining('`hooktrail logout` and `hooktrail login`'),
+      });
+      // An item that somebody deleted is not asked for again: that person is not signed in.
+      loaded.length = 0;
+      expect(await (await open([])).get('not there')).toBeNull();
+      expect(loaded).toEqual([undefined]);
+    },
+  );
+
+  test.skipIf(!hasKeyring)(
+    'items are listed without the native library, which reads all of them',
+    async () => {
+      await using bus = await startBus();
+      await bus.startKeyring('pw');
+      const keytar = keytarOn(bus);
+      for (const account of ['default/hash/sign-in', 'ü/hash/sign-in'])
+        await keytar.setPassword('hooktrail', account, 'secret');
+      await keytar.setPassword('another program', 'account', 'secret');
+      const accounts = () => Promise.reject(new Error('the process would have ended'));
+      const loadKeychain = async () => ({ ...memoryKeychain(), accounts });
+      const keychain = await openKeychain({ ...linux(bus.env), loadKeychain });
+      expect((await keychain.accounts()).sort()).toEqual(['default/hash/sign-in', 'ü/hash/sign-in']);
+    },
+  );
+
+  test.skipIf(!hasKeyring)('the native library answers from a process of its own', async () => {
+    await using bus = await startBus();
+    await bus.startKeyring('pw');
+    const keytar = keytarOn(bus);
+    const secret = 'a "secret"\n\u2028 of two lines';
+    await keytar.setPassword('hooktrail', 'account', secret);
+    expect(await keytar.getPassword('hooktrail', 'account')).toBe(secret);
+    expect(await keytar.findCredentials('hooktrail')).toEqual([{ account: 'account', password: secret }]);
+    expect(await keytar.deletePassword('hooktrail', 'account')).toBe(true);
+    expect(await keytar.getPassword('hooktrail', 'account')).toBeNull();
+    const without = keytarApart(process.execPath, {
+      PATH: process.env['PATH'],
+      DBUS_SESSION_BUS_ADDRESS: 'x',
+    });
+    await expect(without.getPassword('hooktrail', 'account')).rejects.toThrow(/address/i);
+    const silent = keytarApart('/bin/true', {});
+    await expect(silent.getPassword('hooktrail', 'account')).rejects.toThrow(
+      'the native library ended without an answer',
+    );
+  });
+
   test.skipIf(!hasKeyring)('a Secret Service that does not answer', async () => {
     await using bus = await startBus();
     await bus.startKeyring('pw');
@@ -142,8 +215,7 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     async () => {
       await using bus = await startBus();
       await bus.startKeyring('pw');
-      const store = "require('keytar').setPassword('hooktrail', 'account', 'secret')";
-      await promisify(execFile)(process.execPath, ['-e', store], { env: { ...process.env, ...bus.env } });
+      await keytarOn(bus).setPassword('hooktrail', 'account', 'secret');
       await using home = await createHome();
       let asked = '';
       const listening = path.join(home.folder, 'bus');

@@ -188,16 +188,3 @@ test('a probe leaves nothing behind', async () => {
   expect([...keychain.entries]).toEqual([]);
   expect(await files()).toEqual([]);
 });
-
-test('a keychain that does not find an item at once, as a busy KWallet, is asked again if there is a file of the sign-in', async () => {
-  await (await open()).write({ refreshToken: 'refresh', access: { token: 'access' } });
-  const { get } = keychain;
-  let asked = 0;
-  keychain.get = async (account) => (++asked < 3 ? null : await get(account));
-  expect((await (await open()).read())?.refreshToken).toBe('refresh');
-  keychain.get = async () => null;
-  expect(await (await open()).read()).toBeUndefined();
-  await rm(path.join(folder, 'secrets'), { recursive: true });
-  asked = 0;
-  expect(await (await open()).read()).toBeUndefined();
-});
