@@ -285,7 +285,8 @@ class Reading {
   /** The items of a page to pass on, up to the limit. Throws `ServiceError` for the page before once more. */
   take(page: Page): IdentifiedItems {
     this.pages++;
-    if (!this.#atStart && this.shrunkBy(page) > 0) this.#torn = true;
+    const shrunk = this.shrunkBy(page);
+    if (!this.#atStart && shrunk > 0) this.#torn = true;
     this.#atStart = false;
     this.#count(page);
     if (this.#repeats(page)) {
@@ -293,7 +294,7 @@ class Reading {
         'the service answered the same page twice: the result cannot be read to its end',
       );
     }
-    this.#noticeShift(page);
+    this.#noticeShift(page, shrunk < 0);
     return this.handOn(page.items);
   }
 
@@ -343,18 +344,18 @@ class Reading {
 
   /**
    * Notices that a page begins with an event of one of the last pages: events have moved down past an offset, and from now on
-   * repeated ones are dropped. Pages whose own ids repeat prove nothing.
+   * repeated ones are dropped. Pages whose own ids repeat prove nothing. `hasGrown`: the service counts more than before.
    */
-  #noticeShift({ items }: Page): void {
+  #noticeShift({ items }: Page, hasGrown: boolean): void {
     const { keys, byEventId } = items;
     // Once repeated events are dropped, an earlier page may also be read again on purpose.
     const last = this.moved ? [this.#before] : this.#keys.slice(-LOOKED_BACK_PAGES);
     const place = last.find((page) => byEventId && keys.length > 0 && page.includes(keys[0] as number));
     if (place && new Set(place).size === place.length) {
       this.move();
-      // Newer events at the front move all others down, and none is missed. Where they join at the end, others have changed
-      // places, and one may have moved up unseen.
-      if (directionBetween(this.#first.items, items) === 'oldest first') this.#torn = true;
+      // Events that join at the front move all others down, and none is missed. Where none has joined, or all join at the end,
+      // others have changed places, and one may have moved up unseen.
+      if (!hasGrown || directionBetween(this.#first.items, items) === 'oldest first') this.#torn = true;
     }
     this.#before = keys;
   }

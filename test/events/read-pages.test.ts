@@ -313,6 +313,24 @@ test('events that change places while others join at the end hide none, although
   ]);
 });
 
+test('events that change places hide none, although a late event makes up for the one that moved up unseen', async () => {
+  // Found by a history.
+  const changing = at('event', 6, NOW - 10_000, 1000);
+  const ids = changing.map(({ eventId }) => eventId);
+  const { fetchPage } = serve({
+    events: changing,
+    order: 'newest first',
+    before: (answers) => {
+      const [read, next] = [3, 2].map((index) => changing.find(({ eventId }) => eventId === ids[index]));
+      if (answers === 1) changing.push(...at('late', 1, NOW - DAY, 1000));
+      if (answers === 3 && read && next)
+        Object.assign(read, { createdOn: new Date(Date.parse(next.createdOn) - 1).toISOString() });
+    },
+  });
+  const found = await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 });
+  expect(found.sort()).toEqual([...ids, 'late-0000']);
+});
+
 test('an event that leaves while the count is one answer late hides no other', async () => {
   // Found by a history.
   const changing = at('event', 7, NOW - 10_000, 1000);
