@@ -73,7 +73,13 @@ export async function withEventSource<Result>(
   const { clock } = context;
   const window = statsWindow(filters, clock.now());
   if (from !== undefined) {
-    const stored = { context, onDoubt: reporter.warning };
+    const doubts = new Set<string>();
+    // Some commands read the events twice.
+    const onDoubt = (doubt: string) => {
+      if (!doubts.has(doubt)) reporter.warning(doubt);
+      doubts.add(doubt);
+    };
+    const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
     const read: EventSource['read'] = (chosen, within) =>
       showProgress(() => storedEvents(from, chosen, { ...stored, within }), context, reporter);
     return await work({

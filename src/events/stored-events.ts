@@ -23,6 +23,8 @@ export interface StoredOptions {
   readonly onDoubt?: ((doubt: string) => void) | undefined;
   /** Bounds that are used instead of those of the filters. */
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
+  /** True if failed events are compared with delivered ones: an export of one status is doubted. */
+  readonly comparesOutcomes?: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ export interface StoredOptions {
 export async function* storedEvents(
   place: string,
   filters: EventFilters,
-  { limit = Number.POSITIVE_INFINITY, context, onDoubt, within }: StoredOptions,
+  { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false }: StoredOptions,
 ): AsyncGenerator<FoundPage> {
   const { signal } = context;
   const now = context.clock.now();
@@ -43,7 +45,7 @@ export async function* storedEvents(
   if (!within) filters.requirePastStart(now, "this machine's");
   const matching = matcher(queries, filters.eventTypes);
   const { keep } = filters;
-  const { lists, checkRest } = await openPlace(place, context, onDoubt);
+  const { lists, checkRest } = await openPlace(place, context, onDoubt, comparesOutcomes);
   const [only, another] = lists;
   const pages = only && !another ? only : mergePages(lists, () => 1, signal, onDoubt);
   yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
@@ -63,6 +65,7 @@ async function openPlace(
   place: string,
   { stdin, signal }: StoredOptions['context'],
   onDoubt: ((doubt: string) => void) | undefined,
+  comparesOutcomes: boolean,
 ): Promise<Place> {
   if (place === '-') return { lists: [pagesOfText('standard input', stdin.stream(), signal)] };
   const unreadable = (error: NodeJS.ErrnoException) => {
@@ -81,6 +84,9 @@ async function openPlace(
     });
   }
   if (!manifest.finishedAt) onDoubt?.(`the export in ${place} is not finished: events are missing`);
+  const statuses = [manifest.filters['status'] ?? []].flat();
+  if (comparesOutcomes && statuses.length === 1)
+    onDoubt?.(`the export in ${place} was made with --status ${statuses[0]}: other events are missing`);
   for (const { file, events, lost } of manifest.parts)
     if (lost) onDoubt?.(`${path.join(place, file)} was damaged: it has ${events} of ${lost.events} events`);
   const unchecked = new Set(manifest.parts.filter(({ sha256 }) => sha256 !== null));

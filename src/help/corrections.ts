@@ -290,7 +290,9 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
 function flagForWord(word: string, words: readonly string[]): string[][] {
   if (/^failed$/i.test(word)) return [['--failed']];
   if (/^success$/i.test(word)) return [['--status', 'SUCCESS']];
-  if (isGuid(word)) return [['--id', word]];
+  // A summary of one event says nothing.
+  const isSummed = words.some((one) => /^(explain|health|stats|report)$/.test(one));
+  if (isGuid(word)) return [[isSummed ? '--subscription' : '--id', word]];
   if (/^https?:/.test(word)) return ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word]);
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);

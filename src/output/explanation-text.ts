@@ -273,6 +273,9 @@ function effectTexts(effects: readonly Effect[]): string[] {
         ? [first as Effect, ...others].map(({ value, failed }) => ({ value, failed }))
         : (first as Effect).values;
     if (first?.op === '=' && others.length === 0) return conditionWords(first);
+    const [only, another] = values;
+    if (first && typeof only?.value === 'number' && !another && only.failed === first.failed)
+      return conditionWords({ ...first, op: '=', value: only.value });
     const texts = values.slice(0, 3).map(({ value, failed }) => `${valueText(value)} ${grouped(failed)}`);
     const more = values.length > 3 ? ', …' : '';
     return oneLine(texts.length === 0 ? field : `${field} (${texts.join(', ')}${more})`);

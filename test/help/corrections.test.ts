@@ -137,6 +137,11 @@ describe('where no line can be meant, the next step leads on', () => {
       'hooktrail events count --grep nonsense',
     ],
     [
+      'events health 22284310-c2cd-4a3e-a9e8-1d7b8995da7f',
+      "events health takes no words, but was given '22284310-c2cd-4a3e-a9e8-1d7b8995da7f'",
+      'hooktrail events health --subscription 22284310-c2cd-4a3e-a9e8-1d7b8995da7f',
+    ],
+    [
       'events count status=FAILED',
       "events count takes no words, but was given 'status=FAILED'",
       'events are chosen by filters: see `hooktrail help filters`',

@@ -197,6 +197,21 @@ describe('events explain', () => {
     ]);
   });
 
+  test.each(['explain --baseline 1d', 'health', 'stats', 'report r.html'])(
+    '%s says that an export of failures alone lacks the others',
+    async (words) => {
+      await using searching = await startSearching({ events: 40 });
+      const folder = searching.env['HOME'] as string;
+      const run = (line: string, ...place: string[]) =>
+        hooktrail(['events', ...line.split(' '), ...place], { env: searching.env, cwd: folder });
+      expect((await run('export --failed --since 60d', 'failures')).code).toBe(0);
+      const warning =
+        'warning: the export in failures was made with --status FAILED: other events are missing\n';
+      expect((await run(words, '--from', 'failures')).stderr.split(warning)).toHaveLength(2);
+      expect((await run('count', '--from', 'failures')).stderr).toBe('');
+    },
+  );
+
   test('names the date of each time in Markdown, which is read on another day', async () => {
     const { stdout } = await explain(['-o', 'markdown']);
     expect(stdout).toContain('; failing since 2026-11-02 05:00:00Z, last success 2026-11-02 04:56:00Z |');
