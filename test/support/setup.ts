@@ -21,7 +21,8 @@ machine.giveHome(home);
 machine.giveDate(() => clock.now());
 fc.configureGlobal({ seed });
 
-const folder = process.cwd();
+// A file may begin where the last one of its worker ended, in a folder that is gone.
+const folder = path.join(import.meta.dirname, '../..');
 let restoreClock: () => void;
 let endLeft: () => Promise<unknown>;
 beforeEach(({ task, onTestFailed }) => {
