@@ -72,6 +72,8 @@ function terminalVariables(environment: Environment): Environment {
 /** Variables of the real user that `variablesOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
 
+const IN_THE_WAY = /^HOOKTRAIL_(ACCESS_TOKEN|ACCESS_TOKEN_.*|(CLIENT_SECRET|PASSPHRASE)_(FILE|COMMAND))$/;
+
 function withoutUserSecrets(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !OF_THE_USER.test(name)));
 }
@@ -97,12 +99,18 @@ function variablesOf(settings: SandboxSettings, folder: string): Variables {
  * Lines for a shell of any machine, with or without a keychain: for PowerShell on Windows, else for a POSIX shell. Where the
  * sandbox approves sign-ins itself, they need no browser.
  */
-export function shellLines(variables: Variables, approves: boolean, platform: NodeJS.Platform): string {
+export function shellLines(
+  variables: Variables,
+  approves: boolean,
+  { environment, machine }: Pick<Context, 'environment' | 'machine'>,
+): string {
+  const isWindows = machine.platform === 'win32';
+  // A secret may have one source only, and a ready token goes before every sign-in.
+  const inTheWay = Object.keys(environment).filter((name) => IN_THE_WAY.test(name) && environment[name]);
+  const removals = inTheWay.map((name) => (isWindows ? `$env:${name} = ''\n` : `unset ${name}\n`));
   const all = Object.entries({ ...variables, ...(approves ? { HOOKTRAIL_BROWSER: REDIRECTS_ONLY } : {}) });
   const lines = all.map(([name, value]) =>
-    platform === 'win32'
-      ? `$env:${name} = '${value.replaceAll("'", "''")}'\n`
-      : `export ${name}=${quotedWord(value)}\n`,
+    isWindows ? `$env:${name} = '${value.replaceAll("'", "''")}'\n` : `export ${name}=${quotedWord(value)}\n`,
   );
-  return lines.join('');
+  return [...removals, ...lines].join('');
 }

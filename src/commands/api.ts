@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { readRegularFile } from '../files/whole-files.ts';
+import { readGivenFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
 import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -67,11 +67,12 @@ async function run(call: Call<Flags>): Promise<void> {
   await printApiAnswer(call, { ...request, body });
 }
 
-async function inputBody(file: string, { stdin }: Call['context']): Promise<Buffer> {
+async function inputBody(file: string, { stdin, signal }: Call['context']): Promise<Buffer> {
   if (file === '-') return stdin.bytes();
   try {
-    return readRegularFile(file);
+    return await readGivenFile(file, signal);
   } catch (error) {
+    signal.throwIfAborted();
     throw new UsageError(`--input: ${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }

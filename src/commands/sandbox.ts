@@ -128,8 +128,7 @@ async function run(call: Call<Flags>): Promise<ExitCode> {
   const user = await createSandboxUser(context, settings);
   try {
     if (args.length > 0) return await runCommand(args, sandbox, user, options.deliveries?.apiToken, call);
-    const { platform } = context.machine;
-    const lines = () => shellLines(user.variables, options.autoApprove === true, platform);
+    const lines = () => shellLines(user.variables, options.autoApprove === true, context);
     await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : lines());
     sayHowToUse(settings, call);
     return await untilStopped(context.signal);

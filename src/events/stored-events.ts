@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
-import { encodingOf } from '../files/whole-files.ts';
+import { encodingOf, openPipe } from '../files/whole-files.ts';
 import { createCursor, memberPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
@@ -72,6 +72,8 @@ async function openPlace(
     throw unreadablePlace(place, error);
   };
   if (!(await stat(place).catch(unreadable)).isDirectory()) {
+    const pipe = await openPipe(place, signal).catch(unreadable);
+    if (pipe) return { lists: [pagesOfText(place, pipe, signal)] };
     // Opened here, since a stream reports a missing file only later.
     const handle = await open(place).catch(unreadable);
     const stream = handle.createReadStream({ highWaterMark: PIECE_BYTES });

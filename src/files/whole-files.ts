@@ -8,6 +8,7 @@ import {
   type Stats,
 } from 'node:fs';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 
 /**
@@ -163,6 +164,26 @@ export function readRegularFile(file: string): Buffer {
   } finally {
     closeSync(fd);
   }
+}
+
+/**
+ * The pipe that a file name stands for, as bash's `<(command)` gives one; undefined for what is none. Waiting for it ends
+ * when the signal aborts: a wait in `open(2)` or `read(2)` would keep the program from ending.
+ */
+export async function openPipe(file: string, signal: AbortSignal): Promise<Readable | undefined> {
+  const { fd, stats } = openWithoutWaiting(file);
+  if (!stats.isFIFO()) {
+    closeSync(fd);
+    return undefined;
+  }
+  const { Socket } = await import('node:net');
+  return new Socket({ fd, readable: true, writable: false, signal });
+}
+
+/** Reads a file or a pipe that the user names. Throws as `readRegularFile` does. */
+export async function readGivenFile(file: string, signal: AbortSignal): Promise<Buffer> {
+  const pipe = await openPipe(file, signal);
+  return pipe ? Buffer.concat(await pipe.toArray()) : readRegularFile(file);
 }
 
 /** Windows PowerShell writes UTF-16 with a byte order mark, for instance with `>`. All other input is UTF-8. */

@@ -244,6 +244,7 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   const [, ...meanings] = FLAG_SYNONYMS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
   // In `webhooks replay --to URL` it is no time.
   if (name === '--to' && /^https?:/.test(value ?? '')) meanings.unshift('--forward-to');
+  if (name === '--last' && /^\d{1,5}$/.test(value ?? '')) meanings.unshift('--limit', '--count');
   // A flag that means something elsewhere is not misspelt, nor one that a command below may have.
   const isMisspelt = meanings.length === 0 && name.startsWith('--') && command.commands.length === 0;
   const names = options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));

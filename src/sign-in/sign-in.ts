@@ -469,7 +469,7 @@ async function withinTime<Result>(
   const either = AbortSignal.any([over.signal, signal]);
   const late = clock.sleep(timeout, either).then(() => {
     const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
-      next: 'run `hooktrail login` again (--timeout waits longer; --paste needs no redirect to this machine); if the browser showed an error, check --client-id, or run `hooktrail doctor`',
+      next: 'run the same command again (--timeout waits longer; --paste needs no redirect to this machine); if the browser showed an error, check --client-id, or run `hooktrail doctor`',
     });
     over.abort(error);
     throw error;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import { readRegularFile } from '../files/whole-files.ts';
+import { readGivenFile } from '../files/whole-files.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { apiTokenOrWarning } from './api-token.ts';
@@ -55,14 +55,15 @@ export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>):
 async function newEvent(
   eventId: string,
   { type, body: file }: SendFlags,
-  { stdin, clock }: Pick<Context, 'stdin' | 'clock'>,
+  { stdin, clock, signal }: Pick<Context, 'stdin' | 'clock' | 'signal'>,
 ): Promise<Buffer> {
   const members = { eventId, ...(type === undefined ? {} : { eventType: type }) };
   if (file === undefined)
     return Buffer.from(JSON.stringify({ ...members, createdOn: new Date(clock.now()).toISOString() }));
   try {
-    return withMembers(file === '-' ? await stdin.bytes() : readRegularFile(file), members);
+    return withMembers(file === '-' ? await stdin.bytes() : await readGivenFile(file, signal), members);
   } catch (error) {
+    signal.throwIfAborted();
     const { message } = error as Error;
     const problem = error instanceof BodyError ? message : `${file} cannot be read: ${message}`;
     throw new UsageError(`--body: ${problem}`, { cause: error });

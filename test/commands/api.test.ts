@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
@@ -102,5 +103,21 @@ describe('a request to any path', () => {
       { 'x-a': 'b', 'content-type': 'application/json', 'content-length': '7' },
     ]);
     expect(result.stderr).toMatch(/^error: PUT /);
+  });
+
+  test('sends a body from a pipe, as a shell gives for <(command)', async () => {
+    await using searching = await startSearching({ events: 3 });
+    const lengths: unknown[] = [];
+    const see = {
+      kind: 'run',
+      run: (request: IncomingMessage) => lengths.push(request.headers['content-length']),
+    } as const;
+    searching.sandbox.control.fault('service', see, { kind: 'status', status: 204 });
+    const pipe = path.join(searching.env['HOME'] as string, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const sent = hooktrail(['api', 'event-types', '--input', pipe], { env: searching.env });
+    await writeFile(pipe, '{"a":1}');
+    await sent;
+    expect(lengths).toEqual(['7']);
   });
 });

@@ -173,6 +173,26 @@ describe('hooktrail sandbox', () => {
     expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){12}$/);
   });
 
+  test('its lines put aside what would go before them in a shell that is set up for another service', async () => {
+    await using home = await createHome();
+    const { HOOKTRAIL_PASSPHRASE: _, ...others } = home.env;
+    const env = {
+      ...others,
+      HOOKTRAIL_ACCESS_TOKEN: 'a.b.c',
+      HOOKTRAIL_CLIENT_SECRET_COMMAND: 'false',
+      HOOKTRAIL_PASSPHRASE_FILE: '/nowhere',
+    };
+    const program = startHooktrail(['sandbox', '--events', '0'], { env });
+    await program.printed('stdout', /HOOKTRAIL_ISSUER/);
+    program.kill('SIGINT');
+    const removed = [...(await program.finished).stdout.matchAll(/^unset (\w+)$/gm)].map(([, name]) => name);
+    expect(removed.sort()).toEqual([
+      'HOOKTRAIL_ACCESS_TOKEN',
+      'HOOKTRAIL_CLIENT_SECRET_COMMAND',
+      'HOOKTRAIL_PASSPHRASE_FILE',
+    ]);
+  });
+
   test('prints lines for PowerShell on Windows', async () => {
     await using home = await createHome();
     const machine = { ...thisMachine(), platform: 'win32' as const };

@@ -21,6 +21,7 @@ describe('the next step is the corrected line', () => {
     ['events search --start 2026-11-01', "unknown option '--start'", 'events search --since 2026-11-01'],
     ['events search --start-time=2d', "unknown option '--start-time'", 'events search --since 2d'],
     ['events search --last 7d', "unknown option '--last'", 'events search --since 7d'],
+    ['events search --last 5', "unknown option '--last'", 'events search --limit 5'],
     ['events search --to 2026-11-01', "unknown option '--to'", 'events search --until 2026-11-01'],
     ["events search --filter 'a = 1'", "unknown option '--filter'", "events search --where 'a = 1'"],
     ['event-types --filter document', "unknown option '--filter'", 'event-types --match document'],

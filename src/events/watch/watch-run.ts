@@ -20,7 +20,7 @@ import { compareInstants, type Instant, knownInstant } from '../../time/instant.
 import type { EventFilters } from '../event-filters.ts';
 import { searchUrl } from '../event-query.ts';
 import { resolveTypes } from '../event-types.ts';
-import { pageFetcher } from '../page.ts';
+import { type FetchPage, pageFetcher } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
 import { WatchStateFile } from './watch-state.ts';
@@ -83,7 +83,11 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       options.state === undefined ? undefined : new WatchStateFile(options.state, service.baseUrl, filters);
     const state = file?.read();
     const deadline = startDeadline(timeout, context);
-    const run = { clock: context.clock, signal: deadline.signal };
+    let trouble: string | undefined;
+    const onTrouble = (reason: string | undefined) => {
+      trouble = reason;
+    };
+    const run = { clock: context.clock, signal: deadline.signal, onTrouble };
     let printed = 0;
     try {
       const { follower, sample } = await startFollowing(
@@ -121,7 +125,15 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       await writer.end();
     } catch (error) {
       if (!deadline.passed || context.signal.aborted) throw error;
-      throw new ServiceError(`${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`);
+      throw new ServiceError(
+        `${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`,
+        trouble === undefined
+          ? {}
+          : {
+              details: [`the service did not answer in the end: ${trouble}`],
+              next: '`hooktrail doctor` finds out why',
+            },
+      );
     } finally {
       file?.close();
       deadline.stop();
@@ -161,6 +173,11 @@ function tellHowToResume(
   reporter.notice('events created since then may come again; --state FILE prints each once');
 }
 
+interface Run extends Pick<Context, 'clock' | 'signal'> {
+  /** Called with the reason when a request is tried again, and without one when the service answers. */
+  readonly onTrouble: (reason: string | undefined) => void;
+}
+
 /** Some 10 MB of events. */
 const MOST = 20_000;
 /** Earlier events that show how wide a table's columns have to be. */
@@ -174,11 +191,19 @@ async function startFollowing(
   service: Service,
   { filters, overlap, concurrency, isSampled, state: file }: WatchOptions,
   state: FollowerState | undefined,
-  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  { clock, signal, onTrouble }: Run,
   reporter: Reporter,
 ): Promise<{ follower: Follower; sample: Items }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const fetchPage = pageFetcher(service, clock, onRetry);
+  const send = pageFetcher(service, clock, (attempt) => {
+    onTrouble(attempt.reason);
+    onRetry(attempt);
+  });
+  const fetchPage: FetchPage = async (...request) => {
+    const answer = await send(...request);
+    onTrouble(undefined);
+    return answer;
+  };
   const { baseUrl } = service;
   const { keep } = filters;
   const count = isSampled || keep ? SAMPLE_EVENTS : 1;

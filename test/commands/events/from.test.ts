@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -36,6 +37,18 @@ afterAll(async () => {
 });
 
 describe('--from, without a sign-in', () => {
+  test('reads a pipe, and a signal ends the wait for one that nobody writes to', async () => {
+    const pipe = inHome('pipe');
+    execFileSync('mkfifo', [pipe]);
+    const counted = offline(['count', '--from', pipe]);
+    await writeFile(pipe, lines);
+    expect(await counted).toEqual({ code: 0, stdout: '1200\n', stderr: '' });
+    const waiting = startHooktrail(['events', 'count', '--from', pipe], { env: home.env });
+    const late = setTimeout(() => waiting.kill('SIGINT'), 300);
+    expect(await waiting.finished).toMatchObject({ code: 130, stdout: '' });
+    clearTimeout(late);
+  });
+
   test('reads a file, a compressed file, standard input and an export, byte for byte', async () => {
     const search = (place: string, stdin = '') => offline(['search', '--ndjson', '--from', place], stdin);
     const same = { code: 0, stdout: lines, stderr: '' };

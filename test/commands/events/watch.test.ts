@@ -115,6 +115,24 @@ describe('events watch', () => {
     expect(stderr).toMatch(/^watching .*\nerror: 1 of 2 events came within 10m\n$/);
   });
 
+  test('a --timeout that passes while the service does not answer says so', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { control } = searching.sandbox;
+    const busy: Fault = { kind: 'status', status: 503, headers: { 'retry-after': '60' } };
+    control.fault('events', busy, busy);
+    const program = watch(searching, '--count', '1', '--timeout', '10m');
+    await clock.asleep(60_000);
+    clock.advance(600_000);
+    expect(await program.finished).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'error: 0 of 1 events came within 10m\n' +
+        '  the service did not answer in the end: status 503\n' +
+        'next: `hooktrail doctor` finds out why\n',
+    });
+  });
+
   test('sees events that appear late, and events that turn FAILED later', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
