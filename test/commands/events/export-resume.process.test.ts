@@ -143,23 +143,6 @@ describe('a finished export', () => {
 });
 
 describe('while it runs', () => {
-  test('faults of the service only cost time', async () => {
-    await using exporting = await startExporting({ events: 2000 });
-    const faults: Fault[] = [
-      { kind: 'status', status: 503 },
-      { kind: 'reset-mid-body' },
-      { kind: 'truncate' },
-      { kind: 'status', status: 429, headers: { 'Retry-After': '0' } },
-      { kind: 'reset' },
-    ];
-    exporting.sandbox.control.fault(
-      'events',
-      ...faults.flatMap((fault) => [{ kind: 'pass' } as const, fault]),
-    );
-    expect((await exporting.export('--page-size', '20')).code).toBe(0);
-    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
-  });
-
   test('a service that counts more than it returns is reported, and the export is not finished', async () => {
     await using exporting = await startExporting({ events: 100 });
     const edit: Fault = {
