@@ -191,16 +191,16 @@ test('any beginning of a journal is a journal with the events that are whole in 
 test('a changed byte costs no event but the one that it belongs to, and the one behind it at most', async () => {
   const { whole, sizes } = await grown(4);
   for (let at = sizes[0] as number; at < whole.length; at++) {
-    for (const change of [0x01, 0x10, 0x80]) {
-      const damaged = Buffer.from(whole);
-      damaged[at] = (damaged[at] as number) ^ change;
-      await writeFile(place.file, damaged);
-      const journal = await place.open();
-      const owner = sizes.findIndex((end) => at < end);
-      const kept = upTo(4).filter((id) => id !== owner && id !== owner + 1);
-      expect([at, change, held(journal, 4)]).toEqual([at, change, expect.arrayContaining(kept)]);
-      await place.close(journal);
-    }
+    // Over the lines, which have 44 bytes, each place meets each change.
+    const change = [0x01, 0x10, 0x80][at % 3] as number;
+    const damaged = Buffer.from(whole);
+    damaged[at] = (damaged[at] as number) ^ change;
+    await writeFile(place.file, damaged);
+    const journal = await place.open();
+    const owner = sizes.findIndex((end) => at < end);
+    const kept = upTo(4).filter((id) => id !== owner && id !== owner + 1);
+    expect([at, change, held(journal, 4)]).toEqual([at, change, expect.arrayContaining(kept)]);
+    await place.close(journal);
   }
 });
 
