@@ -61,7 +61,8 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
     import('./terminal/terminal-text.ts'),
   ]);
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
-  let text = errorText(error, palette, runFlags(flags, environment), format);
+  const columns = stderr.isTerminal ? stderr.columns : undefined;
+  let text = errorText(error, palette, runFlags(flags, environment), format, columns);
   if (format === 'text' && flags.debug && error instanceof Error && !(error instanceof HooktrailError)) {
     text += `${terminalSafe(error.stack ?? '')}\n`;
   }

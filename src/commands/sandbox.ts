@@ -143,7 +143,7 @@ function sayHowToUse({ baseUrl }: SandboxSettings, { flags, context, reporter }:
   if (stdout.isTerminal && !flags.json) {
     const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
     reporter.notice(
-      `\nPaste these lines into another terminal and type \`hooktrail login\` there. Or stop\nthis sandbox: \`hooktrail sandbox -- ${shell}\` is a shell that is signed in to one.`,
+      `\nPaste these lines into another terminal and type \`hooktrail login\` there.\nOr stop this sandbox: \`hooktrail sandbox -- ${shell}\` is a shell signed in to one.`,
     );
   }
   reporter.notice(`the sandbox runs at ${baseUrl}; stop it with Ctrl-C`);

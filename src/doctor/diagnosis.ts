@@ -19,10 +19,9 @@ import { loadSettings, type SettingFlags, type Settings } from '../settings/sett
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { signInLockName, withService } from '../sign-in/session.ts';
 import { readSignInState } from '../sign-in/sign-in-state.ts';
-import { wrapWords } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { terminalSafeLine } from '../terminal/terminal-text.ts';
+import { fittedLines, terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** Prints the diagnosis, as a JSON array if `asJson`. Returns 1 if something is broken. */
 export async function printDiagnosis(call: Call<SettingFlags>, asJson: boolean): Promise<ExitCode> {
@@ -316,7 +315,10 @@ function diagnosisText(
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = ' '.repeat(width + STATE_WIDTH + 4);
   const wrapped = (text: string) =>
-    wrapWords(terminalSafeLine(text), Math.max(columns - indent.length, 20)).join(`\n${indent}`);
+    fittedLines(terminalSafeLine(text), Math.max(columns - indent.length, 20)).replaceAll(
+      '\n',
+      `\n${indent}`,
+    );
   return findings
     .map(({ check, state, message, next }) => {
       const start = `${colours[state](state.padEnd(STATE_WIDTH))}  ${check.padEnd(width)}`;

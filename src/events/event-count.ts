@@ -37,11 +37,13 @@ export async function countEvents(
   if (from !== undefined) return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning }));
   return await withService(call, async (service, settings) => {
     const chosen = await resolveTypes(filters, service, settings, context);
+    let counted: Query | undefined;
     const onQueries = ([query]: readonly Query[]) => {
-      if (context.stdout.isTerminal && query)
-        reporter.notice(readNotice('counted', query, filters.zone, settings, context));
+      counted = query;
     };
     const count = await countAll(service, chosen, concurrency, context, reporter, onQueries);
+    if (context.stdout.isTerminal && counted)
+      reporter.notice(readNotice('counted', counted, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);
     return count;
   });

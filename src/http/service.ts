@@ -202,7 +202,8 @@ function limited(text: string): string {
 
 function nextStep({ status, headers }: HttpResponse): string | undefined {
   if (status === 403) return 'check that the sign-in has the scope event_api: `hooktrail status`';
-  if (status === 406) return 'check --vendor (HOOKTRAIL_VENDOR): it names the media type that is asked for';
+  if (status === 406)
+    return 'check --vendor (HOOKTRAIL_VENDOR), which names the media type that is asked for; `hooktrail config set vendor NAME` saves it';
   const wait = headers['retry-after'];
   const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;
   if (status === 429) return `try again ${time}, or with --concurrency 1`;

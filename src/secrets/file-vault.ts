@@ -106,6 +106,9 @@ export class FileVault implements Vault {
     if (file === undefined) {
       this.#key ??= await newFileKey(await askPassphrase(this.#context, true));
     } else if (!this.#key?.header.equals(file.subarray(0, this.#key.header.length))) {
+      const isGiven = isSecretGiven('HOOKTRAIL_PASSPHRASE', this.#context.environment);
+      // No person types a key.
+      if (sealKindIn(file) === 'key' && !isGiven) throw otherSeal(this.place, 'key', 'none');
       const passphrase = await askPassphrase(this.#context, false);
       if (sealKindOf(passphrase) !== sealKindIn(file)) throw otherSeal(this.place, sealKindIn(file));
       this.#key = await fileKey(passphrase, file);
@@ -120,11 +123,17 @@ function damaged(how: string, place: string): NotSignedInError {
   });
 }
 
-function otherSeal(place: string, kind: 'passphrase' | 'key'): OtherSealError {
-  const [was, given] =
-    kind === 'key' ? ['a key of `hooktrail keygen`', 'a passphrase'] : ['a passphrase', 'a key'];
-  return new OtherSealError(`${place} is sealed with ${was}, and ${given} was given`, {
-    next: 'give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now',
+function otherSeal(place: string, kind: 'passphrase' | 'key', given?: 'none'): OtherSealError {
+  const [was, other, give] =
+    kind === 'key'
+      ? [
+          'a key of `hooktrail keygen`',
+          'a passphrase',
+          'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key',
+        ]
+      : ['a passphrase', 'a key', 'give the passphrase'];
+  return new OtherSealError(`${place} is sealed with ${was}, and ${given ?? other} was given`, {
+    next: `${give}, or run \`hooktrail login\`, which seals the file with what is given then`,
   });
 }
 

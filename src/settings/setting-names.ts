@@ -191,7 +191,13 @@ function clientId(text: string, refuse: Refuse): string {
   return /^[\x20-\x7e]+$/.test(text) ? text : refuse('printable ASCII characters');
 }
 
-function vendorName(text: string, refuse: Refuse): string {
+/** The vendor in a whole media type, which is what people are often given. */
+export function vendorMeant(text: string): string {
+  return /^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i.exec(text.trim())?.[1] ?? text;
+}
+
+function vendorName(given: string, refuse: Refuse): string {
+  const text = vendorMeant(given);
   // A token of RFC 6838 section 4.2, as the media type's vendor tree takes it.
   const isToken = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text);
   return isToken ? text : refuse('made of letters, digits and ! # $ & ^ _ . -');

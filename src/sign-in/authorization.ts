@@ -196,8 +196,10 @@ async function readPasted(
   text: string,
   request: AuthorizationRequest,
 ): Promise<AuthorizationAnswer | string> {
-  const { origin, pathname } = request.redirectUri.url;
-  const bare = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
+  const { origin, pathname, protocol, host } = request.redirectUri.url;
+  const pasted = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
+  // Address bars hide the scheme.
+  const bare = pasted.startsWith(`${host}/`) ? `${protocol}//${pasted}` : pasted;
   if (bare === '') return 'it is empty';
   if (!URL.canParse(bare)) return 'it is not a whole URL';
   const url = new URL(bare);

@@ -14,6 +14,7 @@ import {
   type SettingName,
   settingNames,
   urlText,
+  vendorMeant,
 } from '../settings/setting-names.ts';
 import {
   changeConfig,
@@ -118,11 +119,7 @@ async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   const chosen = await chooseStore(known, attempt);
   if (known.authUrl && !flags.device) await checkProvider({ ...known, authUrl: known.authUrl }, attempt);
   for (const name of missing) {
-    const text = await askSetting(name, context);
-    if (name === 'authUrl' && !flags.device) {
-      const authUrl = parseSetting(name, text, settingNames[name].flag);
-      await checkProvider({ ...known, authUrl }, attempt);
-    }
+    const text = await (name === 'authUrl' ? askProvider(known, attempt) : askSetting(name, context));
     Object.assign(typed, chosen, { [name]: text });
   }
   const settings = await loadSettings({ ...flags, ...typed, ...chosen }, context, NEEDED);
@@ -166,15 +163,31 @@ async function chooseStore(
   }
 }
 
-/** Asks the provider's sign-in address for any answer at all. Throws `UnreachableError`. */
-async function checkProvider(settings: Settings<'authUrl'>, attempt: Attempt): Promise<void> {
+/** Asks for the provider's address until there is a page to sign in at, or the same address comes twice. */
+async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
+  const next = 'check the address; typed once more, it is taken as it is';
+  for (let last: string | undefined; ; ) {
+    const text = await askSetting('authUrl', attempt.context);
+    if (attempt.flags.device || text === last) return text;
+    const authUrl = parseSetting('authUrl', text, settingNames.authUrl.flag);
+    if (await checkProvider({ ...known, authUrl }, attempt, next)) return text;
+    last = text;
+  }
+}
+
+/** Asks the provider's sign-in address for any answer; warns and returns false if it is 404. Throws `UnreachableError`. */
+async function checkProvider(
+  settings: Settings<'authUrl'>,
+  attempt: Attempt,
+  next = 'check --auth-url if the browser says so too',
+): Promise<boolean> {
   const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
   const { signal } = attempt.context;
   const ask = (provider: Provider) => send(provider, { method: 'GET', url, signal, keepBytes: 0 });
   const { status } = await withProvider({ clientId: '', ...settings }, attempt, ask, OPTIONAL);
-  if (status !== 404) return;
-  const next = 'check --auth-url if the browser says so too';
+  if (status !== 404) return true;
   attempt.reporter.warning(`there is nothing at ${url.href} (404)`, { kind: 'sign-in', next });
+  return false;
 }
 
 /** For answers that are there at once, or not at all. */
@@ -204,7 +217,7 @@ async function askSetting(name: (typeof NEEDED)[number], context: Context): Prom
 
 /** Understands what people are given: a whole media type for its vendor, and an address without its scheme. */
 function meantBy(name: SettingName, text: string): string {
-  if (name === 'vendor') return /^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i.exec(text)?.[1] ?? text;
+  if (name === 'vendor') return vendorMeant(text);
   if ((name !== 'authUrl' && name !== 'baseUrl') || /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
   // A name alone is more likely a mistake.
   if (!/^[^/]*[.:]|^localhost\b/.test(text) || !URL.canParse(`https://${text}`)) return text;
@@ -369,7 +382,7 @@ async function grantByDevice(
   const expired = new NotSignedInError('nobody signed in before the code expired', { next: BY_DEVICE_AGAIN });
   reporter.notice('Sign in with a browser on any device. The page is');
   reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
-  reporter.notice('and the code that it asks for or shows is');
+  reporter.notice('The code is');
   reporter.say(terminalSafeLine(device.user_code));
   // A tiny interval would be a flood of requests.
   let interval = Math.max(1, device.interval ?? INTERVAL_SECONDS);
@@ -462,14 +475,15 @@ async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<
  * Throws `NotSignedInError` when time is up.
  */
 async function withinTime<Result>(
-  { flags: { timeout = TIMEOUT_MS }, context: { clock, signal } }: Attempt,
+  { flags: { timeout = TIMEOUT_MS, device, paste }, context: { clock, signal } }: Attempt,
   wait: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
+  const or = device || paste ? '' : '; --paste needs no redirect to this machine';
   const late = clock.sleep(timeout, either).then(() => {
     const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
-      next: 'run the same command again (--timeout waits longer; --paste needs no redirect to this machine); if the browser showed an error, check --client-id, or run `hooktrail doctor`',
+      next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id, or run \`hooktrail doctor\``,
     });
     over.abort(error);
     throw error;

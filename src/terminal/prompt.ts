@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
 import { openQuestions } from './reporter.ts';
-import { terminalSafeLine } from './terminal-text.ts';
+import { fittedLines, terminalSafeLine } from './terminal-text.ts';
 
 /** The parts of the context that a question needs. */
 export type PromptContext = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
@@ -69,7 +69,7 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
       openQuestions.delete(stderr);
       const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
       if (problem === undefined) return answer;
-      await stderr.write(`  ${terminalSafeLine(problem)}\n`);
+      await stderr.write(`${fittedLines(`  ${terminalSafeLine(problem)}`, stderr.columns)}\n`);
     }
   } finally {
     openQuestions.delete(stderr);

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { type ErrorParts, ExitCode, HooktrailError, InterruptedError } from '../errors.ts';
 import { completeCommands } from '../settings/flag-values.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
-import { terminalSafe, terminalSafeBlock } from './terminal-text.ts';
+import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 
 /** The flags of a run that the commands it advises need too. */
 export interface RunFlags {
@@ -66,7 +66,9 @@ export async function createReporter(
 ): Promise<Reporter> {
   const { stdout, stderr, environment, signal } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
+  const columns = stderr.isTerminal ? stderr.columns : undefined;
   const line = (text: string) => void writeAboveQuestion(stderr, `${text}\n`).catch(() => undefined);
+  const fitted = (text: string) => fittedLines(terminalSafe(text), columns);
   // The terminal has echoed Ctrl-C as `^C`, where the next line would go on.
   const onInterrupt = () => {
     const isEchoed = signal.reason instanceof InterruptedError && !openQuestions.has(stderr);
@@ -81,21 +83,21 @@ export async function createReporter(
     debug: flags.debug === true,
     stdoutColor: colorLevel(stdout, environment, flags.color),
     palette,
-    say: (text) => line(terminalSafe(text)),
+    say: (text) => line(fitted(text)),
     notice: (text) => {
-      if (!flags.quiet) line(terminalSafe(complete(text)));
+      if (!flags.quiet) line(fitted(complete(text)));
     },
     command: (words) => {
       if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`);
     },
     success: (text) => {
-      if (!flags.quiet) line(palette.good(terminalSafe(text)));
+      if (!flags.quiet) line(palette.good(fitted(text)));
     },
     warning: (message, { kind = 'usage', details = [], next } = {}) => {
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
       const completed = next && complete(next);
       const warning = { level: 'warning', kind, exitCode, message, details, next: completed } as const;
-      void writeAboveQuestion(stderr, problemText(warning, format, palette)).catch(() => undefined);
+      void writeAboveQuestion(stderr, problemText(warning, format, palette, columns)).catch(() => undefined);
     },
     trace: (text) => {
       if (verbose) line(palette.dim(terminalSafe(text)));
@@ -119,19 +121,20 @@ type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'next'> &
 
 /**
  * Returns the text of a failure: `error: …`, indented details, `next: …`; or all of it as one line of JSON. The commands in
- * the next step are completed with the flags of the run.
+ * the next step are completed with the flags of the run. Lines fit `columns`, the width of a terminal.
  */
 export function errorText(
   error: unknown,
   palette: Palette,
   flags: RunFlags = {},
   format: ErrorFormat = 'text',
+  columns?: number,
 ): string {
   if (error instanceof HooktrailError) {
     const { kind, exitCode, message, details, status, retryable, errorObject } = error;
     const next = error.next && completeCommands(error.next, flags);
     const parts = { kind, exitCode, message, details, status, retryable, next, error: errorObject };
-    return problemText({ level: 'error', ...parts }, format, palette);
+    return problemText({ level: 'error', ...parts }, format, palette, columns);
   }
   const unexpected = {
     kind: 'internal',
@@ -140,21 +143,22 @@ export function errorText(
     details: [],
     next: 'this is a defect of hooktrail: run it again with --debug and report what it prints',
   } as const;
-  return problemText({ level: 'error', ...unexpected }, format, palette);
+  return problemText({ level: 'error', ...unexpected }, format, palette, columns);
 }
 
-function problemText(problem: Problem, format: ErrorFormat, palette: Palette): string {
+function problemText(problem: Problem, format: ErrorFormat, palette: Palette, columns?: number): string {
   const { level, message, details, next } = problem;
   if (format === 'json') {
     const told = details.length > 0 ? problem : { ...problem, details: undefined };
     // JSON has the same escapes for characters that act on a terminal.
     return `${terminalSafe(JSON.stringify(told))}\n`;
   }
-  const paint = level === 'error' ? palette.bad : palette.caution;
-  const lines = [`${paint(`${level}:`)} ${terminalSafeBlock(message)}`];
+  const labelled = (label: string, text: string, paint: (label: string) => string) =>
+    paint(label) + fittedLines(`${label} ${terminalSafeBlock(text)}`, columns, '  ').slice(label.length);
+  const lines = [labelled(`${level}:`, message, level === 'error' ? palette.bad : palette.caution)];
   for (const detail of details) {
-    for (const line of detail.split('\n')) lines.push(`  ${terminalSafe(line)}`);
+    for (const line of detail.split('\n')) lines.push(fittedLines(`  ${terminalSafe(line)}`, columns, '  '));
   }
-  if (next) lines.push(`${palette.accent('next:')} ${terminalSafeBlock(next)}`);
+  if (next) lines.push(labelled('next:', next, palette.accent));
   return `${lines.join('\n')}\n`;
 }

@@ -16,6 +16,32 @@ export function terminalSafeBlock(text: string): string {
   return terminalSafe(text).replaceAll('\n', '\n  ');
 }
 
+/**
+ * Breaks lines wider than `columns` at spaces. What people copy stays whole: a word, a command in backquotes, and one
+ * that a line ends with. Further lines are indented as the first one, and by `indent`.
+ */
+export function fittedLines(text: string, columns = Number.POSITIVE_INFINITY, indent = ''): string {
+  return text
+    .split('\n')
+    .map((line) => (line.length <= columns ? line : brokenLine(line, columns, indent)))
+    .join('\n');
+}
+
+function brokenLine(line: string, columns: number, indent: string): string {
+  const start = `${/^ */.exec(line)?.[0]}${indent}`;
+  const lines = [''];
+  for (const [spaced, word] of line.matchAll(COPIED)) {
+    const joined = `${lines.at(-1)}${spaced}`;
+    const next = `${start}${word}`;
+    // What is too long for any line is left to the terminal.
+    if (joined.length > columns && next.length <= columns) lines.push(next);
+    else lines[lines.length - 1] = joined;
+  }
+  return lines.join('\n');
+}
+
+const COPIED = / *((?<=^|: )hooktrail .*|[^ `]*`[^`]*`[^ ]*|[^ ]+)/g;
+
 /** Returns `\u` and four hex digits for one UTF-16 code unit. */
 export function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

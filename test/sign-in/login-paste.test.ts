@@ -24,6 +24,11 @@ test('quotes and white space around the pasted URL do no harm', async () => {
   expect(await paste(login, (redirect) => `  "${redirect.href}"\t`)).toMatchObject({ code: 0 });
 });
 
+test('the scheme may be missing, as where an address bar hides it', async () => {
+  const login = await at.login(['--paste'], { stdin: null });
+  expect(await paste(login, ({ href }) => href.replace('http://', ''))).toMatchObject({ code: 0 });
+});
+
 test('a redirect URI that does not lead back here works with --paste', async () => {
   await using elsewhere = await startSigningIn({ redirectUri: 'https://app.example/callback' });
   const login = await elsewhere.login(['--paste', '--redirect-uri', 'https://app.example/callback'], {
@@ -103,7 +108,9 @@ test('if nobody pastes a URL, the wait ends with 4', async () => {
   const { program } = await at.login(['--paste', '--timeout', '1'], { stdin: null });
   const { code, stderr } = await program.finished;
   expect(code).toBe(4);
-  expect(stderr).toContain('error: nobody signed in within 1 s\n');
+  expect(stderr).toContain(
+    'error: nobody signed in within 1 s\nnext: run the same command again (--timeout waits longer); if',
+  );
 });
 
 test('a refusal in the pasted URL is reported as one', async () => {

@@ -88,7 +88,7 @@ describe('what was read, on a terminal', () => {
     const said = async (args: string[], env = {}) => {
       const options = {
         env: { ...searching.env, NO_COLOR: '1', ...env },
-        terminal: 100,
+        terminal: 200,
         context: { machine },
       };
       const { stderr } = await hooktrail(['events', ...args], options);
@@ -104,6 +104,14 @@ describe('what was read, on a terminal', () => {
       /^searched events created after 2026-11-20 \(2026-11-20T01:00:00\+01:00 here\), at HOST \(profile 'default'\)$/m,
     );
   });
+});
+
+test('a count that failed does not say that something was counted', async () => {
+  await using searching = await startSearching({ events: 5 });
+  searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
+  const { code, stderr } = await hooktrail(['events', 'count'], { env: searching.env, terminal: 200 });
+  expect(code).toBe(1);
+  expect(stderr).not.toContain('counted');
 });
 
 describe('events get on a terminal', () => {
