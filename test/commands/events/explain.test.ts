@@ -212,6 +212,15 @@ describe('events explain', () => {
     },
   );
 
+  test('writes one number that all failures have as an equation', async () => {
+    const failed = events
+      .slice(300, 303)
+      .map((event) => ({ ...event, publishStatus: 'FAILED', attempts: 5 }));
+    const stdin = failed.map((event) => `${JSON.stringify(event)}\n`).join('');
+    const { stdout } = await explain([], { place: '-', stdin });
+    expect(stdout).toContain('\nall of them have: attempts = 5\n');
+  });
+
   test('names the date of each time in Markdown, which is read on another day', async () => {
     const { stdout } = await explain(['-o', 'markdown']);
     expect(stdout).toContain('; failing since 2026-11-02 05:00:00Z, last success 2026-11-02 04:56:00Z |');
