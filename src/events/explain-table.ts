@@ -1,7 +1,7 @@
 import { conditionText, exactValue } from '../json/item-conditions.ts';
 import { fieldPath } from '../json/item-fields.ts';
 import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';
-import { type EventTable, FIRST_CODE, type Field, NO_VALUE } from './event-table.ts';
+import { type EventTable, FIRST_CODE, type Field, filterRows, NO_VALUE } from './event-table.ts';
 import {
   CauseSearch,
   type Count,
@@ -105,7 +105,7 @@ function findCauses(table: EventTable, search: CauseSearch, isAllowed: (field: F
   const causes: Cause[] = [];
   const allowed = search.features.filter(({ field }) => isAllowed(field));
   // The rows that no cause explains yet.
-  let left: Rows = new Uint8Array(table.rows).fill(1);
+  let left = allRows(table);
   while (causes.length < MOST_CAUSES) {
     const best = search.best(allowed);
     if (!best) break;
@@ -115,7 +115,8 @@ function findCauses(table: EventTable, search: CauseSearch, isAllowed: (field: F
     const isNamed = (tests: readonly Test[], count: Count) =>
       lnChanceOf(tests, count) < Math.log(SIGNIFICANCE) && differenceOf(count, whole) >= LEAST_DIFFERENCE;
     const tests = withoutNeedlessSpan(table, best, left, isNamed);
-    const inside = rowsOf(tests, left);
+    const isInside = (row: number) => tests.every(({ holds }) => holds(row));
+    const inside = filterRows(left, isInside);
     const count = countRows(table, inside);
     if (!isNamed(tests, count)) break;
     const rest = without(whole, count);
@@ -130,31 +131,20 @@ function findCauses(table: EventTable, search: CauseSearch, isAllowed: (field: F
       ...timesOf(table, inside, tests),
       ...boundsAround(table, tests),
     });
-    left = left.map((isLeft, row) => isLeft - (inside[row] as number));
+    left = filterRows(left, (row) => !isInside(row));
     search.setAside(tests);
   }
   return causes;
 }
 
-/** 1 for each row that is meant, 0 for the others. */
-type Rows = Uint8Array;
-
-/** Those of the rows for which all tests hold. */
-function rowsOf(tests: readonly Test[], left: Rows): Rows {
-  const rows = left.slice();
-  for (const { holds } of tests)
-    for (let row = 0; row < rows.length; row++) if (rows[row] === 1 && !holds(row)) rows[row] = 0;
-  return rows;
+function allRows({ rows }: EventTable): Int32Array {
+  return new Int32Array(rows).map((_, row) => row);
 }
 
-function countRows({ failures }: EventTable, rows: Rows): Count {
-  let [events, failed] = [0, 0];
-  for (let row = 0; row < rows.length; row++) {
-    if (rows[row] === 0) continue;
-    events++;
-    failed += failures[row] as number;
-  }
-  return { events, failed };
+function countRows({ failures }: EventTable, rows: Int32Array): Count {
+  let failed = 0;
+  for (const row of rows) failed += failures[row] as number;
+  return { events: rows.length, failed };
 }
 
 /** Conditions on other fields that are true of exactly these rows, or of those for which one of the tests holds. */
@@ -163,7 +153,7 @@ function sameConditions(
   search: CauseSearch,
   tests: readonly Test[],
   allowed: readonly Feature[],
-  left: Rows,
+  left: Int32Array,
 ): CauseCondition[] {
   let others = allowed.filter((feature) => tests.every((test) => test.feature !== feature));
   const found: FieldTest[] = [];
@@ -171,17 +161,13 @@ function sameConditions(
     const equivalent = search.equivalents(whole, others);
     others = others.filter((feature) => equivalent.every((test) => test.feature !== feature));
     // Of the sample so far; of all rows it need not hold.
-    const inside = equivalent.length > 0 ? rowsOf(whole, left) : left;
-    found.push(...equivalent.filter((test) => isSame(inside, rowsOf([test], left))));
+    const isInside = (row: number) => whole.every(({ holds }) => holds(row));
+    found.push(...equivalent.filter(({ holds }) => left.every((row) => holds(row) === isInside(row))));
   }
   const order = (test: FieldTest) => search.features.indexOf(test.feature);
   return withoutInner(found.sort((a, b) => order(a) - order(b)))
     .slice(0, MOST_SAME)
     .flatMap((test) => conditionsOf(table, [test]));
-}
-
-function isSame(rows: Rows, others: Rows): boolean {
-  return Buffer.compare(rows, others) === 0;
 }
 
 /** Leaves out that members of an object are there where the object is. */
@@ -200,48 +186,44 @@ function isInside(inner: Field, outer: Field): boolean {
 }
 
 /** When these rows failed and when not. */
-function timesOf(table: EventTable, rows: Rows, tests: readonly Test[]) {
+function timesOf(table: EventTable, rows: Int32Array, tests: readonly Test[]) {
   const { times, failures } = table;
-  const hasFailed = (row: number) => rows[row] === 1 && failures[row] === 1;
+  const failed = filterRows(rows, (row) => failures[row] === 1);
   // A span that ended before the newest events fails no more.
   const isOver = tests.some((test) => !test.feature && test.to !== undefined);
+  const { lastSuccess, since } = failingSince(table, rows);
   return {
-    firstFailed: times.at(times.oldest(hasFailed)),
-    lastFailed: times.at(times.newest(hasFailed)),
-    lastSuccess: times.at(lastSuccess(table, rows)),
-    failingSince: isOver ? undefined : times.at(failingSince(table, rows)),
+    firstFailed: times.at(times.oldest(failed)),
+    lastFailed: times.at(times.newest(failed)),
+    lastSuccess: times.at(lastSuccess),
+    failingSince: isOver ? undefined : times.at(since),
   };
 }
 
-function lastSuccess({ times, failures }: EventTable, rows: Rows): number | undefined {
-  return times.newest((row) => rows[row] === 1 && failures[row] === 0);
-}
-
-/** The row of the first failure that no success follows; undefined if the newest event was delivered. */
-function failingSince(table: EventTable, rows: Rows): number | undefined {
-  const { times, failures } = table;
-  const last = lastSuccess(table, rows);
-  const follows = (row: number) => last === undefined || times.compare(row, last) > 0;
-  return times.oldest((row) => rows[row] === 1 && failures[row] === 1 && follows(row));
+/** The row of the last success, and that of the first failure after it, if the newest event failed. */
+function failingSince({ times, failures }: EventTable, rows: Int32Array) {
+  const lastSuccess = times.newest(filterRows(rows, (row) => failures[row] === 0));
+  const follows = (row: number) => lastSuccess === undefined || times.compare(row, lastSuccess) > 0;
+  return { lastSuccess, since: times.oldest(filterRows(rows, (row) => failures[row] === 1 && follows(row))) };
 }
 
 /** A span that begins with the failures that go on now says no more than since when they do. */
 function withoutNeedlessSpan(
   table: EventTable,
   tests: readonly Test[],
-  left: Rows,
+  left: Int32Array,
   isNamed: (tests: readonly Test[], count: Count) => boolean,
 ): readonly Test[] {
   const { times } = table;
   const others = tests.filter(({ feature }) => feature);
   if (others.length === tests.length || others.length === 0) return tests;
-  const general = rowsOf(others, left);
-  const since = failingSince(table, general);
+  const general = filterRows(left, (row) => others.every(({ holds }) => holds(row)));
+  const { since } = failingSince(table, general);
   if (since === undefined) return tests;
   if (!isNamed(others, countRows(table, general))) return tests;
   const isGoingOn = (row: number) => times.isKnown(row) && times.compare(row, since) >= 0;
-  const going = general.map((isMeant, row) => isMeant & Number(isGoingOn(row)));
-  const own = rowsOf(tests, general);
+  const going = filterRows(general, isGoingOn);
+  const own = filterRows(general, (row) => tests.every(({ holds }) => holds(row)));
   return countRows(table, going).failed >= 0.9 * countRows(table, own).failed ? others : tests;
 }
 
@@ -280,18 +262,16 @@ function fieldCondition(feature: Feature, op: FieldTest['op'], code: number): Ca
 }
 
 /** Times, both excluded, that enclose a span and no other event. */
-function boundsAround({ times }: EventTable, tests: readonly Test[]) {
+function boundsAround(table: EventTable, tests: readonly Test[]) {
+  const { times } = table;
   const { from, to } = (tests.find(({ feature }) => !feature) as SpanTest | undefined) ?? {};
   const bound = (row: number | undefined, direction: 1 | -1): Instant | undefined => {
     if (row === undefined) return undefined;
     // A full second, if there is one before the next event; else the time of that event.
     const { seconds, fraction } = times.at(row);
     const full = knownInstant((direction === 1 || fraction === '' ? seconds + direction : seconds) * 1000);
-    const next = times.at(
-      direction === 1
-        ? times.oldest((other) => times.compare(other, row) > 0)
-        : times.newest((other) => times.compare(other, row) < 0),
-    );
+    const beyond = filterRows(allRows(table), (other) => times.compare(other, row) * direction > 0);
+    const next = times.at(direction === 1 ? times.oldest(beyond) : times.newest(beyond));
     return next && compareInstants(full, next) * direction > 0 ? next : full;
   };
   return { after: bound(from, -1), before: bound(to, 1) };

@@ -1,5 +1,5 @@
 import { compareNumbers, isNumber } from '../json/item-conditions.ts';
-import { type EventTable, FIRST_CODE, type Field, NO_VALUE, sortRows } from './event-table.ts';
+import { type EventTable, FIRST_CODE, type Field, filterRows, NO_VALUE, sortRows } from './event-table.ts';
 
 /** Chance explains what is named with a probability below this. */
 export const SIGNIFICANCE = 0.01;
@@ -93,7 +93,13 @@ export class Feature {
     }
     this.size = FIRST_CODE + (this.#numbers?.length ?? field.texts.length - FIRST_CODE);
     this.places = new Int32Array(this.size).fill(-1);
-    for (const [place, code] of this.order.entries()) this.places[code] = place;
+    for (const [place, code] of this.order.entries()) {
+      // Texts such as "1" and "1.0" are one number, which no limit parts.
+      const before = this.order[place - 1];
+      const isSame =
+        before !== undefined && Number(bare(this.textOf(before))) === Number(bare(this.textOf(code)));
+      this.places[code] = isSame ? (this.places[before] as number) : place;
+    }
     if (this.#countsTime(rows, table)) this.order = [];
   }
 
@@ -162,8 +168,8 @@ export function limitOf(
   op: '>=' | '<=',
   code: number,
 ): { op: '>=' | '<=' | '<'; json: string } {
-  const { order, places } = feature;
-  const place = places[code] as number;
+  const { order } = feature;
+  const place = order.indexOf(code);
   const [below, above] = op === '>=' ? [place - 1, place] : [place, place + 1];
   const [lower, upper] = [below, above].map((at) => feature.textOf(order[at] as number)) as [string, string];
   const round = roundNumber(bare(lower), bare(upper)) ?? upper;
@@ -231,7 +237,7 @@ export class CauseSearch {
 
   /** Leaves these events out of what is explained from now on. */
   setAside(tests: readonly Test[]): void {
-    this.#rows = this.#rows.filter((row) => !tests.every(({ holds }) => holds(row)));
+    this.#rows = filterRows(this.#rows, (row) => !tests.every(({ holds }) => holds(row)));
   }
 
   /** The best explanation of the failures that are left. */
@@ -271,11 +277,11 @@ export class CauseSearch {
   }
 
   #inside(tests: readonly Test[]): Int32Array {
-    return this.#rows.filter((row) => tests.every(({ holds }) => holds(row)));
+    return filterRows(this.#rows, (row) => tests.every(({ holds }) => holds(row)));
   }
 
   #timed(rows: Int32Array): Int32Array {
-    return rows.filter((row) => this.#table.times.isKnown(row));
+    return filterRows(rows, (row) => this.#table.times.isKnown(row));
   }
 
   #countOf(rows: Int32Array): Count {
@@ -310,7 +316,7 @@ export class CauseSearch {
 
   /** Gives `see` every condition on the field that parts these rows, with the rows for which it holds and what its form costs. */
   #eachCondition(
-    { field, codes, size, order }: Feature,
+    { field, codes, size, order, places }: Feature,
     rows: Int32Array,
     see: (op: FieldOp, code: number, events: number, failed: number, cost: number) => void,
   ): void {
@@ -348,6 +354,7 @@ export class CauseSearch {
       rest -= count;
       failedRest -= failures;
       if (rest === 0) break;
+      if (places[order[place] as number] === places[order[place + 1] as number]) continue;
       consider('<=', order[place] as number, numbers - rest, failedNumbers - failedRest, COST_OF_FORM);
       consider('>=', order[place + 1] as number, rest, failedRest, COST_OF_FORM);
     }
@@ -368,7 +375,7 @@ export class CauseSearch {
         const span = this.#heaviest(timed, rate, Math.max(base * 0.5, 0.5 / whole.events));
         const test = span && this.#spanTest(timed, span.from, span.to, span.failed / span.events);
         if (!test) break;
-        const count = this.#countOf(timed.filter(test.holds));
+        const count = this.#countOf(filterRows(timed, test.holds));
         const longer = [...tests, test];
         const score =
           this.#gain(count.events, count.failed, whole) - this.lnCandidates(longer) - COST_OF_SPAN;

@@ -203,6 +203,33 @@ describe('values', () => {
     expect(explain(itemsOf(escaped)).causes[0]).toMatchObject({ events: 100 });
   });
 
+  test('that --where takes for the same are counted as one: numbers, and texts of them beside them', () => {
+    const countsOf = (values: readonly string[], failed: (index: number) => boolean) => {
+      const items = itemsOf(
+        events(200, failed, () => ({})).map((event, index) =>
+          JSON.stringify(event).replace('}', `,"a":${values[index % values.length]}}`),
+        ),
+      );
+      const [cause] = explain(items).causes;
+      const conditions = texts(cause?.conditions ?? []);
+      const keep = itemFilter(
+        conditions.map((text) => parseCondition(text, '--where', 0)),
+        [],
+      );
+      const kept = keep(items);
+      const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--where', 0)], []);
+      expect([cause?.events, cause?.failed], conditions.join()).toEqual([kept.count, isFailed(kept).count]);
+      return conditions;
+    };
+    expect(countsOf(['1', '2', '"1"', '2'], half)).toEqual(['a = 1']);
+    expect(countsOf(['true', '"no"', '"true"', 'false'], half)).toEqual(['a = true']);
+    expect(countsOf(['"1"', '"1.0"', '"2"', '"3.5"'], (index) => index % 4 < 2)).toEqual(['a < 2']);
+  });
+
+  test('whose bytes look like another text are told apart', () => {
+    expect(named((index) => ({ a: index % 2 ? 'Ã©' : 'é' }))).toEqual(['a = é']);
+  });
+
   test('of names with dots and of elements are written as --where takes them', () => {
     expect(named((index) => ({ 'a.b': { 'c=d': index % 2 ? 1 : 2 } }))).toEqual(['a\\.b.c\\=d = 2']);
     expect(named((index) => ({ list: [{ id: 7 }, { id: index % 2 ? 1 : 2 }] }))).toEqual(['list.1.id = 2']);
@@ -251,6 +278,26 @@ describe('the times of a cause', () => {
       '2026-11-22T06:39:01Z',
     ]);
   });
+});
+
+test('every event of a field with more values than one or two bytes can number is counted', () => {
+  const fieldOf = (values: number, textOf: (value: number) => string) => {
+    const table = new EventTable();
+    table.add(itemsOf(Array.from({ length: 2 * values }, (_, index) => `{"v":${textOf(index >> 1)}}`)));
+    table.finish();
+    const [field] = table.fields;
+    return { field, codes: field?.codes.subarray(0, table.rows) };
+  };
+  for (const values of [253, 254, 255, 65_533]) {
+    const { codes } = fieldOf(values, (value) => `"v${value}"`);
+    expect(codes?.every((code, row) => code === 2 + (row >> 1))).toBe(true);
+  }
+  const texts = fieldOf(65_534, (value) => `"v${value}"`);
+  expect(texts.field?.uncompared).toBe('many');
+  expect(texts.codes?.every((code) => code === 1)).toBe(true);
+  const { field, codes } = fieldOf(65_534, (value) => `${value}.5`);
+  expect(field?.uncompared).toBeUndefined();
+  expect(codes?.every((code, row) => code === 1 && field?.numbers?.[row] === (row >> 1) + 0.5)).toBe(true);
 });
 
 test('a field of nearly as many values as events, and an object of many members, are named as not compared', () => {
