@@ -29,7 +29,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** The service does not say which fields items have: these are shown if present, the most important first. */
-const EVENT_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'];
+export const EVENT_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'];
 /** Likely names, ignoring case and separators. The first one present is used. */
 const NAME_FIELDS = ['name', 'eventtype', 'eventtypename', 'type', 'typename', 'id', 'key', 'code', 'value'];
 const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displayname', 'label'];
@@ -40,8 +40,9 @@ const FIRST_FIELDS = 5;
 export function tableColumns({ names, bare }: Members, kind: ListKind): readonly FieldPath[] {
   const all = [...names.keys()];
   const scalars = all.filter((name) => names.get(name));
-  const shown = [knownNames(all, kind), scalars, all].find((list) => list.length > 0) ?? [];
-  const columns = shown.slice(0, FIRST_FIELDS).map(memberPath);
+  const known = knownNames(all, kind);
+  const others = scalars.length > 0 ? scalars : all;
+  const columns = (known.length > 0 ? known : others.slice(0, FIRST_FIELDS)).map(memberPath);
   return bare || all.length === 0 ? [itemColumn(kind), ...columns] : columns;
 }
 

@@ -11,6 +11,7 @@ import {
 import { namesOf } from '../help/corrections.ts';
 import { wordsOf } from '../help/help-text.ts';
 import { topics } from '../help/topics.ts';
+import { EVENT_FIELDS } from '../json/item-columns.ts';
 import { buildProgram, type Program } from '../program.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { readConfig } from '../settings/settings.ts';
@@ -184,7 +185,7 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
     case 'times':
       return TIMES;
     case 'fields':
-      return plainWords(FIELDS);
+      return plainWords(EVENT_FIELDS);
     case 'commands':
       return explainedBy(line);
     case 'event-types': {
@@ -208,9 +209,6 @@ const TIMES: readonly Candidate[] = [
   { word: 'today', meaning: 'since midnight' },
   { word: 'yesterday', meaning: 'since midnight before' },
 ];
-
-/** The fields that searches filter by: others are not known before an event is read. */
-const FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'];
 
 function kindOfSetting(key: string | undefined): ValueKind {
   const setting = Object.values(settingNames).find((one) => one.key === key);
