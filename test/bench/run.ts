@@ -1,11 +1,13 @@
 import { benchRefresh } from './refresh.ts';
-import { benchOffline, benchSearch } from './search.ts';
+import { benchLatency, benchMemory, benchOffline, benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench [name…]` runs every measurement, or those named. Nothing here passes or fails. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   search: benchSearch,
+  latency: benchLatency,
+  memory: benchMemory,
   offline: benchOffline,
   startup: benchStartUp,
   refresh: benchRefresh,

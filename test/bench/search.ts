@@ -3,13 +3,15 @@ import { once } from 'node:events';
 import { open, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nodeOf } from '../support/machine/node-versions.ts';
-import { type Command, compare, measure, pairedRatio, printTable } from './measure.ts';
+import { type Command, compare, measure, median, pairedRatio, printTable } from './measure.ts';
 import { createFolder, program, type Service, startPeer, startSandboxProcess } from './processes.ts';
 
 const PAGE = 500;
 const ROUNDS = 5;
+const PEAK_ROUNDS = 2;
 const VERSIONS = [20, 22, 24];
 const OURS = 'hooktrail events search --ndjson';
+const CURL = 'one curl';
 const CURL_JQ = 'one curl | jq';
 
 /** A service whose pages are prepared in advance: the sandbox takes a millisecond to write each page. */
@@ -23,15 +25,11 @@ async function startPreparedPages(events: number, bytes: number, latency = 0): P
   return { ...peer, env };
 }
 
-/** Measures complete searches, beside `curl` with kept-alive connections, a bare `fetch`, and `curl` with jq. */
+/**
+ * Measures complete searches of the sandbox, and of events of 400 and of 535 bytes, beside `curl` with kept-alive
+ * connections, a bare `fetch`, and `curl` with jq.
+ */
 export async function benchSearch(): Promise<void> {
-  await throughput();
-  await latency();
-  await memory();
-}
-
-/** From the sandbox, and for events of 400 and of 535 bytes. */
-async function throughput(): Promise<void> {
   const events = 200_000;
   await using sandbox = await startSandboxProcess('--events', String(events));
   await using small = await startPreparedPages(events, 400);
@@ -42,61 +40,69 @@ async function throughput(): Promise<void> {
     const results = await compare(
       {
         [OURS]: search(peer),
-        'one curl': await oneCurl(peer, folder.path, events, ''),
+        [CURL]: await oneCurl(peer, folder.path, events, ''),
         'node -e "fetch(url)", 4 at once': bareFetch(peer, events),
         [CURL_JQ]: await oneCurl(peer, folder.path, events),
       },
       ROUNDS,
     );
     printTable(
-      `${events} events, ${name}, no latency (medians of ${ROUNDS} runs in turn, ratios of each pair)`,
-      ['command', 'seconds', 'times ours', 'lines', 'µs CPU per event'],
+      `${events} events, ${name}, Node ${process.versions.node}, no latency (medians of ${ROUNDS} runs in turn, ratios of each pair)`,
+      ['command', 'seconds', 'times ours', 'lines', 'CPU seconds', 'times that of curl'],
       Object.entries(results).map(([command, { seconds, runs, lines, cpu }]) => [
         command,
         seconds,
         pairedRatio(runs, results[OURS]?.runs),
         String(lines),
-        // Of a shell command, only the shell itself is measured.
-        command === OURS ? (cpu / events) * 1e6 : '-',
+        // Of a pipeline, only the shell is measured.
+        ...(command === CURL_JQ ? ['-', '-'] : [cpu, cpu / (results[CURL]?.cpu ?? Number.NaN)]),
       ]),
     );
   }
 }
 
-/** Measures how much each further connection adds to the speed. */
-async function latency(): Promise<void> {
+/**
+ * Measures how much more connections add to the speed. The bound is the time of a search of one page, which also gives the
+ * count, and that of the other pages, as many at a time as there are connections.
+ */
+export async function benchLatency(): Promise<void> {
   const events = 50_000;
   const milliseconds = 50;
   await using service = await startPreparedPages(events, 540, milliseconds);
   await using folder = await createFolder();
-  const widths = [1, 2, 4, 8, 16];
-  const ours = widths.map((width) => [
-    `hooktrail, ${width} at once`,
-    search(service, '--concurrency', `${width}`),
-  ]);
+  const widths = [1, 4, 16];
+  const nameOf = (width: number) => `hooktrail, ${width} at once`;
+  const ours = widths.map((width) => [nameOf(width), search(service, '--concurrency', `${width}`)]);
+  const onePage = 'hooktrail, one page';
   const results = await compare(
-    { ...Object.fromEntries(ours), [CURL_JQ]: await oneCurl(service, folder.path, events) },
+    {
+      [onePage]: search(service, '--limit', `${PAGE}`),
+      ...Object.fromEntries(ours),
+      [CURL_JQ]: await oneCurl(service, folder.path, events),
+    },
     ROUNDS,
   );
   const pages = events / PAGE;
   printTable(
-    `${events} events, ${milliseconds} ms latency (medians of ${ROUNDS})`,
-    ['command', 'seconds', 'at least', 'ratio to it'],
-    Object.entries(results).map(([name, { seconds }]) => {
-      // The first page gives the count and the time up to which the search reads.
-      const width = Number(/\d+/.exec(name)?.[0] ?? 1);
-      const least = ((1 + Math.ceil((pages - 1) / width)) * milliseconds) / 1000;
-      return [name, seconds, least, seconds / least];
+    `${events} events, ${milliseconds} ms latency (medians of ${ROUNDS}, the bound of each run)`,
+    ['command', 'seconds', 'bound', 'share of the bound'],
+    Object.entries(results).map(([name, { seconds, runs }]) => {
+      const width = widths.find((one) => nameOf(one) === name);
+      if (width === undefined) return [name, seconds, '-', '-'];
+      const rest = ((pages - 1) / width) * (milliseconds / 1000);
+      const bounds = (results[onePage]?.runs ?? []).map((first) => first + rest);
+      return [name, seconds, median(bounds), `${(pairedRatio(bounds, runs) * 100).toFixed(0)} %`];
     }),
   );
 }
 
-async function memory(): Promise<void> {
+export async function benchMemory(): Promise<void> {
   await using fewer = await startSandboxProcess('--events', '50000');
   await using more = await startSandboxProcess('--events', '1000000');
   const peakOf = async (file: string, peer: Service) => {
     const peaks = [];
-    for (let round = 0; round < 3; round++) peaks.push((await measure({ ...search(peer), file })).peakMiB);
+    for (let round = 0; round < PEAK_ROUNDS; round++)
+      peaks.push((await measure({ ...search(peer), file })).peakMiB);
     return Math.max(...peaks);
   };
   const rows = [];
@@ -106,29 +112,38 @@ async function memory(): Promise<void> {
     rows.push([String(version), small, large, large / small]);
   }
   const header = ['Node', '50000 events', '1000000 events', 'ratio'];
-  printTable('peak memory in MiB (largest of 3)', header, rows);
+  printTable(`peak memory in MiB (largest of ${PEAK_ROUNDS})`, header, rows);
 }
 
-/** Measures searches of a file of events, beside jq. */
+/** Measures searches of a file of events, beside jq, and what explains its failures. */
 export async function benchOffline(): Promise<void> {
   const ours = 'hooktrail events search --failed --ndjson --from FILE';
   const filter = 'select(.publishStatus=="FAILED")';
   await using folder = await createFolder();
-  for (const events of [50_000, 1_000_000]) {
+  for (const [events, rounds] of [
+    [50_000, ROUNDS],
+    [1_000_000, 3],
+  ] as const) {
     const file = path.join(folder.path, `${events}.ndjson`);
     await writeEvents(events, file);
+    const searching = search({ env: {} }, '--failed', '--from', file);
     const results = await compare(
       {
-        [ours]: search({ env: {} }, '--failed', '--from', file),
+        [ours]: searching,
+        'hooktrail events explain --from FILE': {
+          ...searching,
+          args: [program, 'events', 'explain', '--from', file],
+        },
         [`jq -c '${filter}' FILE`]: { file: 'jq', args: ['-c', filter, file] },
       },
-      ROUNDS,
+      rounds,
     );
     printTable(
-      `${events} events of a file (medians of ${ROUNDS})`,
-      ['command', 'seconds', 'times ours', 'CPU s', 'peak MiB', 'lines'],
+      `${events} events of a file (medians of ${rounds})`,
+      ['command', 'seconds', 'times ours', 'CPU s', 'times ours', 'peak MiB', 'lines'],
       Object.entries(results).map(([command, { seconds, runs, cpu, peakMiB, lines }]) => [
-        ...[command, seconds, pairedRatio(runs, results[ours]?.runs), cpu, peakMiB, String(lines)],
+        ...[command, seconds, pairedRatio(runs, results[ours]?.runs)],
+        ...[cpu, cpu / (results[ours]?.cpu ?? Number.NaN), peakMiB, String(lines)],
       ]),
     );
   }
@@ -196,6 +211,9 @@ async function oneCurl(
   await writeFile(config, [...head, ...pageUrls(peer, events).map((page) => `url = "${page}"`)].join('\n'));
   return {
     file: 'sh',
-    args: ['-c', `curl --silent --show-error --globoff --config ${config}${filter}`],
+    args: [
+      '-c',
+      `${filter === '' ? 'exec ' : ''}curl --silent --show-error --globoff --config ${config}${filter}`,
+    ],
   };
 }
