@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry, Service } from '../http/service.ts';
@@ -74,9 +75,13 @@ export function pageFetcher(
   onRetry?: OnRetry,
   failure = 'the search failed',
 ): FetchPage {
+  let latest = Promise.resolve();
   return async (url, signal) => {
     for (let attempt = 1; ; attempt++) {
       const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
+      // Answers come together, and undici sends in the next turn of the event loop: only one of them is read before.
+      latest = latest.then(() => turn());
+      await latest;
       if (response.status !== 200) throw serviceError(response, failure);
       const date = Date.parse(response.headers.date ?? '');
       try {
