@@ -5,8 +5,8 @@ import { readSources } from './sources.ts';
 /** What an owner has to hold. These only fall: a feature that needs more says in its commit what its users gain. */
 const MOST = {
   /** Files and lines of `src`. */
-  files: 175,
-  lines: 35_500,
+  files: 171,
+  lines: 30_800,
   /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
   lazyImports: 50,
 };
