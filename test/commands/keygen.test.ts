@@ -53,7 +53,7 @@ test('login changes a profile from a passphrase to a key and back, and needs the
     stdout: '',
     stderr:
       `error: ${place} is sealed with a passphrase, and a key was given\n` +
-      'next: give the one it was sealed with, or run `hooktrail login`, which seals the file with the one given now\n',
+      'next: give the passphrase, or run `hooktrail login`, which seals the file with what is given then\n',
   });
   expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
   expect(await readFile(place, 'latin1')).toMatch(/^hooktrail-secrets-2\n/);

@@ -54,8 +54,9 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
   });
 
   test('the passphrase of the encrypted file is asked for once per command', async () => {
-    await at.signIn();
-    const { HOOKTRAIL_PASSPHRASE: passphrase, ...env } = at.env;
+    const passphrase = 'correct horse';
+    const { HOOKTRAIL_PASSPHRASE: _, ...env } = at.env;
+    await at.run(['login'], { env: { ...env, HOOKTRAIL_PASSPHRASE: passphrase } });
     const terminal = startOnTerminal(['status', '--check'], { env });
     await terminal.shows(/Passphrase of the encrypted file/);
     terminal.type(`${passphrase}${enter}`);

@@ -118,10 +118,7 @@ describe('events search with several values of a filter', () => {
   ])('says which time range %j was, on a terminal', async (args, said) => {
     await using at = await startSearching({ events: 5 });
     const env = { ...at.env, NO_COLOR: '1' };
-    const { stderr } = await hooktrail(['events', 'search', ...args], {
-      env,
-      terminal: 80,
-    });
+    const { stderr } = await hooktrail(['events', 'search', ...args], { env, terminal: 200 });
     expect(stderr.replaceAll(/^(no events match|next: .*)\n|, at 127\S+ \(profile 'default'\)/gm, '')).toBe(
       said,
     );
