@@ -32,6 +32,9 @@ export class IdentityMemory {
     return {
       find,
       upsert: async (id, payload, expiresIn) => {
+        // A race may have ended the grant since this was asked for.
+        if (payload.grantId && kind !== 'Grant' && !entries.has(`Grant:${payload.grantId}`))
+          throw this.#refuse();
         const expires = expiresIn ? this.#clock() + expiresIn * 1000 : Number.POSITIVE_INFINITY;
         entries.set(`${kind}:${id}`, { payload, expires });
       },
