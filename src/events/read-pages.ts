@@ -78,9 +78,14 @@ async function* readWindow(
   const aligned = page.items.count === size && total !== undefined && !(page.next && total <= size);
   if (hold && serviceTime === undefined && !query.before && (aligned || page.next))
     onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
-  let end = yield* aligned && leadsTo(size + 1, page.next, at)
-    ? byOffsets(plan, size + 1)
-    : byLinks(plan, page, at, page.items.count + 1);
+  const isShifted = pin !== undefined && holdsEventsFrom(page.items, pin);
+  // An event added late could make up in the count for those after the pin.
+  const isMasked = isShifted && total !== undefined && total > page.items.count;
+  let end: End = isMasked
+    ? 'later events'
+    : yield* aligned && leadsTo(size + 1, page.next, at)
+      ? byOffsets(plan, size + 1)
+      : byLinks(plan, page, at, page.items.count + 1);
   for (let sweep = 0; sweep < MAX_SWEEPS && end === 'read' && !reading.complete; sweep++) {
     // The missing events may be anywhere: everything is read again, and only new events are passed on.
     reading.startAgain();
@@ -95,8 +100,7 @@ async function* readWindow(
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
     // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on
     // the first page. A count would show that some are missing; without one, the pinned window is read again.
-    const isShifted = pin !== undefined && total === undefined && holdsEventsFrom(page.items, pin);
-    yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
+    yield* readWindows(plan, isShifted && total === undefined ? windows : windows.filter((window) => window !== held), options);
     onDoubt?.(UNCOUNTED);
   }
 }

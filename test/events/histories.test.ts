@@ -47,11 +47,10 @@ afterAll(async () => {
 
 /**
  * Events that join the pages to come and others that leave those before, in one moment, keep the count as it is: no reader
- * of pages can see that. A history has either the one or the other; events created meanwhile join no read, and one that
- * is dated in the future leaves it, since later pages end at the service's time.
+ * of pages can see that. A history has either the one or the other; events created meanwhile join no read.
  */
-const joining = fc.constantFrom('fail', 'add late', 'add', 'reorder', '503', 'lost');
-const leaving = fc.constantFrom('deliver', 'delete', 'add', 'add future', 'reorder', '503', 'lost');
+const joining = fc.constantFrom('fail', 'add late', 'add', 'add future', 'reorder', '503', 'lost');
+const leaving = fc.constantFrom('deliver', 'delete', 'add', 'reorder', '503', 'lost');
 const stepsOf = (kinds: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.record({
