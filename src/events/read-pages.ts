@@ -84,8 +84,8 @@ async function* readWindow(
   let end: End = isMasked
     ? 'later events'
     : yield* aligned && leadsTo(size + 1, page.next, at)
-      ? byOffsets(plan, size + 1)
-      : byLinks(plan, page, at, page.items.count + 1);
+        ? byOffsets(plan, size + 1)
+        : byLinks(plan, page, at, page.items.count + 1);
   for (let sweep = 0; sweep < MAX_SWEEPS && end === 'read' && !reading.complete; sweep++) {
     // The missing events may be anywhere: everything is read again, and only new events are passed on.
     reading.startAgain();
@@ -100,7 +100,11 @@ async function* readWindow(
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
     // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on
     // the first page. A count would show that some are missing; without one, the pinned window is read again.
-    yield* readWindows(plan, isShifted && total === undefined ? windows : windows.filter((window) => window !== held), options);
+    yield* readWindows(
+      plan,
+      isShifted && total === undefined ? windows : windows.filter((window) => window !== held),
+      options,
+    );
     onDoubt?.(UNCOUNTED);
   }
 }
