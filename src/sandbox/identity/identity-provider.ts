@@ -46,7 +46,8 @@ export async function createIdentityProvider(
     const body = ctx.body as Record<'access_token' | 'refresh_token' | 'scope', string>;
     const grantId = String(ctx.oidc.entities.Grant?.jti);
     const issued = { grantId, scope: body.scope };
-    void accessTokens.upsert(body.access_token, issued, behaviour.tokenLifetimeSeconds);
+    // It is refused where a race has ended the grant: the token stays unknown then.
+    accessTokens.upsert(body.access_token, issued, behaviour.tokenLifetimeSeconds).catch(() => undefined);
     // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
     if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
   });

@@ -9,13 +9,13 @@ const path = require('node:path');
 const folder = process.argv[2];
 const { native, file, args, env, cwd } = JSON.parse(readFileSync(path.join(folder, 'start.json'), 'utf8'));
 const at = (name) => path.join(folder, name);
+// Under Wine a console has no title, and libuv aborts a process that reads an empty one.
+process.title = 'console';
 const streams = [openSync(at('stdin'), 'r'), openSync(at('stdout'), 'w'), openSync(at('stderr'), 'w')];
 // The variables that Windows needs, and those of the test.
 const own = Object.entries(process.env).filter(([name]) =>
   /^(SystemRoot|SystemDrive|windir|PATH|PATHEXT|COMSPEC)$/i.test(name),
 );
-// Under Wine a console has no title, and libuv aborts a process that reads an empty one.
-process.title = 'console';
 const child = spawn(file, args, { env: { ...Object.fromEntries(own), ...env }, cwd, stdio: streams });
 // This program receives the events, too.
 for (const name of ['SIGINT', 'SIGBREAK', 'SIGHUP']) process.on(name, () => {});

@@ -201,10 +201,14 @@ export async function startOnWindows(
   await writeFile(at('stdin'), stdin);
   const inConsole = [native, 'console', onWindows(windowsNode), onWindows(launcher), onWindows(folder)];
   const [command = '', ...first] = wineCommand;
-  const child = spawn(command, [...first, ...inConsole], { env: wine, stdio: 'ignore' });
+  const launch = () => once(spawn(command, [...first, ...inConsole], { env: wine, stdio: 'ignore' }), 'exit');
+  const launched = async () => {
+    // Wine sometimes fails on a busy machine before it runs anything: the launcher opens this file first.
+    for (let tries = 3; tries > 0 && !existsSync(at('stdout')); tries--) await launch();
+  };
   const text = (name: string) => readFile(at(name), 'utf8').catch(() => '');
   const kill = () => writeFile(at('kill'), '');
-  const finished = once(child, 'exit').then(async () => {
+  const finished = launched().then(async () => {
     const { code } = JSON.parse((await text('result.json')) || '{"code":"the launcher failed"}');
     return { code, stdout: await text('stdout'), stderr: await text('stderr') } as Result;
   });
