@@ -52,8 +52,8 @@ const PAGES_PER_KEY = 20;
 const SAMPLE = 200;
 
 /**
- * What is shown, and how keys change it; it draws nothing. What a key leads to lies above what it came from, and Escape
- * goes back by one.
+ * Holds the views that are open and changes them as keys say; it draws nothing. A key may open a view above the one it was
+ * pressed in, and Escape closes the topmost.
  */
 export class Browsing {
   readonly #parts: BrowsingParts;

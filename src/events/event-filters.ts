@@ -221,7 +221,7 @@ export interface FilterFlags {
   readonly type?: string[];
   readonly where?: string[];
   readonly grep?: string[];
-  /** Where the command takes `--from`. */
+  /** Only on commands that take `--from`. */
   readonly from?: string;
 }
 

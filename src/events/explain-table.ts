@@ -88,7 +88,7 @@ export function explainTable(table: EventTable): Explanation {
   const effects = findEffects(table, search.features);
   if (failed === events) return { ...none, onlyInFailures: effects.list };
   let causes = findCauses(table, search, (field) => !effects.fields.has(field));
-  // Where nothing else explains the failures, what only they have may be the cause after all.
+  // If nothing else explains the failures, a value that only they have may be the cause after all.
   if (causes.length === 0) causes = findCauses(table, search, (field) => !effects.certain.has(field));
   const explained = causes.reduce((sum, cause) => sum + cause.failed, 0);
   return {
@@ -251,7 +251,7 @@ function fieldCondition(feature: Feature, op: FieldTest['op'], code: number): Ca
     const text = conditionText(path, meant, bareText(json), isText);
     return { field: path.text, op: meant, value: exactValue(json), text };
   };
-  // Where the field is always there, it is null in those events.
+  // A field that every event has is null in the events that miss it.
   if (op === 'missing' && feature.isAlwaysThere)
     return { field: path.text, op: '=', value: null, text: conditionText(path, op) };
   if (op === 'exists' || op === 'missing')
@@ -300,7 +300,7 @@ function findEffects(table: EventTable, features: readonly Feature[]) {
     if (effects[0]?.op === 'exists') outer.push(field);
     if (!isInner && effects.length === 0) return [];
     const isOfAll = effects.some(({ failed }) => failed === table.failed);
-    // What only some of the failures have may be why they failed, if nothing says that it came of it.
+    // A value of some of the failures alone may be why they failed, unless its name says that it is an outcome.
     if (isOutcome || isOfAll || isInner || /deliver/i.test(first)) fields.add(field);
     if (isOutcome) certain.add(field);
     return effects;

@@ -24,7 +24,7 @@ const [SAMPLE_FAILED, SAMPLE_DELIVERED] = [12_000, 12_000];
 const [MOST_LIMITS, MOST_MOMENTS] = [64, 300];
 /** Filters of the service itself (service description, part 4) are the better names for the same events. */
 export const FILTER_FIELDS = ['subscriptionId', 'eventType'];
-/** What a form costs beside the number of candidates: a value says more than all others but one, or than a limit. */
+/** Each form's penalty, in addition to the number of candidates: `= value` says more than `!= value` or a limit does. */
 const [COST_OF_PRESENCE, COST_OF_FORM, COST_OF_SPAN] = [0.3, 2, 2];
 /** The rest of a more general cause belongs to it if it fails at this part of the rate; at other times, at this. */
 const [REST_FAILS, REST_FAILS_LATER] = [0.4, 0.15];

@@ -70,7 +70,7 @@ export class EventGroups {
     }
   }
 
-  /** What to say of each field that no event has: its name may be misspelt. */
+  /** Returns a warning for each field that no event has: its name may be misspelt. */
   doubts(): string[] {
     const sample = this.#sample;
     if (!sample) return [];

@@ -157,7 +157,7 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** What one fault is, and the words of the line without it, or the next step where none can be meant. */
+/** One fault of the line, and the words of the line without it, or the next step if no corrected line can be guessed. */
 interface Correction {
   readonly problem?: string;
   /** A flag that may be none of a fault: it was moved behind the command. */
@@ -270,7 +270,7 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   const last = registeredArguments.at(-1);
   const taken = last ? `only <${last.name()}>` : 'no words';
   const problem = `${wordsOf(command)} takes ${taken}, but was given '${word}'`;
-  // Who gives a search nothing but ids wants to see those events.
+  // A search with nothing but ids is meant to show those events.
   if (wordsOf(command) === 'events search' && args.every(isGuid) && words.length === args.length + 2)
     return { problem, words: words.with(1, 'get') };
   const flags = optionsOf(command).map(({ long }) => long);

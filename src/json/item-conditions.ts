@@ -140,7 +140,7 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
 /** Keeps the items for which all conditions hold and that have each text in a value or a name. */
 export interface KeepItems {
   <Some extends Items>(items: Some): Some;
-  /** What is odd about the conditions, after the items that were seen: a field or a value that none of them has. */
+  /** Returns a warning for each field or value of the conditions that none of the items seen so far has. */
   doubts(): string[];
 }
 

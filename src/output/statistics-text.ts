@@ -19,7 +19,7 @@ import { markdownNote, markdownTable } from './markdown.ts';
 import { ended, loadTableLook, type Table, type TableLook, tableLines } from './table.ts';
 import { type ColumnHead, NONE } from './table-layout.ts';
 
-/** What a command says about events, for each of its formats. */
+/** A command's summary of events, in each of its formats. */
 interface Summary {
   readonly json: object;
   readonly csv?: string;

@@ -86,7 +86,7 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
   if (failure) reporter.warning(failure, { kind: 'sign-in' });
 }
 
-/** What became of the tokens at the provider. */
+/** The provider's part of a sign-out. */
 interface Outcome {
   /** Follows "signed out of the profile"; undefined if the provider is not known. */
   readonly said: string | undefined;

@@ -32,7 +32,7 @@ export interface Provider {
   readonly advice: ProviderAdvice;
 }
 
-/** What to do after a failure that may pass. */
+/** The next steps after a failure that may pass. */
 interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;

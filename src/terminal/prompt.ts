@@ -61,7 +61,7 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
         clear: isEdited ? '\r\x1b[K' : '\n',
         show: () => {
           if (isSecret) return void stderr.write(question).catch(() => undefined);
-          // What was written stands where the editor believes the first rows of its question to be.
+          // Other output has replaced the rows where the editor believes its question to be.
           Object.assign(lines, { prevRows: 0 }).prompt(true);
         },
       });

@@ -33,7 +33,7 @@ function brokenLine(line: string, columns: number, indent: string): string {
   for (const [spaced, word] of line.matchAll(COPIED)) {
     const joined = `${lines.at(-1)}${spaced}`;
     const next = `${start}${word}`;
-    // What is too long for any line is left to the terminal.
+    // The terminal wraps a word that is longer than any line.
     if (joined.length > columns && next.length <= columns) lines.push(next);
     else lines[lines.length - 1] = joined;
   }

@@ -36,7 +36,7 @@ export interface ReceiverOptions {
   readonly report: () => object;
 }
 
-/** What became of a delivery, or of an event that was recovered. */
+/** The outcome of a delivery, or of a recovered event. */
 export interface Acceptance {
   readonly outcome: Outcome;
   /** The handler's answer; undefined if it was not asked. */

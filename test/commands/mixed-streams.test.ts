@@ -12,7 +12,7 @@ const ways = [0, 1, 2, 3, 4, 5, 6, 7].map(
 const none: Tty = { stdin: false, stdout: false, stderr: false };
 const NDJSON_OF_TERMINALS = { NO_COLOR: '1', PAGER: 'cat' };
 
-/** What goes to a terminal is made for its width; data is the same wherever it goes. */
+/** A table is made for the terminal's width; data is the same wherever it goes. */
 const commands: readonly (readonly [name: string, table: readonly string[], data: readonly string[]])[] = [
   ['search', ['events', 'search'], ['events', 'search', '--ndjson']],
   ['get', ['events', 'get', 'ID'], ['events', 'get', 'ID', '--ndjson']],

@@ -9,7 +9,7 @@ interface Screen {
   readonly wrapped: readonly string[];
 }
 
-/** What a terminal of that many columns shows when the command has ended, everything that it printed in view. */
+/** Returns the screen of a terminal of that many columns when the command has ended, high enough for all of its output. */
 async function screenOf(
   searching: Searching,
   args: readonly string[],

@@ -9,7 +9,7 @@ const pages = await readPages();
 const pageAt = (file: string) => pages.find((page) => page.file === file) as Page;
 const readme = pageAt('README.md');
 
-/** What a page links to; a file from the root, and the heading's id. */
+/** The targets of a page's links: a file from the root, and the heading's id. */
 const linksOf = ({ file, prose }: Page) =>
   [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)

@@ -35,7 +35,7 @@ describe('the next step is the corrected line', () => {
     ['events search --utc', "unknown option '--utc'", 'events search --timezone UTC'],
     ['events search --success', "unknown option '--success'", 'events search --status SUCCESS'],
     ['webhooks replay --to http://h/', "unknown option '--to'", 'webhooks replay --forward-to http://h/'],
-    // What is followed is watched.
+    // Following is called watch here.
     ['events search --failed -f', "unknown option '-f'", 'events watch --failed'],
     ['events search --watch --since 1h', "unknown option '--watch'", 'events watch --since 1h'],
     // Switches with values, and flags before the command.

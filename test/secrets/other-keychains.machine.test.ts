@@ -92,7 +92,7 @@ function signsInAndOut(): void {
   });
 }
 
-/** What another user put in the way of the files beside a keychain is refused, and nothing waits for it. */
+/** Files that another user planted beside a keychain are refused, and nothing waits for them. */
 function refusesWhatIsPlanted(): void {
   const OTHER = 65_534;
   const inShared = async (name: string) => {

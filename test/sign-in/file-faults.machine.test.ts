@@ -137,7 +137,7 @@ describe.skipIf(!available('the right to trace a process (strace)'))(
       const broken = await sweep(`${name}, one error`, args, DISK_ERRORS, 1800, async (result) => {
         const left = await secrets();
         const isDone = left.length === 0 && isRevoked();
-        // What is deleted was revoked before, and what is said to be done is done.
+        // A token is revoked before it is deleted, and exit 0 means that both happened.
         const isTrue =
           result.code === 0 ? isDone && !/warning/.test(result.stderr) : left.length > 0 || isRevoked();
         const after = await at.run(args, { env });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { clock } from './clock.ts';
 
-/** What a service may do that the description leaves open (parts 2, 4 and 7). */
+/** The habits of a service that the description leaves open (parts 2, 4 and 7). */
 export interface Manner {
   readonly order: 'newest first' | 'oldest first';
   /** Items of a page at most, whatever is asked for: offsets do not line up, and only links lead on. */

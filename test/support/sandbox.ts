@@ -137,7 +137,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       const fault = target && waiting.get(target)?.shift();
       response.setHeader('Date', new Date(clock() + behaviour.clockOffsetMs).toUTCString());
       if (fault && !(await applyFault(fault, request, response))) return false;
-      // What is changed last is seen first: the fault happens to the odd answer.
+      // The last wrapper acts first, so that the fault happens to the odd answer.
       oddAnswers(request, response, route, behaviour, options.redirectUri);
       if (response.writableEnded) return false;
       noteGrant();

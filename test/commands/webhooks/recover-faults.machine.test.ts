@@ -72,10 +72,10 @@ describe.skipIf(!available('the right to trace a process (strace)'))(
           const isTrue = result.code !== 0 || takenBy === EVENTS;
           const after = await startRecovery(at).finished;
           const isWhole = after.code === 0 && at.handler.taken.size === EVENTS;
-          // What the journal could not note after the handler took it comes again: with one fault, one event.
+          // An event that the journal could not note after the handler took it comes again: with one fault, one event.
           const doubled = [...at.handler.taken.values()].filter((times) => times > 1).length;
           const isOnce = result.code !== 0 || doubled <= 1;
-          // What was said to be forwarded is in the journal.
+          // Each event that is reported as forwarded is in the journal.
           const isNoted =
             result.code !== 0 || after.stderr.startsWith(`0 forwarded; ${EVENTS} in the journal`);
           return told && isTrue && isWhole && isOnce && isNoted

@@ -33,7 +33,7 @@ const programs = {
 export const hasMatrix =
   process.env['CI'] !== undefined && process.platform === 'linux' && process.arch === 'x64';
 
-/** What else some tests need. */
+/** The other requirements of tests. */
 const conditions = {
   root: process.getuid?.() === 0,
   '/proc': existsSync('/proc/self'),

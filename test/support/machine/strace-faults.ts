@@ -26,7 +26,7 @@ export interface TracedRun {
   readonly operations: readonly FileOperation[];
 }
 
-/** What happens at the operation: an error once, a disk that is full from then on (`FULL`), or a signal (`SIGKILL`). */
+/** The fault at the operation: an error once, a disk that is full from then on (`FULL`), or a signal (`SIGKILL`). */
 export type FaultCode = string;
 
 export const DISK_ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EACCES', 'EROFS'];
