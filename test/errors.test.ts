@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openPager } from '../src/child-programs.ts';
@@ -12,17 +11,15 @@ import { createHome } from './support/home.ts';
 import { hooktrail, startHooktrail } from './support/program.ts';
 import type { FaultTarget } from './support/sandbox.ts';
 import { accessTokenOf } from './support/sandbox-client.ts';
+import { onLoopback } from './support/server.ts';
 import { type SigningIn, startSigningIn } from './support/signing-in.ts';
 
 /** A service that gives every request the same answer, and the environment in which commands ask it. */
 async function startService(status: number, body: string) {
   const server = createServer((_, response) => response.writeHead(status).end(body));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return serviceAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const loopback = await onLoopback(server);
+  onTestFinished(() => loopback[Symbol.asyncDispose]());
+  return serviceAt(loopback.origin);
 }
 
 function serviceAt(url: string) {

@@ -4,9 +4,10 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ask, browserCommand, redirectOf, visit } from '../support/browser.ts';
+import { browserCommand, redirectOf, visit } from '../support/browser.ts';
 import { thisMachine } from '../support/context.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
+import { ask } from '../support/server.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
@@ -10,6 +9,7 @@ import { createTransport } from '../../src/http/undici-client.ts';
 import { createHome } from '../support/home.ts';
 import { nodeOf } from '../support/machine/node-versions.ts';
 import { available } from '../support/machine/requirement.ts';
+import { onLoopback } from '../support/server.ts';
 import { authorityFile, type Certificate, identity, startTlsServer } from '../support/tls.ts';
 
 /** A server with one of the certificates; `asked` counts the requests that reached it. */
@@ -19,13 +19,7 @@ async function serveWith(certificate: Certificate) {
     asked++;
     response.end('{}');
   });
-  return {
-    url: new URL(`https://localhost:${server.port}/`),
-    get asked() {
-      return asked;
-    },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+  return Object.assign(server, { url: new URL(`https://localhost:${server.port}/`), asked: () => asked });
 }
 
 async function failure(url: URL, environment: Record<string, string> = {}): Promise<string> {
@@ -48,15 +42,7 @@ async function tunnelTo(target: URL, proxy: http.Server | https.Server = http.cr
     client.pipe(server).pipe(client);
     for (const socket of [client, server]) socket.on('error', () => undefined);
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  return {
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      proxy.closeAllConnections();
-      proxy.close();
-    },
-  };
+  return await onLoopback(proxy);
 }
 
 const UNTRUSTED =
@@ -67,15 +53,15 @@ describe('a certificate', () => {
     await using server = await serveWith('localhost');
     await using proxy = await tunnelTo(server.url);
     const url = new URL('https://events.example.com/');
-    expect(await failure(url, { HTTPS_PROXY: proxy.url })).toBe(UNTRUSTED);
-    expect(server.asked).toBe(0);
+    expect(await failure(url, { HTTPS_PROXY: proxy.origin })).toBe(UNTRUSTED);
+    expect(server.asked()).toBe(0);
   });
 
   test('of the proxy itself is named with its authority', async () => {
     await using proxy = await serveWith('localhost');
     const message = await failure(new URL('https://events.invalid/'), { HTTPS_PROXY: proxy.url.href });
     expect(message.replaceAll(proxy.url.host, 'HOST')).toBe(UNTRUSTED);
-    expect(proxy.asked).toBe(0);
+    expect(proxy.asked()).toBe(0);
   });
 });
 
@@ -100,7 +86,7 @@ describe('with its authority trusted, a certificate', () => {
     async (variable) => {
       await using server = await serveWith('elsewhere');
       await using proxy = await tunnelTo(server.url, https.createServer(identity('localhost')));
-      const url = `https://localhost:${new URL(proxy.url).port}`;
+      const url = `https://localhost:${proxy.port}`;
       expect(await asked(new URL('https://events.invalid/'), variable, url)).toBe('{}');
     },
   );

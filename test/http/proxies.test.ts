@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
 import { freePort } from '../support/ports.ts';
-import { startProxy } from '../support/proxy.ts';
+import { onLoopback, startProxy } from '../support/server.ts';
 
 async function ask(url: URL, environment: Record<string, string>): Promise<string> {
   const transport = createTransport({ environment });
@@ -23,25 +21,22 @@ const UNRESOLVED = 'the name events.invalid could not be resolved (ENOTFOUND)';
 
 test('HTTPS_PROXY is used for a tunnel, HTTP_PROXY for nothing', async () => {
   await using proxy = await startProxy();
-  expect(await ask(HTTPS, { HTTPS_PROXY: proxy.url })).toBe(
-    `the proxy ${new URL(proxy.url).host} did not connect to events.invalid (502)`,
+  expect(await ask(HTTPS, { HTTPS_PROXY: proxy.origin })).toBe(
+    `the proxy ${new URL(proxy.origin).host} did not connect to events.invalid (502)`,
   );
-  expect(await ask(HTTPS, { https_proxy: proxy.url.replace('http://', '') })).toBe(
-    `the proxy ${new URL(proxy.url).host} did not connect to events.invalid (502)`,
+  expect(await ask(HTTPS, { https_proxy: proxy.origin.replace('http://', '') })).toBe(
+    `the proxy ${new URL(proxy.origin).host} did not connect to events.invalid (502)`,
   );
-  expect(await ask(HTTPS, { HTTP_PROXY: proxy.url })).toBe(UNRESOLVED);
+  expect(await ask(HTTPS, { HTTP_PROXY: proxy.origin })).toBe(UNRESOLVED);
   expect(proxy.asked).toEqual(['CONNECT events.invalid:443', 'CONNECT events.invalid:443']);
 });
 
 test('loopback never goes to a proxy', async () => {
   await using proxy = await startProxy();
-  const server = http.createServer((_, response) => void response.end('direct')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/path?limit(1,2)`);
-  const environment = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, HTTPS_PROXY: proxy.url };
+  await using server = await onLoopback(http.createServer((_, response) => void response.end('direct')));
+  const url = new URL(`${server.origin}/path?limit(1,2)`);
+  const environment = { HTTP_PROXY: proxy.origin, http_proxy: proxy.origin, HTTPS_PROXY: proxy.origin };
   expect(await ask(url, environment)).toBe('direct');
-  server.closeAllConnections();
-  server.close();
   for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', 'a.localhost', '[::1]'])
     expect(proxyFor(new URL(`https://${host}:8443/`), environment)).toBeUndefined();
   expect(proxy.asked).toEqual([]);
@@ -66,7 +61,7 @@ test.each([
 });
 
 test('TLS through the tunnel is with the service itself', async () => {
-  const tunnel = http.createServer().listen(0, '127.0.0.1');
+  const tunnel = http.createServer();
   const first = new Promise<number | undefined>((resolve) => {
     tunnel.on('connect', (_, client) => {
       client.write('HTTP/1.1 200 OK\r\n\r\n');
@@ -76,23 +71,21 @@ test('TLS through the tunnel is with the service itself', async () => {
       });
     });
   });
-  await once(tunnel, 'listening');
-  const proxy = `http://127.0.0.1:${(tunnel.address() as AddressInfo).port}`;
-  expect(await ask(HTTPS, { HTTPS_PROXY: proxy })).toMatch(/^the connection to events.invalid broke/);
+  await using proxy = await onLoopback(tunnel);
+  expect(await ask(HTTPS, { HTTPS_PROXY: proxy.origin })).toMatch(/^the connection to events.invalid broke/);
   // RFC 8446 section 5.1: a handshake record.
   expect(await first).toBe(22);
-  tunnel.close();
 });
 
 test('a proxy that requires a user is an error, and gets the user in its URL', async () => {
   const given: unknown[] = [];
-  const proxy = http.createServer().listen(0, '127.0.0.1');
+  const proxy = http.createServer();
   proxy.on('connect', (request, client) => {
     given.push(request.headers['proxy-authorization']);
     client.end('HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\n\r\n');
   });
-  await once(proxy, 'listening');
-  const { port } = proxy.address() as AddressInfo;
+  await using loopback = await onLoopback(proxy);
+  const { port } = loopback;
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://127.0.0.1:${port}` })).toBe(
     `the proxy 127.0.0.1:${port} requires a user name and a password (407)`,
   );
@@ -103,7 +96,6 @@ test('a proxy that requires a user is an error, and gets the user in its URL', a
   await ask(HTTPS, { HTTPS_PROXY: `http://me:100%@127.0.0.1:${port}` });
   const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
   expect(given).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
-  proxy.close();
 });
 
 test('a proxy that cannot be reached is named, not the service behind it', async () => {

@@ -1,41 +1,25 @@
-import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
-import net, { type AddressInfo, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { RequestLimits } from '../../src/context.ts';
 import { PAGE_LIMITS, TOKEN_LIMITS, type Transport, TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
 import { freePort } from '../support/ports.ts';
+import { onLoopback } from '../support/server.ts';
 
 async function serve(listener: RequestListener) {
-  const server = http.createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/path?limit(1,2)&eq(a,b)`),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  const server = await onLoopback(http.createServer(listener));
+  return { ...server, url: new URL(`${server.origin}/path?limit(1,2)&eq(a,b)`) };
 }
 
 /** A raw server: `answer` writes bytes to each connection as soon as a request arrives. */
 async function serveBytes(answer: (socket: Socket) => void) {
-  const sockets = new Set<Socket>();
-  const server = net.createServer((socket) => {
-    sockets.add(socket);
+  const raw = net.createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => answer(socket));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
+  const server = await onLoopback(raw);
+  return { ...server, url: new URL(server.origin) };
 }
 
 function open(requestLimits: Partial<RequestLimits> = {}): Transport & AsyncDisposable {

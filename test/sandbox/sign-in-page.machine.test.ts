@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium, launchChromium } from '../support/machine/chromium.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { authorizeUrl, loopback } from '../support/sandbox-client.ts';
+import { onLoopback } from '../support/server.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -98,8 +98,8 @@ describe.skipIf(!hasChromium)('sign-in page in Chromium', () => {
       if (pathname === '/callback') received.push(searchParams);
       response.end('back at the client');
     });
-    await new Promise<void>((resolve) => client.listen(0, '127.0.0.1', resolve));
-    const redirect_uri = `http://127.0.0.1:${(client.address() as AddressInfo).port}/callback`;
+    await using loopback = await onLoopback(client);
+    const redirect_uri = `${loopback.origin}/callback`;
     const browser = await launchChromium();
     try {
       const context = await browser.newContext({ javaScriptEnabled: false });
@@ -118,8 +118,6 @@ describe.skipIf(!hasChromium)('sign-in page in Chromium', () => {
       expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
     } finally {
       await browser.close();
-      client.closeAllConnections();
-      client.close();
     }
   });
 });

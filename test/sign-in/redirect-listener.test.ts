@@ -3,9 +3,10 @@ import { connect, createServer, type Server } from 'node:net';
 import os from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listenForRedirect, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
-import { ask, changed, redirectOf, visit } from '../support/browser.ts';
+import { changed, redirectOf, visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { freePort } from '../support/ports.ts';
+import { ask } from '../support/server.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -126,7 +127,7 @@ test('an answer of the implicit flow is rejected', async () => {
 test.each(['evil.example', 'localhost', '127.0.0.1', '127.0.0.1:1'])(
   'a good redirect with the Host %j is rejected',
   async (host) => {
-    await survives((redirect) => ask(redirect, { host }), 400);
+    await survives((redirect) => ask(redirect, { headers: { host } }), 400);
   },
 );
 
@@ -310,10 +311,10 @@ async function occupy(port: number, host: string): Promise<Server> {
 }
 
 /** The same redirect, sent to an address instead of to the name. */
-function through(address: string, redirect: URL): [URL, { host: string }] {
+function through(address: string, redirect: URL): [URL, { headers: { host: string } }] {
   const url = new URL(redirect);
   url.hostname = address;
-  return [url, { host: redirect.host }];
+  return [url, { headers: { host: redirect.host } }];
 }
 
 test.each(['127.0.0.1', '[::1]'])('a redirect URI on localhost is answered on %s', async (address) => {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import type { Fault } from '../support/sandbox.ts';
+import { onLoopback } from '../support/server.ts';
 import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
 const token = (at: Refreshing, ...args: string[]) => at.run(['token', ...args]);
@@ -92,12 +92,10 @@ test.each([301, 302, 303, 307, 308])(
       reached++;
       response.end();
     });
-    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
-    const location = `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/connect/token`;
+    await using elsewhere = await onLoopback(foreign);
+    const location = `${elsewhere.origin}/connect/token`;
     at.sandbox.control.fault('token', { kind: 'status', status, headers: { location } });
-    const result = await token(at);
-    foreign.close();
-    expect(result).toMatchObject({
+    expect(await token(at)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining(`redirect (${status})`),

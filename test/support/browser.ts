@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
 
 /** A browser that follows redirects and keeps no cookies, which is enough for a sandbox that approves by itself. */
@@ -41,29 +39,4 @@ export function changed(url: URL, parameters: Readonly<Record<string, string | u
     else copy.searchParams.set(name, value);
   }
   return copy;
-}
-
-/** Sends one plain request, with a method, a target or a `Host` that no browser would send. */
-export async function ask(
-  url: URL,
-  {
-    method = 'GET',
-    target = url.pathname + url.search,
-    host = url.host,
-    headers = {} as Readonly<Record<string, string>>,
-  } = {},
-): Promise<{ status: number; headers: IncomingMessage['headers']; body: string }> {
-  const sent = request({
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port,
-    method,
-    path: target,
-    headers: { host, ...headers },
-    agent: false,
-  });
-  sent.end();
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  let body = '';
-  for await (const chunk of response.setEncoding('utf8')) body += chunk;
-  return { status: response.statusCode ?? 0, headers: response.headers, body };
 }

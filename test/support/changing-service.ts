@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { clock } from './clock.ts';
+import { onLoopback } from './server.ts';
 
 /** The habits of a service that the description leaves open (parts 2, 4 and 7). */
 export interface Manner {
@@ -155,12 +154,10 @@ export async function startChangingService(): Promise<ChangingService> {
     response.writeHead(200, headers).end(JSON.stringify(body));
   };
 
-  const server = createServer(answer);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = await onLoopback(createServer(answer));
   return {
-    baseUrl: `http://127.0.0.1:${port}/events/v1`,
+    ...server,
+    baseUrl: `${server.origin}/events/v1`,
     begin: (given, count, planned) => {
       manner = given;
       events = [];
@@ -192,10 +189,6 @@ export async function startChangingService(): Promise<ChangingService> {
         .map(({ eventId }) => eventId),
     settle: () => {
       for (const { change } of steps.splice(0)) apply(change);
-    },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
     },
   };
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from './server.ts';
 
 export interface Handed {
   readonly method: string;
@@ -37,21 +36,8 @@ export async function startHandler(port = 0): Promise<HandlerServer> {
     }
     response.writeHead(status).end('thanks');
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const bound = (server.address() as AddressInfo).port;
-  const handler: HandlerServer = {
-    url: `http://127.0.0.1:${bound}/hooks?tenant=1`,
-    port: bound,
-    received,
-    taken,
-    answer: () => 200,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const loopback = await onLoopback(server, port);
+  const url = `${loopback.origin}/hooks?tenant=1`;
+  const handler: HandlerServer = { ...loopback, url, received, taken, answer: () => 200 };
   return handler;
 }

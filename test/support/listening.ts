@@ -1,4 +1,4 @@
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Agent } from 'node:http';
 import path from 'node:path';
 import { clock } from './clock.ts';
 import { type HandlerServer, startHandler } from './handler.ts';
@@ -7,18 +7,13 @@ import type { Options, Running } from './process.ts';
 import { hooktrail, type Result, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { type Searching, startSearching } from './searching.ts';
+import { ask, type PlainAnswer } from './server.ts';
 
 export const API_TOKEN = 'the-right-token';
 
 /** The answer to a delivery. */
 export const accepted = { status: 200, body: '{"outcome":"accepted"}' };
 export const duplicate = { status: 200, body: '{"outcome":"duplicate"}' };
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
 
 /** `webhooks listen` as users run it, and a sender of deliveries. */
 export interface Listening extends AsyncDisposable {
@@ -32,7 +27,7 @@ export interface Listening extends AsyncDisposable {
     body: string | Buffer,
     headers?: Readonly<Record<string, string | undefined>>,
     target?: { method?: string; path?: string },
-  ): Promise<Answer>;
+  ): Promise<PlainAnswer>;
   /** Ends the program with the signal and starts it again on the same port, with other flags if given. */
   restart(signal: NodeJS.Signals, flags?: readonly string[]): Promise<void>;
 }
@@ -102,21 +97,11 @@ export function post(
   port: number,
   body: string | Buffer,
   headers: Readonly<Record<string, string | undefined>> = {},
-  { method = 'POST', path: at = '/' } = {},
+  { method = 'POST', path: target = '/' } = {},
   agent?: Agent,
-): Promise<Answer> {
-  const all = Object.entries({ 'content-type': 'application/json', 'api-token': API_TOKEN, ...headers });
-  const given = Object.fromEntries(all.filter(([, value]) => value !== undefined));
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, method, path: at, headers: given, agent: agent ?? false };
-    const sent = request(options, async (response) => {
-      let text = '';
-      for await (const chunk of response.setEncoding('utf8')) text += chunk;
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
+): Promise<PlainAnswer> {
+  const all = { 'content-type': 'application/json', 'api-token': API_TOKEN, ...headers };
+  return ask(`http://127.0.0.1:${port}`, { method, target, headers: all, body, agent });
 }
 
 /**

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { onLoopback } from './server.ts';
 
 /** An independent identity provider, behind a front that only maps the paths in the service description to its own. */
 export interface OtherProvider extends AsyncDisposable {
@@ -51,9 +50,9 @@ export async function startFront(
     outgoing.writeHead(answered.status, answered.headers);
     outgoing.end(answered.body);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { origin: url, ...loopback } = await onLoopback(server);
   return {
+    ...loopback,
     url,
     grants,
     refreshTokens,
@@ -64,11 +63,6 @@ export async function startFront(
       HOOKTRAIL_CLIENT_ID: client.id,
       HOOKTRAIL_CLIENT_SECRET: client.secret,
       HOOKTRAIL_REDIRECT_URI: redirectUri,
-    },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
     },
   };
 }

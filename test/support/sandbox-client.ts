@@ -1,6 +1,6 @@
-import { request } from 'node:http';
 import { redirectOf } from './browser.ts';
 import type { Sandbox as WholeSandbox } from './sandbox.ts';
+import { ask, type PlainAnswer } from './server.ts';
 
 type Sandbox = Pick<WholeSandbox, 'settings'>;
 
@@ -62,39 +62,14 @@ export function refresh(sandbox: Sandbox, refreshToken: string) {
   return tokenRequest(sandbox, { grant_type: 'refresh_token', refresh_token: refreshToken });
 }
 
-export interface RawAnswer {
-  readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
-  readonly body: Buffer;
-}
-
 /** Sends one request to the event service, with path and query exactly as given. */
 export function rawGet(
-  sandbox: Sandbox,
+  { settings: { baseUrl } }: Sandbox,
   pathAndQuery: string,
   headers: Record<string, string> = {},
   method = 'GET',
-): Promise<RawAnswer> {
-  const base = new URL(sandbox.settings.baseUrl);
-  const options = {
-    method,
-    port: base.port,
-    host: base.hostname,
-    path: base.pathname + pathAndQuery,
-    headers,
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(options, (answer) => {
-      const chunks: Buffer[] = [];
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-      answer.on('end', () => {
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) });
-      });
-      answer.on('error', reject);
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
+): Promise<PlainAnswer> {
+  return ask(baseUrl, { method, target: new URL(baseUrl).pathname + pathAndQuery, headers });
 }
 
 export function authorized(sandbox: Sandbox, token: string): Record<string, string> {

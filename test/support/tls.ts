@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type RequestListener, request } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Sandbox } from './sandbox.ts';
+import { type LoopbackServer, onLoopback } from './server.ts';
 
 const folder = path.resolve(import.meta.dirname, '../http/certificates');
 const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');
@@ -18,10 +17,6 @@ export const authorityFile = path.join(folder, 'authority.pem');
  */
 export type Certificate = 'localhost' | 'expired' | 'other-host' | 'elsewhere';
 
-export interface TlsServer extends AsyncDisposable {
-  readonly port: number;
-}
-
 /** Options for a TLS server with the certificate. */
 export function identity(certificate: Certificate) {
   return { key: file('server.key'), cert: file(`${certificate}.pem`) };
@@ -31,21 +26,12 @@ export function identity(certificate: Certificate) {
 export async function startTlsServer(
   certificate: Certificate,
   listener: RequestListener,
-): Promise<TlsServer> {
+): Promise<LoopbackServer> {
   const server = https.createServer(identity(certificate), listener).on('tlsClientError', () => undefined);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return await onLoopback(server);
 }
 
-export interface TlsFront extends TlsServer {
+export interface TlsFront extends LoopbackServer {
   /** Makes the program use the sandbox through the front. */
   readonly env: Readonly<Record<'HOOKTRAIL_AUTH_URL' | 'HOOKTRAIL_BASE_URL', string>>;
 }

@@ -1,16 +1,15 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createHandler, ForwardRetry, type HandlerAnswer } from '../../src/webhooks/forward.ts';
-import { startProxy } from '../support/proxy.ts';
+import { onLoopback, startProxy } from '../support/server.ts';
 
 test('a handler on another machine is reached through a tunnel of the proxy', async () => {
   await using proxy = await startProxy();
   const handler = createHandler(new URL('https://hooks.invalid/in'), 5_000, {
-    environment: { HTTPS_PROXY: proxy.url },
+    environment: { HTTPS_PROXY: proxy.origin },
   });
   expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({
-    failure: `the proxy ${new URL(proxy.url).host} did not connect to hooks.invalid (502)`,
+    failure: `the proxy ${new URL(proxy.origin).host} did not connect to hooks.invalid (502)`,
   });
   await handler.close();
   expect(proxy.asked).toEqual(['CONNECT hooks.invalid:443']);
@@ -29,14 +28,12 @@ test('a handler that keeps sending interim answers does not block its delivery',
     const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 10);
     socket.once('close', () => clearInterval(timer));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/in`);
+  await using loopback = await onLoopback(server);
+  const url = new URL(`${loopback.origin}/in`);
   const handler = createHandler(url, 300, { environment: {} });
   const failure = `${url.host} took more than 0.3 s for its answer`;
   expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({ failure });
   await handler.close();
-  server.close();
 });
 
 /** A handler that answers by the event's name, and a clock that only sleeping moves. */

@@ -8,9 +8,10 @@ import { readIds } from '../../../src/webhooks/journal.ts';
 import { thisMachine } from '../../support/context.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
-import { type Answer, API_TOKEN, accepted, duplicate, portOf, post } from '../../support/listening.ts';
+import { API_TOKEN, accepted, duplicate, portOf, post } from '../../support/listening.ts';
 import { startListeningProcess, startProcess } from '../../support/process.ts';
 import { faultRounds, noteFaults, randomOf } from '../../support/seed.ts';
+import type { PlainAnswer } from '../../support/server.ts';
 
 const SENDERS = 24;
 const ROUNDS = faultRounds(5, 300);
@@ -23,7 +24,7 @@ test(`SIGKILL at ${ROUNDS} random moments in mid-load loses and doubles nothing 
   const random = randomOf('SIGKILL');
   const acknowledged = new Set<string>();
   const open = new Set<string>();
-  const send = async (eventId: string): Promise<Answer | undefined> => {
+  const send = async (eventId: string): Promise<PlainAnswer | undefined> => {
     const answer = await listening.send(JSON.stringify({ eventId })).catch(() => undefined);
     if (answer?.status === 200) acknowledged.add(eventId);
     return answer;

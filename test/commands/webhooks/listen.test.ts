@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
@@ -17,6 +16,7 @@ import {
   underWay,
 } from '../../support/listening.ts';
 import { startHooktrail } from '../../support/program.ts';
+import { onLoopback } from '../../support/server.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -100,14 +100,14 @@ describe('a delivery', () => {
       response.writeHead(422, { 'content-type': 'text/plain' });
       response.end(`no such\norder \u001b[31m ${API_TOKEN} \u202e ${'x'.repeat(5_000)}`);
     });
-    await using listening = await startListening('--forward-to', server.url);
+    await using listening = await startListening('--forward-to', `${server.origin}/`);
     await listening.send(`{"eventId":"${ID}"}`);
     await listening.program.printed('stderr', /sends it again\n/);
     const text = `no such order \\u001b[31m [redacted] \\u202e `;
     const rest = 'x'.repeat(2_048 - Buffer.byteLength(`no such\norder \u001b[31m ${API_TOKEN} \u202e `));
     expect(listening.program.stderr.split('\n').slice(1)).toEqual([
       `warning: ${ID}: the handler answered 422: ${text}${rest}…`,
-      `next: \`hooktrail webhooks replay --id ${ID} --forward-to ${server.url}\` sends it again`,
+      `next: \`hooktrail webhooks replay --id ${ID} --forward-to ${server.origin}/\` sends it again`,
       '',
     ]);
     expect(await readFile(listening.journal, 'utf8')).not.toContain(ID.replaceAll('-', ''));
@@ -436,12 +436,5 @@ async function startServer(answer: (response: ServerResponse) => void) {
   const server = createServer((request, response) => {
     request.resume().once('end', () => answer(response));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    [Symbol.asyncDispose]: async () => {
-      server.close().closeAllConnections();
-    },
-  };
+  return await onLoopback(server);
 }
