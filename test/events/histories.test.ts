@@ -86,6 +86,12 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** An event created in the second of the first answer joins a read after all, at its end where the oldest come first. */
+function canBeSeen({ manner, steps }: History): boolean {
+  const has = (...kinds: string[]) => steps.some(({ change }) => kinds.includes(change.kind));
+  return manner.order === 'newest first' || !has('add') || !has('deliver', 'delete');
+}
+
 /** Without counts, and without links on pages that are full of them, a command cannot know all, and says so. */
 const UNSURE = /^warning: the service (does not count its events|sends no time)/m;
 
@@ -105,7 +111,7 @@ const readingFlags = ({ pageSize, concurrency, failedOnly }: History) => [
 ];
 
 async function hold(few: number, many: number, run: (history: History, folder: string) => Promise<void>) {
-  const property = fc.asyncProperty(history, async (given) => {
+  const property = fc.asyncProperty(history.filter(canBeSeen), async (given) => {
     const restore = clock.held();
     const folder = await mkdtemp(path.join(os.tmpdir(), 'history-'));
     try {

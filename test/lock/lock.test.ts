@@ -47,7 +47,7 @@ function here(changes: Partial<Machine> = {}): Context {
 
 const lines = async () => (await readFile(log, 'utf8')).split('\n').filter(Boolean);
 const entered = async (child: ChildProcess) =>
-  expect.poll(lines, { timeout: 20_000, interval: 20 }).toContain(`enter ${child.pid}`);
+  expect.poll(lines, { timeout: 60_000, interval: 20 }).toContain(`enter ${child.pid}`);
 const folder = async () => {
   const locks = path.join(home, '.hooktrail', 'locks');
   return path.join(locks, (await readdir(locks))[0] as string);
