@@ -45,10 +45,10 @@ export type Action = <Flags>(run: Run<Flags>) => (...parsed: unknown[]) => Promi
 /** A command's module: adds its arguments, options and action to the command that the tree made for it. */
 export interface CommandModule {
   /**
-   * The long names of the eight to twelve flags that `-h` shows, in its order. Without it `-h` shows the command's own
-   * flags, without those of shared blocks.
+   * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them. Without it `-h`
+   * shows the command's own flags, without those of shared blocks.
    */
-  readonly commonFlags?: readonly string[];
+  readonly commonFlags?: string;
   declare(command: Command, action: Action): void;
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Context } from './context.ts';
 import { ExitCode, UsageError } from './errors.ts';
 import { fullHelp, shortHelp } from './help/help-text.ts';
-import type { OutputFileFlags, PagerFlags } from './output/format-flags.ts';
+import type { OutputFlags } from './output/format-flags.ts';
 import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './program-help.ts';
 import { withPager } from './terminal/paged-output.ts';
 import { version } from './version.ts';
@@ -97,7 +97,7 @@ class LazyProgram implements Program {
     if (!load) return;
     this.#undeclared.delete(command);
     const { declare, commonFlags } = await load();
-    (command as DeclaredCommand).commonFlags = commonFlags;
+    (command as DeclaredCommand).commonFlags = commonFlags?.split(' ');
     declare(command, this.#action);
   };
 
@@ -142,7 +142,7 @@ class LazyProgram implements Program {
     async (...parsed: unknown[]) => {
       if (this.#isTrial) return;
       const command = parsed.at(-1) as Command;
-      const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFileFlags & PagerFlags;
+      const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFlags;
       this.#flags = flags;
       const work = async (context: Context) => {
         const [{ createReporter }, { errorFormatOf }] = await Promise.all([

@@ -1,14 +1,7 @@
 import type { Command } from 'commander';
 import { type Action, type Call, typedCommand } from '../command.ts';
-import {
-  addFormatFlags,
-  addOutputFileFlag,
-  addPagerFlag,
-  type FormatFlags,
-  formatOptions,
-} from '../output/format-flags.ts';
+import { addListFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
-import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends FormatFlags, SettingFlags {
@@ -20,10 +13,7 @@ export function declare(command: Command, action: Action): void {
   command
     .option('--match <text>', 'only those with this text in a value, ignoring case')
     .option('-n, --limit <number>', 'at most this many', wholeNumber('--limit', 1));
-  addPagerFlag(command);
-  addFormatFlags(command);
-  addOutputFileFlag(command);
-  addConnectionFlags(command)
+  addListFlags(command)
     .addHelpText(
       'after',
       `

@@ -4,18 +4,8 @@ import { duration } from '../settings/flag-values.ts';
 import { addSignInFlags } from '../settings/setting-names.ts';
 import type { SignInFlags } from '../sign-in/sign-in.ts';
 
-export const commonFlags = [
-  '--auth-url',
-  '--base-url',
-  '--client-id',
-  '--vendor',
-  '--store',
-  '--no-browser',
-  '--paste',
-  '--device',
-  '--client-secret-stdin',
-  '--timeout',
-];
+export const commonFlags =
+  '--auth-url --base-url --client-id --vendor --store --no-browser --paste --device --client-secret-stdin --timeout';
 
 export function declare(command: Command, action: Action): void {
   addSignInFlags(command)

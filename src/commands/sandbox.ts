@@ -28,19 +28,8 @@ interface Flags {
 
 const DELIVERY_RATE = 1;
 
-export const commonFlags = [
-  '--port',
-  '--events',
-  '--auto-approve',
-  '--rate',
-  '--latency',
-  '--token-lifetime',
-  '--rate-limit',
-  '--fault-rate',
-  '--deliver-to',
-  '--api-token',
-  '--json',
-];
+export const commonFlags =
+  '--port --events --auto-approve --rate --latency --token-lifetime --rate-limit --fault-rate --deliver-to --api-token --json';
 
 export function declare(command: Command, action: Action): void {
   command

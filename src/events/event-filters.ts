@@ -346,10 +346,6 @@ function guids(texts: readonly string[], flag: string, what: string, from?: stri
   return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
 }
 
-export interface FromFlags {
-  readonly from?: string;
-}
-
 /** For commands that can take their events from a file. */
 export function addFromFlag(command: Command): Command {
   return command.option(
@@ -403,7 +399,7 @@ export function addPreviewFlags(command: Command): Command {
 /**
  * Returns how to show the requests, or undefined to send them. Throws `UsageError` if both ways to show them are given.
  */
-export function previewForm({ dryRun, curl, from }: PreviewFlags & FromFlags): 'urls' | 'curl' | undefined {
+export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags): 'urls' | 'curl' | undefined {
   if ((dryRun || curl) && from !== undefined)
     throw new UsageError('--from sends no requests: --dry-run and --curl have nothing to show');
   if (dryRun && curl) throw new UsageError('--dry-run and --curl contradict each other: give one');

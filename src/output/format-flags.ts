@@ -6,9 +6,9 @@ import {
   addFilterFlags,
   addFromFlag,
   CONCURRENCY,
+  type EventFilters,
   eventFilters,
   type FilterFlags,
-  type FromFlags,
 } from '../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
@@ -185,9 +185,7 @@ function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
   });
 }
 
-/** The format flags of a command that prints results of its own instead of items. */
-export type SummaryFlags = Pick<FormatFlags, 'output' | 'json' | 'csv' | 'jq' | 'header'>;
-
+/** The formats of a command that prints results of its own instead of items. */
 export type SummaryFormatName = Exclude<FormatName, 'ndjson'>;
 
 export interface SummaryFormat<Name extends SummaryFormatName = SummaryFormatName> {
@@ -196,41 +194,16 @@ export interface SummaryFormat<Name extends SummaryFormatName = SummaryFormatNam
   readonly hasHeader: boolean;
 }
 
-/** Adds the flags of these formats, with what they print. Formats beside `table` and `json` are those of real tables. */
-export function addSummaryFlags(
-  command: Command,
-  formats: readonly SummaryFormatName[],
-  prints: { readonly json: string; readonly csv?: string },
-): Command {
-  addOutputFlag(command.optionsGroup('Format:'), formats)
-    .option('--json', prints.json)
-    .option('-q, --jq <program>', 'run a jq program over the JSON; strings come out raw');
-  if (prints.csv) command.option('--csv', prints.csv);
-  if (formats.length > 2) command.option('--no-header', NO_HEADER);
-  return command.optionsGroup('Options:').hook('preAction', checkFormat);
-}
-
-/** Returns the format that the flags ask for. Throws `UsageError`, also for a format that the command does not have. */
-export function summaryFormat<Name extends SummaryFormatName>(
-  flags: SummaryFlags,
-  formats: readonly Name[],
-): SummaryFormat<Name> {
-  const { format, jq, hasHeader = true } = formatOptions(flags, 'events', formats);
-  return { format: format as Name, jq, hasHeader };
-}
-
-export interface PagerFlags {
+/** The flags that `program.ts` acts on. */
+export interface OutputFlags {
   /** False with `--no-pager`. */
   readonly pager?: boolean;
+  readonly outputFile?: string;
 }
 
 /** For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the terminal. */
 export function addPagerFlag(command: Command): Command {
   return command.option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
-}
-
-export interface OutputFileFlags {
-  readonly outputFile?: string;
 }
 
 /** For commands that print data and end: `program.ts` gives them the file as their standard output. */
@@ -242,36 +215,57 @@ export function addOutputFileFlag(command: Command): Command {
   );
 }
 
-/** The flags of a command that sums up the events that its filters choose. */
-export interface EventSummaryFlags extends FilterFlags, FromFlags, SummaryFlags, SettingFlags {
+/** The flags of a command over events, which it prints or sums up. */
+export interface EventFlags extends FilterFlags, FormatFlags, SettingFlags {
   readonly concurrency?: number;
 }
 
-/** Adds them around those that only this command has. */
-export function addEventSummaryFlags(
-  command: Command,
-  formats: readonly SummaryFormatName[],
-  prints: Parameters<typeof addSummaryFlags>[2],
-  addOwn: (command: Command) => Command,
-): Command {
-  addFilterFlags(command);
-  addOwn(addFromFlag(command));
-  addSummaryFlags(command, formats, prints);
-  // One number fits every screen.
-  if (formats.length > 2) addPagerFlag(command);
+/** For commands that print items and end. */
+export function addListFlags(command: Command): Command {
+  addFormatFlags(addPagerFlag(command));
   return addConnectionFlags(addOutputFileFlag(command));
 }
 
-/** The flags in their final form. Throws `UsageError`. */
-export async function eventSummaryOptions<Name extends SummaryFormatName>(
-  { flags, context }: Call<EventSummaryFlags>,
+/** For commands that sum up events, with what their formats print. Formats beside `table` and `json` are those of real tables. */
+export function addSummaryFlags(
+  command: Command,
+  formats: readonly SummaryFormatName[],
+  prints: { readonly json: string; readonly csv?: string },
+): Command {
+  const hasTable = formats.length > 2;
+  addOutputFlag(addFromFlag(addFilterFlags(command)).optionsGroup('Format:'), formats)
+    .option('--json', prints.json)
+    .option('-q, --jq <program>', 'run a jq program over the JSON; strings come out raw');
+  if (prints.csv) command.option('--csv', prints.csv);
+  if (hasTable) command.option('--no-header', NO_HEADER);
+  command.optionsGroup('Options:').hook('preAction', checkFormat);
+  // One number fits every screen.
+  if (hasTable) addPagerFlag(command);
+  return addConnectionFlags(addOutputFileFlag(command));
+}
+
+/** The filters that the flags ask for, with times in the zone of the settings. Throws `UsageError`. */
+export async function loadFilters(
+  flags: FilterFlags & SettingFlags,
+  context: Pick<Context, 'environment' | 'machine' | 'clock'>,
+): Promise<EventFilters> {
+  return eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
+}
+
+/** The flags of a command that prints events, in their final form. Throws `UsageError`. */
+export async function eventOptions({ flags, context }: Call<EventFlags>) {
+  const filters = await loadFilters(flags, context);
+  const format: FormatOptions = { ...(await eventFormat(flags, context)), zone: filters.zone };
+  return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
+}
+
+/** The same of a command that sums up events. */
+export async function summaryOptions<Name extends SummaryFormatName>(
+  { flags, context }: Call<EventFlags>,
   formats: readonly Name[],
 ) {
-  const zone = await loadTimeZone(flags, context);
-  return {
-    filters: eventFilters(flags, context.clock.now(), zone),
-    ...summaryFormat(flags, formats),
-    from: flags.from,
-    concurrency: flags.concurrency ?? CONCURRENCY,
-  };
+  const filters = await loadFilters(flags, context);
+  const { format, jq, hasHeader = true } = formatOptions(flags, 'events', formats);
+  const summary: SummaryFormat<Name> = { format: format as Name, jq, hasHeader };
+  return { filters, ...summary, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
 }

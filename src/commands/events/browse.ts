@@ -1,18 +1,13 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
-} from '../../events/event-filters.ts';
+import { addFilterFlags, addFromFlag, type FilterFlags } from '../../events/event-filters.ts';
+import { loadFilters } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 import { redraws } from '../../terminal/palette.ts';
 
-interface Flags extends FilterFlags, FromFlags, SettingFlags {}
+interface Flags extends FilterFlags, SettingFlags {}
 
 const KEYS = [
   'up down j k         one event, or one line of an open one',
@@ -33,16 +28,7 @@ const KEYS = [
   'q                   quits; Ctrl-Z suspends, and fg goes on',
 ];
 
-export const commonFlags = [
-  '--failed',
-  '--since',
-  '--until',
-  '--type',
-  '--subscription',
-  '--where',
-  '--from',
-  '--timezone',
-];
+export const commonFlags = '--failed --since --until --type --subscription --where --from --timezone';
 
 export function declare(command: Command, action: Action): void {
   addFromFlag(addFilterFlags(command));
@@ -62,7 +48,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
-  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
+  const filters = await loadFilters(flags, context);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: 'use `hooktrail events search` with the same filters',

@@ -7,36 +7,19 @@ import {
   type PreviewFlags,
   previewForm,
 } from '../../events/event-filters.ts';
-import {
-  addEventSummaryFlags,
-  type EventSummaryFlags,
-  eventSummaryOptions,
-} from '../../output/format-flags.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions } from '../../output/format-flags.ts';
 
-interface Flags extends EventSummaryFlags, PreviewFlags {
+interface Flags extends EventFlags, PreviewFlags {
   readonly exitCode?: true;
 }
 
-export const commonFlags = [
-  '--since',
-  '--until',
-  '--failed',
-  '--type',
-  '--subscription',
-  '--where',
-  '--grep',
-  '--from',
-  '--exit-code',
-];
+export const commonFlags = '--since --until --failed --type --subscription --where --grep --from --exit-code';
 
 const FORMATS = ['table', 'json'] as const;
 
 export function declare(command: Command, action: Action): void {
-  const addOwn = (own: Command) =>
-    addPreviewFlags(
-      own.option('--exit-code', 'exit with 10 when anything matches').addOption(concurrencyFlag()),
-    );
-  addEventSummaryFlags(command, FORMATS, { json: '{"count":N}' }, addOwn)
+  command.option('--exit-code', 'exit with 10 when anything matches').addOption(concurrencyFlag());
+  addSummaryFlags(addPreviewFlags(command), FORMATS, { json: '{"count":N}' })
     .addHelpText(
       'after',
       `
@@ -55,7 +38,7 @@ Examples:
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const preview = previewForm(flags);
-  const options = await eventSummaryOptions(call, FORMATS);
+  const options = await summaryOptions(call, FORMATS);
   const { format, jq } = options;
   const { countEvents } = await import('../../events/event-count.ts');
   const count = await countEvents({ ...options, preview }, call);

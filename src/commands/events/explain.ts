@@ -3,14 +3,10 @@ import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { concurrencyFlag } from '../../events/event-filters.ts';
 import type { Baseline } from '../../events/explain.ts';
-import {
-  addEventSummaryFlags,
-  type EventSummaryFlags,
-  eventSummaryOptions,
-} from '../../output/format-flags.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions } from '../../output/format-flags.ts';
 import { oneOf } from '../../settings/flag-values.ts';
 
-interface Flags extends EventSummaryFlags {
+interface Flags extends EventFlags {
   readonly baseline?: Baseline;
 }
 
@@ -22,28 +18,17 @@ const BASELINE_SYNONYMS: Readonly<Record<string, Baseline>> = {
 
 const FORMATS = ['table', 'json', 'markdown'] as const;
 
-export const commonFlags = [
-  '--since',
-  '--until',
-  '--subscription',
-  '--type',
-  '--where',
-  '--baseline',
-  '--from',
-  '--json',
-  '--output',
-];
+export const commonFlags = '--since --until --subscription --type --where --baseline --from --json --output';
 
 export function declare(command: Command, action: Action): void {
-  const addOwn = (own: Command) =>
-    own
-      .option(
-        '--baseline <time>',
-        'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
-        oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
-      )
-      .addOption(concurrencyFlag());
-  addEventSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' }, addOwn)
+  command
+    .option(
+      '--baseline <time>',
+      'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
+      oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
+    )
+    .addOption(concurrencyFlag());
+  addSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' })
     .addHelpText(
       'after',
       `
@@ -65,7 +50,7 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const options = { ...(await eventSummaryOptions(call, FORMATS)), baseline: call.flags.baseline };
+  const options = { ...(await summaryOptions(call, FORMATS)), baseline: call.flags.baseline };
   const { statuses } = options.filters;
   if (statuses.length === 1 && statuses[0] === 'SUCCESS')
     throw new UsageError('--status: failures are explained, and with only SUCCESS there are none');

@@ -4,20 +4,20 @@ import { UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
   addPageFlags,
-  eventFilters,
   type FilterFlags,
   type PageFlags,
   pageOptions,
 } from '../../events/event-filters.ts';
+import { loadFilters } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FilterFlags, PageFlags, SettingFlags {
   readonly gzip?: true;
   readonly update?: true;
 }
 
-export const commonFlags = ['--since', '--until', '--failed', '--type', '--where', '--gzip', '--update'];
+export const commonFlags = '--since --until --failed --type --where --gzip --update';
 
 export function declare(command: Command, action: Action): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');
@@ -62,8 +62,7 @@ async function run(call: Call<Flags>): Promise<void> {
       next: '`hooktrail events search --ndjson` prints all events on standard output',
     });
   }
-  const zone = await loadTimeZone(flags, context);
-  const filters = eventFilters(flags, context.clock.now(), zone);
+  const filters = await loadFilters(flags, context);
   if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given)) {
     reporter.notice(
       `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given}`,

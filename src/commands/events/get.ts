@@ -1,46 +1,20 @@
 import type { Command } from 'commander';
 import { type Action, type Call, typedCommand } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  CONCURRENCY,
-  concurrencyFlag,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
-} from '../../events/event-filters.ts';
+import { addFilterFlags, addFromFlag, concurrencyFlag } from '../../events/event-filters.ts';
 import { idsOfArguments, noIds } from '../../events/event-ids.ts';
-import {
-  addFormatFlags,
-  addOutputFileFlag,
-  addPagerFlag,
-  eventFormat,
-  type FormatFlags,
-  type FormatOptions,
-} from '../../output/format-flags.ts';
-import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import { addListFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { eventsText } from '../../terminal/terminal-text.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
-
-interface Flags extends FilterFlags, FromFlags, FormatFlags, SettingFlags {
-  readonly concurrency?: number;
-}
 
 /** Rows whose columns are laid out together. */
 const BATCH = 500;
 
-export const commonFlags = ['--json', '--ndjson', '--fields', '--jq', '--from', '--output-file'];
+export const commonFlags = '--json --ndjson --fields --jq --from --output-file';
 
 export function declare(command: Command, action: Action): void {
   command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
   addFilterFlags(command).addOption(concurrencyFlag());
-  addFromFlag(command);
-  addPagerFlag(command);
-  addFormatFlags(command);
-  addOutputFileFlag(command);
-  addConnectionFlags(command)
+  addListFlags(addFromFlag(command))
     .addHelpText(
       'after',
       `
@@ -59,10 +33,11 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf(call: Call<Flags>, zone: TimeZone, format: FormatOptions) {
+async function optionsOf(call: Call<EventFlags>) {
   const { flags, args, context } = call;
   const { id: asked = [], ...others } = flags;
-  const filters = eventFilters(others, context.clock.now(), zone);
+  const options = await eventOptions({ ...call, flags: others });
+  const { format } = options;
   const given = [...args, ...asked];
   const isFromInput = given.length === 0 || (given.length === 1 && given[0] === '-');
   if (given.length === 0 && context.stdin.isTerminal) throw noIds();
@@ -77,25 +52,21 @@ function optionsOf(call: Call<Flags>, zone: TimeZone, format: FormatOptions) {
   const isPretty = ids?.length === 1 && context.stdout.isTerminal && !isFormatted;
   const isTable = format.format === 'table' && format.jq === undefined;
   return {
-    filters,
+    ...options,
     format: {
       ...format,
-      zone,
       format: isPretty ? ('pretty' as const) : format.format,
       note: (count: number) => ({ facts: [eventsText(count)], command: typedCommand(call) }),
     },
     ids,
     isForPeople: isTable,
     batch: isTable || format.format === 'csv' || format.format === 'markdown' ? BATCH : 1,
-    from: flags.from,
-    concurrency: flags.concurrency ?? CONCURRENCY,
   };
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+async function run(call: Call<EventFlags>): Promise<ExitCode> {
   const { context, reporter } = call;
-  const { flags } = call;
-  const options = optionsOf(call, await loadTimeZone(flags, context), await eventFormat(flags, context));
+  const options = await optionsOf(call);
   if (!options.ids && context.stdin.isTerminal)
     reporter.notice('reading event ids from the terminal, one per line');
   const { getEvents } = await import('../../events/get-events.ts');

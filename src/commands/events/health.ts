@@ -1,40 +1,27 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
 import { concurrencyFlag } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPath } from '../../json/item-fields.ts';
-import {
-  addEventSummaryFlags,
-  type EventSummaryFlags,
-  eventSummaryOptions,
-} from '../../output/format-flags.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions } from '../../output/format-flags.ts';
 
-interface Flags extends EventSummaryFlags {
+interface Flags extends EventFlags {
   readonly by?: FieldPath;
   readonly exitCode?: true;
 }
 
 const FORMATS = ['table', 'json', 'markdown'] as const;
 
-export const commonFlags = [
-  '--since',
-  '--subscription',
-  '--type',
-  '--by',
-  '--exit-code',
-  '--from',
-  '--json',
-  '--output',
-];
+export const commonFlags = '--since --subscription --type --by --exit-code --from --json --output';
 
 export function declare(command: Command, action: Action): void {
-  const by = new Option('--by <field>', 'a row for each value of this field (default: subscriptionId)');
-  const addOwn = (own: Command) =>
-    own
-      .addOption(by.argParser((text: string) => parseFieldPath(text, '--by')))
-      .option('--exit-code', 'exit with 10 while any is failing')
-      .addOption(concurrencyFlag());
-  addEventSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' }, addOwn)
+  command
+    .option('--by <field>', 'a row for each value of this field (default: subscriptionId)', (text) =>
+      parseFieldPath(text, '--by'),
+    )
+    .option('--exit-code', 'exit with 10 while any is failing')
+    .addOption(concurrencyFlag());
+  addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' })
     .addHelpText(
       'after',
       `
@@ -52,7 +39,7 @@ Examples:
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
   const { by, exitCode } = call.flags;
-  const options = await eventSummaryOptions(call, FORMATS);
+  const options = await summaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('../../events/health.ts'),
     import('../../output/explanation-text.ts'),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -8,20 +8,19 @@ import {
   addFilterFlags,
   addFromFlag,
   addStatsFlags,
-  eventFilters,
   type FilterFlags,
-  type FromFlags,
   type StatsFlags,
   statsOptions,
 } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
+import { loadFilters } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 import { runFlags } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 
-interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
+interface Flags extends FilterFlags, StatsFlags, SettingFlags {
   readonly limit?: number;
   readonly by?: readonly FieldPath[];
   readonly open?: true;
@@ -29,16 +28,7 @@ interface Flags extends FilterFlags, FromFlags, StatsFlags, SettingFlags {
 
 const LIMIT = 200;
 
-export const commonFlags = [
-  '--since',
-  '--until',
-  '--type',
-  '--subscription',
-  '--where',
-  '--by',
-  '--open',
-  '--from',
-];
+export const commonFlags = '--since --until --type --subscription --where --by --open --from';
 
 export function declare(command: Command, action: Action): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
@@ -49,10 +39,8 @@ export function declare(command: Command, action: Action): void {
       `failures in the table, 1 to 5000 (default: ${LIMIT})`,
       wholeNumber('--limit', 1, 5000),
     )
-    .addOption(
-      new Option('--by <a,b.c>', 'add a section of the failures grouped by these fields').argParser(
-        (text: string) => parseFieldPaths(text, '--by'),
-      ),
+    .option('--by <a,b.c>', 'add a section of the failures grouped by these fields', (text) =>
+      parseFieldPaths(text, '--by'),
     )
     .option('--open', 'show the page in the browser');
   addConnectionFlags(command)
@@ -75,7 +63,7 @@ async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const { from, by, limit = LIMIT, open: isOpened = false } = flags;
   const file = args[0] as string;
-  const filters = eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
+  const filters = await loadFilters(flags, context);
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',

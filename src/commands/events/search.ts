@@ -6,30 +6,16 @@ import {
   addFromFlag,
   addPageFlags,
   addPreviewFlags,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
   type PageFlags,
   type PreviewFlags,
   pageOptions,
   previewForm,
 } from '../../events/event-filters.ts';
 import type { Direction } from '../../json/item-fields.ts';
-import {
-  addFormatFlags,
-  addOutputFileFlag,
-  addPagerFlag,
-  eventFormat,
-  type FormatFlags,
-  type FormatOptions,
-} from '../../output/format-flags.ts';
+import { addListFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
-import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
 
-interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatFlags, SettingFlags {
+interface Flags extends EventFlags, PageFlags, PreviewFlags {
   readonly limit?: number;
   readonly reverse?: boolean;
   readonly all?: true;
@@ -39,20 +25,8 @@ interface Flags extends FilterFlags, FromFlags, PageFlags, PreviewFlags, FormatF
 /** A person reads a table on a terminal: for more rows than this, a filter, a pipe or `--all` serves better. */
 const TERMINAL_ROWS = 30;
 
-export const commonFlags = [
-  '--since',
-  '--until',
-  '--failed',
-  '--type',
-  '--subscription',
-  '--where',
-  '--grep',
-  '--limit',
-  '--json',
-  '--csv',
-  '--fields',
-  '--from',
-];
+export const commonFlags =
+  '--since --until --failed --type --subscription --where --grep --limit --json --csv --fields --from';
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
@@ -60,13 +34,8 @@ export function declare(command: Command, action: Action): void {
     .option('--reverse', 'the oldest first; with --limit the oldest ones')
     .addOption(new Option('--no-reverse', "the newest first, whatever the service's order").hideHelp())
     .option('--all', 'print every match on a terminal too, through the pager if they do not fit');
-  addPagerFlag(command);
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
-  addPreviewFlags(command);
-  addFromFlag(command);
-  addFormatFlags(command);
-  addOutputFileFlag(command);
-  addConnectionFlags(command)
+  addListFlags(addFromFlag(addPreviewFlags(command)))
     .addHelpText(
       'after',
       `
@@ -79,23 +48,20 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone, format: FormatOptions) {
+async function optionsOf(call: Call<Flags>) {
+  const { flags, context } = call;
+  const options = await eventOptions(call);
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
-  const preview = previewForm(flags);
-  const filters = eventFilters(flags, context.clock.now(), zone);
-  const isShown = format.format === 'table' && context.stdout.isTerminal;
+  const isShown = options.format.format === 'table' && context.stdout.isTerminal;
   const isGlance = isShown && !flags.all && flags.limit === undefined;
   return {
-    preview,
-    from: flags.from,
-    filters,
-    format,
+    ...options,
     ...pageOptions(flags),
+    preview: previewForm(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
     isGlance,
     direction: directionOf(flags),
-    exitCode: flags.exitCode === true,
   };
 }
 
@@ -105,9 +71,8 @@ function directionOf({ reverse }: Flags): Direction | undefined {
 }
 
 async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { flags, context } = call;
-  const options = optionsOf(call, await loadTimeZone(flags, context), await eventFormat(flags, context));
+  const options = await optionsOf(call);
   const { searchEvents } = await import('../../output/search-output.ts');
   const printed = await searchEvents(options, call);
-  return options.exitCode && printed > 0 ? ExitCode.matched : ExitCode.done;
+  return call.flags.exitCode && printed > 0 ? ExitCode.matched : ExitCode.done;
 }

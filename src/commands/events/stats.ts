@@ -1,16 +1,12 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
-import {
-  addEventSummaryFlags,
-  type EventSummaryFlags,
-  eventSummaryOptions,
-} from '../../output/format-flags.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 
-interface Flags extends EventSummaryFlags, StatsFlags {
+interface Flags extends EventFlags, StatsFlags {
   readonly by?: readonly FieldPath[];
   readonly limit?: number;
 }
@@ -18,33 +14,22 @@ interface Flags extends EventSummaryFlags, StatsFlags {
 const GROUPS = 20;
 const FORMATS = ['table', 'json', 'csv', 'markdown'] as const;
 
-export const commonFlags = [
-  '--since',
-  '--until',
-  '--failed',
-  '--type',
-  '--subscription',
-  '--where',
-  '--by',
-  '--json',
-  '--from',
-];
+export const commonFlags = '--since --until --failed --type --subscription --where --by --json --from';
 
 export function declare(command: Command, action: Action): void {
-  const by = new Option('--by <a,b.c>', 'group the events by these fields instead, the largest groups first');
-  const addOwn = (own: Command) =>
-    addStatsFlags(own)
-      .addOption(by.argParser((text: string) => parseFieldPaths(text, '--by')))
-      .option(
-        '-n, --limit <number>',
-        `with --by: groups to show (default: ${GROUPS})`,
-        wholeNumber('--limit', 1),
-      );
-  const prints = {
+  addStatsFlags(command)
+    .option('--by <a,b.c>', 'group the events by these fields instead, the largest groups first', (text) =>
+      parseFieldPaths(text, '--by'),
+    )
+    .option(
+      '-n, --limit <number>',
+      `with --by: groups to show (default: ${GROUPS})`,
+      wholeNumber('--limit', 1),
+    );
+  addSummaryFlags(command, FORMATS, {
     json: 'the same numbers as one JSON object',
     csv: 'the table of types, without the time line',
-  };
-  addEventSummaryFlags(command, FORMATS, prints, addOwn)
+  })
     .addHelpText(
       'after',
       `
@@ -69,7 +54,7 @@ async function run(call: Call<Flags>): Promise<void> {
   if (flags.limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');
   if (flags.buckets !== undefined && by)
     throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
-  const options = { ...(await eventSummaryOptions(call, FORMATS)), ...statsOptions(flags) };
+  const options = { ...(await summaryOptions(call, FORMATS)), ...statsOptions(flags) };
   const [{ askGroups, askStats }, { printGroups, printStats }] = await Promise.all([
     import('../../events/stats.ts'),
     import('../../output/statistics-text.ts'),

@@ -1,50 +1,25 @@
 import { type Command, Option } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  CONCURRENCY,
-  concurrencyFlag,
-  eventFilters,
-  type FilterFlags,
-} from '../../events/event-filters.ts';
-import {
-  addFormatFlags,
-  eventFormat,
-  type FormatFlags,
-  type FormatOptions,
-} from '../../output/format-flags.ts';
+import { addFilterFlags, concurrencyFlag } from '../../events/event-filters.ts';
+import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { duration, durationText, fileName, flagWords, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
-import { loadTimeZone } from '../../settings/settings.ts';
-import type { TimeZone } from '../../time/time-zone.ts';
 
-interface Flags extends FilterFlags, FormatFlags, SettingFlags {
+interface Flags extends EventFlags {
   readonly interval?: number;
   readonly overlap?: number;
   readonly limit?: number;
   readonly count?: number;
   readonly timeout?: number;
   readonly state?: string;
-  readonly concurrency?: number;
 }
 
 const INTERVAL_MS = 15_000;
 const OVERLAP_MS = 120_000;
 
-export const commonFlags = [
-  '--failed',
-  '--type',
-  '--subscription',
-  '--where',
-  '--since',
-  '--interval',
-  '--count',
-  '--timeout',
-  '--state',
-  '--ndjson',
-];
+export const commonFlags =
+  '--failed --type --subscription --where --since --interval --count --timeout --state --ndjson';
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
@@ -102,12 +77,14 @@ Examples:
 }
 
 /** The command line in its final form. */
-function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone, format: FormatOptions) {
-  const { interval = INTERVAL_MS, overlap = OVERLAP_MS, concurrency = CONCURRENCY, timeout, state } = flags;
+async function optionsOf(call: Call<Flags>) {
+  const { flags } = call;
+  const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
+  const { filters, format, concurrency } = await eventOptions(call);
   return {
-    filters: eventFilters(flags, context.clock.now(), zone),
+    filters,
     // A jq program runs on each event.
-    format: { ...format, zone, format: format.jq === undefined ? format.format : ('ndjson' as const) },
+    format: { ...format, format: format.jq === undefined ? format.format : ('ndjson' as const) },
     interval,
     overlap,
     concurrency,
@@ -123,12 +100,15 @@ function optionsOf({ flags, context }: Call<Flags>, zone: TimeZone, format: Form
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context } = call;
-  const options = optionsOf(call, await loadTimeZone(flags, context), await eventFormat(flags, context));
+  const options = await optionsOf(call);
   const { watchEvents } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/formats.ts');
   await watchEvents(options, call, (sample, constant) =>
-    createItemWriter({ ...options.format, ...(sample ? { sample } : {}), constant }, context, call.reporter),
+    createItemWriter(
+      { ...options.format, ...(sample ? { sample } : {}), constant },
+      call.context,
+      call.reporter,
+    ),
   );
 }
 

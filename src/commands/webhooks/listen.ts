@@ -22,16 +22,7 @@ const SHORTEST_WINDOW_MS = 60_000;
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-export const commonFlags = [
-  '--port',
-  '--forward-to',
-  '--journal',
-  '--recover',
-  '--save-token',
-  '--path',
-  '--host',
-  '--health',
-];
+export const commonFlags = '--port --forward-to --journal --recover --save-token --path --host --health';
 
 export function declare(command: Command, action: Action): void {
   command

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addFilterFlags, eventFilters, type FilterFlags } from '../../events/event-filters.ts';
-import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { addFilterFlags } from '../../events/event-filters.ts';
+import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { duration, fileName } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import type { RecoverFlags } from '../../webhooks/recover.ts';
 import {
   FORWARD_TIMEOUT_MS,
@@ -16,21 +15,12 @@ import {
 } from '../../webhooks/webhook-flags.ts';
 
 type OwnFlags = Partial<Omit<RecoverFlags, 'filters' | 'format'>> & { readonly dryRun?: true };
-type Flags = OwnFlags & FilterFlags & FormatFlags & SettingFlags;
+type Flags = OwnFlags & EventFlags;
 
 const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, retryFor: 60_000 } as const;
 
-export const commonFlags = [
-  '--since',
-  '--until',
-  '--failed',
-  '--type',
-  '--where',
-  '--forward-to',
-  '--journal',
-  '--new-journal',
-  '--dry-run',
-];
+export const commonFlags =
+  '--since --until --failed --type --where --forward-to --journal --new-journal --dry-run';
 
 export function declare(command: Command, action: Action): void {
   addFilterFlags(command)
@@ -75,16 +65,14 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context } = call;
+  const { flags } = call;
   if (flags.after === undefined && flags.since === undefined) {
     throw new UsageError('--since is missing: the time from which events are recovered', {
       next: 'give the time when deliveries began to be missed, such as --since 6h',
     });
   }
   const forwardTo = handlerOf(flags);
-  const zone = await loadTimeZone(flags, context);
-  const filters = eventFilters(flags, context.clock.now(), zone);
-  const format = { ...formatOptions(flags, 'events'), zone };
+  const { filters, format } = await eventOptions(call);
   const { recoverAsProfile } = await import('../../webhooks/recover.ts');
   await recoverAsProfile({ ...DEFAULTS, ...flags, filters, format, forwardTo }, call);
 }

@@ -1,19 +1,11 @@
 import type { Command } from 'commander';
 import type { Action, Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  type EventFilters,
-  eventFilters,
-  type FilterFlags,
-  type FromFlags,
-} from '../../events/event-filters.ts';
+import { addFilterFlags, addFromFlag, type EventFilters } from '../../events/event-filters.ts';
 import { isGuid } from '../../json/items.ts';
-import { addFormatFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import type { ReplayFlags, ReplaySource } from '../../webhooks/replay.ts';
 import {
   FORWARD_TIMEOUT_MS,
@@ -24,21 +16,11 @@ import {
 } from '../../webhooks/webhook-flags.ts';
 
 type OwnFlags = Partial<Omit<ReplayFlags, 'filters' | 'format' | 'source'>> & { readonly dryRun?: true };
-type Flags = OwnFlags & FilterFlags & FromFlags & FormatFlags & SettingFlags;
+type Flags = OwnFlags & EventFlags;
 
 const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1 } as const;
 
-export const commonFlags = [
-  '--forward-to',
-  '--id',
-  '--failed',
-  '--since',
-  '--where',
-  '--from',
-  '--rate',
-  '--dry-run',
-  '--yes',
-];
+export const commonFlags = '--forward-to --id --failed --since --where --from --rate --dry-run --yes';
 
 export function declare(command: Command, action: Action): void {
   command.argument('[-]', 'read the ids of the events from standard input, one per line');
@@ -76,7 +58,7 @@ Examples:
 }
 
 async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context } = call;
+  const { flags, args } = call;
   const [word = '-'] = args;
   if (word !== '-')
     throw new UsageError(
@@ -86,10 +68,8 @@ async function run(call: Call<Flags>): Promise<void> {
         : { next: 'events are chosen by filters: see `hooktrail help filters`' },
     );
   const forwardTo = handlerOf(flags);
-  const zone = await loadTimeZone(flags, context);
-  const filters = eventFilters(flags, context.clock.now(), zone);
+  const { filters, format } = await eventOptions(call);
   const source = sourceOf(call, filters);
-  const format = { ...formatOptions(flags, 'events'), zone };
   const { replayAsProfile } = await import('../../webhooks/replay.ts');
   await replayAsProfile({ ...DEFAULTS, ...flags, filters, source, format, forwardTo }, call);
 }

@@ -143,6 +143,17 @@ test('on 80 columns a list leaves out the status that all share before it cuts t
   }
 });
 
+test('a list has the saved columns, as the tables of a search', async () => {
+  await using at = await startReplaying();
+  const [id = ''] = at.searching.sandbox.control.store.newestIds(1);
+  for (const command of ['replay', 'recover']) {
+    const args = ['webhooks', command, '--since', '60d', '--id', id, '--dry-run', '--new-journal'];
+    const words = args.filter((word) => command === 'recover' || word !== '--new-journal');
+    const { stdout } = await hooktrail(words, { env: { ...at.env, HOOKTRAIL_FIELDS: 'eventId' } });
+    expect([command, stdout]).toEqual([command, `eventId\n${id}\n`]);
+  }
+});
+
 test('--rate limits the events per second', async () => {
   await using at = await startReplaying();
   const times: number[] = [];
