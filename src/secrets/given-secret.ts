@@ -4,6 +4,7 @@ import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.
 import { UsageError } from '../errors.ts';
 import { replaceableBy } from '../files/folders.ts';
 import { encodingOf, openWithoutWaiting } from '../files/whole-files.ts';
+import { reporters } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
@@ -66,7 +67,7 @@ async function secretInFile(variable: string, file: string, context: Surrounding
   try {
     const { fd, stats } = openWithoutWaiting(file);
     try {
-      await checkAccess(variable, file, stats, context);
+      checkAccess(variable, file, stats, context);
       bytes = await readStart(fd, stats.isFIFO() || stats.isSocket(), context);
     } finally {
       closeSync(fd);
@@ -85,12 +86,7 @@ async function secretInFile(variable: string, file: string, context: Surrounding
  * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such modes, and
  * devices such as /dev/null belong to the system.
  */
-async function checkAccess(
-  variable: string,
-  file: string,
-  stats: Stats,
-  { machine, stderr }: Surroundings,
-): Promise<void> {
+function checkAccess(variable: string, file: string, stats: Stats, { machine, stderr }: Surroundings): void {
   if (machine.platform === 'win32' || stats.isCharacterDevice()) return;
   const shown = terminalSafeLine(file);
   if (stats.uid !== 0 && stats.uid !== machine.userId) {
@@ -111,7 +107,7 @@ async function checkAccess(
   }
   // A secret mounted below /run (Docker, systemd) is protected by its folder.
   if ((stats.mode & 0o044) !== 0 && !/^\/(var\/)?run\//.test(realpathSync(file)))
-    await stderr.write(`warning: ${variable}: others can read ${shown}\n`);
+    reporters.get(stderr)?.warning(`${variable}: others can read ${shown}`);
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import { bindingHash, bindingText, probeSecretFolder, SecretCopies, seal, unseal } from './encrypted-file.ts';
-import { KeychainError, openKeychain } from './keychain.ts';
+import { KeychainError, openKeychain, probeKeychain } from './keychain.ts';
 import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
 type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
@@ -46,13 +46,7 @@ export class KeychainVault implements Vault {
   }
 
   async probe(): Promise<void> {
-    const keychain = await this.#open();
-    const account = `${this.#account('probe')}-${this.#context.machine.pid}`;
-    const text = randomBytes(16).toString('hex');
-    await keychain.set(account, text);
-    const read = await keychain.get(account);
-    await keychain.delete(account);
-    if (read !== text) throw new KeychainError('refused', 'what was stored could not be read back');
+    await probeKeychain(await this.#open(), this.#account(`probe-${this.#context.machine.pid}`));
     await probeSecretFolder(this.#context);
     // Read the item now, so that `write` does not have to.
     await this.#readItem();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
 import { BUS, DBusConnection, DBusError, DBusTimeout, type MethodCall, sessionBus } from './dbus.ts';
 import { StoreError } from './vault.ts';
@@ -142,6 +143,19 @@ export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIM
       return accounts;
     },
   };
+}
+
+/** Checks that the keychain gives back what it takes, and leaves nothing behind. Throws `KeychainError`. */
+export async function probeKeychain(keychain: Keychain, account: string): Promise<void> {
+  const text = randomBytes(16).toString('hex');
+  let read: string | null;
+  try {
+    await keychain.set(account, text);
+    read = await keychain.get(account);
+  } finally {
+    await keychain.delete(account);
+  }
+  if (read !== text) throw new KeychainError('refused', 'what was stored could not be read back');
 }
 
 async function loadLibrary({ loadKeychain, machine }: Surroundings): Promise<Keychain> {

@@ -28,7 +28,7 @@ export async function findSignIns(
   const entries =
     kind === 'file'
       ? (await listSecretFiles(context, profile)).filter((entry) => entry.kind === 'vault')
-      : await keychainEntries(profile, context);
+      : (await keychainEntries(profile, context)).filter((entry) => entry.kind === 'sign-in');
   const isOwn = ({ signIn }: { signIn: string }) => signIn === `${profile}/${bindingHash(binding)}`;
   return { own: entries.some(isOwn), others: !entries.every(isOwn) };
 }
@@ -58,7 +58,7 @@ export async function forgetSignIns(profile: string | undefined, context: Contex
 async function keychainEntries(
   profile: string | undefined,
   context: Context,
-): Promise<{ account: string; signIn: string }[]> {
+): Promise<{ account: string; signIn: string; kind: string | undefined }[]> {
   let accounts: string[];
   try {
     accounts = await (await openKeychain(context)).accounts();
@@ -67,8 +67,8 @@ async function keychainEntries(
     throw error;
   }
   return accounts.flatMap((account) => {
-    const [owner, hash] = account.split('/');
+    const [owner, hash, kind] = account.split('/');
     if (!owner || !hash || (profile !== undefined && owner !== profile)) return [];
-    return [{ account, signIn: `${owner}/${hash}` }];
+    return [{ account, signIn: `${owner}/${hash}`, kind }];
   });
 }

@@ -59,6 +59,9 @@ async function writeAboveQuestion(stderr: Context['stderr'], text: string): Prom
   question?.show();
 }
 
+/** The reporter of each run by its standard error, for a warning of code that gets no reporter. */
+export const reporters = new WeakMap<Context['stderr'], Reporter>();
+
 export async function createReporter(
   context: Context,
   flags: ReporterFlags,
@@ -77,7 +80,7 @@ export async function createReporter(
   if (stderr.isTerminal) signal.addEventListener('abort', onInterrupt, { once: true });
   const complete = (text: string) => completeCommands(text, runFlags(flags, environment));
   const verbose = flags.verbose === true || flags.debug === true;
-  return {
+  const reporter: Reporter = {
     quiet: flags.quiet === true,
     verbose,
     debug: flags.debug === true,
@@ -103,6 +106,8 @@ export async function createReporter(
       if (verbose) line(palette.dim(terminalSafe(text)));
     },
   };
+  reporters.set(stderr, reporter);
+  return reporter;
 }
 
 /** Returns what this run was told by flags, or by the variable that a later command may lack. */

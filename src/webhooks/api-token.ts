@@ -13,7 +13,8 @@ import {
 } from '../secrets/encrypted-file.ts';
 import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { openKeychain } from '../secrets/keychain.ts';
+import { openKeychain, probeKeychain } from '../secrets/keychain.ts';
+import { checkStore } from '../secrets/stored-sign-ins.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
@@ -78,6 +79,12 @@ export async function apiTokenOrWarning(
   }
 }
 
+/** Checks that a token can be saved, before anyone is asked for it. Throws the store's own error. */
+export async function probeTokenStore(place: TokenPlace, context: Context): Promise<void> {
+  await checkStore(place.store, context);
+  if (place.store === 'keychain') await probeKeychain(await openKeychain(context), `${account(place)}~probe`);
+}
+
 /** Saves the token in the store of the profile's secrets. Returns the name of the place for a message. */
 export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
   if (place.store === 'keychain') {
@@ -85,8 +92,7 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
     return 'the OS keychain';
   }
   const file = fileOf(place, context);
-  const isNew = (await readSecretFile(file)) === undefined;
-  const key = await newFileKey(await askPassphrase(context, isNew));
+  const key = await newFileKey(await askPassphrase(context, true));
   await writeSecretFile(file, encryptFile(key, token, account(place)), context.machine);
   return file;
 }

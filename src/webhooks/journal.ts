@@ -180,9 +180,14 @@ export class Journal {
     return await running;
   }
 
+  /** Resolves when the deliveries that are in progress have ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#running.values());
+  }
+
   /** Waits for deliveries in progress, closes the file and releases the journal for the next process. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
+    await this.idle();
     await this.#records.inTurn(async () => fs.closeSync(this.#fd));
     await this.#lock.release();
   }

@@ -11,7 +11,7 @@ import { type Palette, paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { requireApiToken, saveApiToken } from './api-token.ts';
+import { probeTokenStore, requireApiToken, saveApiToken } from './api-token.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
 import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
 import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
@@ -60,6 +60,7 @@ type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
   const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
+  if (flags.saveToken) await probeTokenStore(settings, context);
   const token = await requireApiToken(settings, context, flags.saveToken);
   if (flags.saveToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, settings, context)}`);
@@ -156,6 +157,8 @@ class Listener {
   readonly #lines = new SharedWrites<Buffer>(async (lines) => {
     await this.#context.stdout.write(Buffer.concat(lines.flatMap((line) => [line, NEWLINE])), true);
   });
+  /** Events of `recover` and of this listener's own searches that wait for their outcome. */
+  #foundUnderWay = 0;
   #receiver: Receiver | undefined;
   #socket: ListenerSocket | undefined;
 
@@ -213,7 +216,7 @@ class Listener {
     // An event without an answer by then counts as not accepted.
     after(GRACE_MS, () => void this.#handler?.close());
     after(GRACE_MS + FAREWELL_MS, () => this.#receiver?.destroy());
-    await Promise.all([this.#receiver?.stop(), this.#socket?.close()]);
+    await Promise.all([this.#receiver?.stop(), this.#socket?.close(), this.#journal.idle()]);
     stopped.abort();
   }
 
@@ -227,7 +230,7 @@ class Listener {
   }
 
   get #underWay(): number {
-    return (this.#receiver?.underWay ?? 0) + (this.#socket?.underWay ?? 0);
+    return (this.#receiver?.underWay ?? 0) + this.#foundUnderWay;
   }
 
   /** Lets `recover` hand its events to this listener. A failure is only a warning: deliveries do not depend on it. */
@@ -241,9 +244,11 @@ class Listener {
     });
   }
 
-  #acceptFound(body: Buffer): Promise<Acceptance> {
+  async #acceptFound(body: Buffer): Promise<Acceptance> {
     const headers = { contentType: 'application/json', apiToken: this.#options.token };
-    return this.#accept(readDelivery(body, headers), true);
+    const delivery = readDelivery(body, headers);
+    this.#foundUnderWay++;
+    return await this.#accept(delivery, true).finally(() => this.#foundUnderWay--);
   }
 
   /**

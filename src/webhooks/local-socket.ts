@@ -41,8 +41,6 @@ export interface ListenerReply extends ListenerSelf {
 
 /** The listener's side. */
 export interface ListenerSocket {
-  /** Questions that wait for their reply. */
-  readonly underWay: number;
   /** Answers no more questions, and resolves when those that were asked are answered. */
   close(): Promise<void>;
 }
@@ -76,9 +74,6 @@ export async function openListenerSocket(
   });
   await listenAtFirst(server, machine, file);
   return {
-    get underWay() {
-      return underWay.size;
-    },
     async close() {
       // This also removes the socket's file.
       const closed = new Promise((resolve) => server.close(resolve));

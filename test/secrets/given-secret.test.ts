@@ -6,8 +6,11 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SECRET_VARIABLES } from '../../src/context.ts';
 import { givenSecret } from '../../src/secrets/given-secret.ts';
+import { type Reporter, reporters } from '../../src/terminal/reporter.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -23,7 +26,9 @@ function give(environment: Record<string, string>, signal = new AbortController(
     ...plain.stderr,
     write: async (text: string | Uint8Array) => void said.push(String(text)),
   };
-  return { said, secret: givenSecret('HOOKTRAIL_PASSPHRASE', { ...plain, stderr }) };
+  const context = { ...plain, stderr };
+  reporters.set(stderr, { warning: (text) => void said.push(`warning: ${text}\n`) } as Reporter);
+  return { said, secret: givenSecret('HOOKTRAIL_PASSPHRASE', context) };
 }
 
 async function file(text: string, mode = 0o600): Promise<string> {
@@ -106,6 +111,20 @@ describe('a file', () => {
     const { secret, said } = give({ HOOKTRAIL_PASSPHRASE_FILE: place });
     expect(await secret).toBe('the secret');
     expect(said).toEqual([`warning: HOOKTRAIL_PASSPHRASE_FILE: others can read ${place}\n`]);
+  });
+
+  test('that others can read is one line of JSON with --error-format json', async () => {
+    await using home = await createHome();
+    const env = { ...home.env, HOOKTRAIL_ACCESS_TOKEN_FILE: await file('the-token\n', 0o644) };
+    expect(await hooktrail(['token', '--error-format', 'json'], { env })).toEqual({
+      code: 0,
+      stdout: 'the-token\n',
+      stderr: `${JSON.stringify({
+        level: 'warning',
+        kind: 'usage',
+        message: `HOOKTRAIL_ACCESS_TOKEN_FILE: others can read ${env.HOOKTRAIL_ACCESS_TOKEN_FILE}`,
+      })}\n`,
+    });
   });
 
   test.each([0o770, 0o777])('in a folder that others can write to (%o) is an error', async (mode) => {

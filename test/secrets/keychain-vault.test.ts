@@ -2,8 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
+import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding } from '../../src/secrets/vault.ts';
+import { openSession } from '../../src/sign-in/session.ts';
+import { createReporter } from '../../src/terminal/reporter.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 
 const binding: Binding = {
@@ -54,6 +56,31 @@ test('reading reads one entry', async () => {
   };
   expect((await (await open()).read())?.access?.token).toBe('access');
   expect(asked).toEqual([expect.stringMatching(/sign-in$/)]);
+});
+
+test('a session asks the keychain before its caller loads more code, and takes that answer', async () => {
+  const plain = context();
+  const environment = {
+    ...plain.environment,
+    HOOKTRAIL_AUTH_URL: binding.authUrl,
+    HOOKTRAIL_BASE_URL: `${binding.serviceOrigin}/v1`,
+    HOOKTRAIL_CLIENT_ID: binding.clientId,
+  };
+  const asking = { ...plain, environment };
+  await openVault('keychain', binding, plain).write({ refreshToken: 'refresh', access: { token: 'access' } });
+  const { get } = keychain;
+  let answer: () => void = () => expect.fail('the keychain was not asked');
+  let asked = 0;
+  keychain.get = (account) => {
+    asked++;
+    return new Promise((resolve) => {
+      answer = () => resolve(get(account));
+    });
+  };
+  const { tokens } = await openSession({}, asking, await createReporter(asking, {}));
+  answer();
+  expect(await tokens.accessToken()).toBe('access');
+  expect(asked).toBe(1);
 });
 
 test.each([
@@ -187,4 +214,16 @@ test('a probe leaves nothing behind', async () => {
   await (await open()).probe();
   expect([...keychain.entries]).toEqual([]);
   expect(await files()).toEqual([]);
+});
+
+test('a probe that fails leaves nothing behind, and what a killed one left is no sign-in', async () => {
+  const { get } = keychain;
+  keychain.get = () => Promise.reject(new Error('denied'));
+  await expect((await open()).probe()).rejects.toMatchObject({ message: 'the OS keychain refused' });
+  expect([...keychain.entries]).toEqual([]);
+  keychain.get = get;
+  keychain.delete = () => Promise.reject(new Error('killed'));
+  await expect((await open()).probe()).rejects.toThrow();
+  expect(keychain.entries.size).toBe(1);
+  expect(await findSignIns('keychain', binding, context())).toEqual({ own: false, others: false });
 });

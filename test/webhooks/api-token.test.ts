@@ -5,7 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken, requireApiToken, saveApiToken } from '../../src/webhooks/api-token.ts';
-import { createContext, memoryKeychain } from '../support/context.ts';
+import { createContext, type MemoryKeychain, memoryKeychain } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 let folder: string;
 let context: Context;
@@ -62,4 +64,25 @@ test.each(['', ' x', 'x\n', 'ä'])('the token %j is not a header value', async (
   );
   if (token === '') expect(result).toBeUndefined();
   else expect(result.message).toMatch(/^HOOKTRAIL_API_TOKEN: invalid token/);
+});
+
+test('--save-token tries the store before it asks for a token, and says if it gives back something else', async () => {
+  await using home = await createHome();
+  const save = async (change: Partial<MemoryKeychain>) => {
+    const machine = { ...context.machine, platform: 'darwin' as const };
+    const loadKeychain = async () => ({ ...memoryKeychain(), ...change });
+    const env = { ...home.env, HOOKTRAIL_STORE: 'keychain' };
+    const options = { env, terminal: 200, context: { machine, loadKeychain } };
+    return await hooktrail(['webhooks', 'listen', '--save-token', '--no-color'], options);
+  };
+  const text = (details: string) =>
+    expect.stringMatching(new RegExp(`^error: the OS keychain refused\n  ${details}\nnext: `));
+  expect(await save({ set: () => Promise.reject(new Error('denied')) })).toMatchObject({
+    code: 2,
+    stderr: text('denied'),
+  });
+  expect(await save({ get: async () => 'damaged' })).toMatchObject({
+    code: 2,
+    stderr: text('what was stored could not be read back'),
+  });
 });

@@ -153,9 +153,8 @@ test('what is no question is not answered, and harms nobody', async () => {
 
 test('a listener that never answers is given up in time', async () => {
   const journal = await place.open();
-  const socket = await answered(journal, () => new Promise(() => undefined));
+  await answered(journal, () => new Promise(() => undefined));
   const question = { event: 'e30=', forwardTo: HANDLER };
   const begun = askListener(place.file, machine, question, { milliseconds: 200, signal });
   expect(await begun).toBeUndefined();
-  expect(socket.underWay).toBe(1);
 });

@@ -100,3 +100,16 @@ test('events that the handler refuses are tried again the next time', async () =
   await listener.program.printed('stderr', /recovered 1 event whose/);
   expect(at.handler.taken.get(eventId)).toBe(1);
 });
+
+test('a stop waits at most ten seconds for a found event whose handler never answers', async () => {
+  await using at = await startRecovering({ events: 0 });
+  at.searching.sandbox.control.addEvent({});
+  at.handler.answer = () => new Promise(() => undefined);
+  await using listener = await startCatchingUp(at, '--forward-timeout', '3600');
+  await expect.poll(() => at.handler.received.length).toBe(1);
+  listener.program.kill('SIGINT');
+  await listener.program.printed('stderr', /waiting up to 10 s for 1 delivery in progress\n/);
+  await clock.asleep(10_000);
+  clock.advance(9_000);
+  expect((await listener.program.finished).code).toBe(130);
+});
