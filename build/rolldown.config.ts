@@ -3,12 +3,17 @@ import { createRequire } from 'node:module';
 import { defineConfig, type Plugin } from 'rolldown';
 import { billOfMaterials, licences } from './bundled-packages.ts';
 
-/** jq loads its WebAssembly from a file beside it: as base64 in a module it would be a third larger. */
-const jqBeside: Plugin = {
-  name: 'jq-beside',
+/** Files that modules read from beside themselves, by their places in the build. jq's WebAssembly would be a third larger in a module. */
+const FILES_BESIDE: Readonly<Record<string, string>> = {
+  'chunks/build/jq.wasm': createRequire(import.meta.url).resolve('jq-wasm/jq.wasm'),
+  'chunks/report.html': 'src/output/report/report.html',
+};
+
+const filesBeside: Plugin = {
+  name: 'files-beside',
   generateBundle() {
-    const source = readFileSync(createRequire(import.meta.url).resolve('jq-wasm/jq.wasm'));
-    this.emitFile({ type: 'asset', fileName: 'chunks/build/jq.wasm', source });
+    for (const [fileName, file] of Object.entries(FILES_BESIDE))
+      this.emitFile({ type: 'asset', fileName, source: readFileSync(file) });
   },
 };
 
@@ -54,7 +59,7 @@ export default defineConfig({
   platform: 'node',
   // The keychain binding is native code, so it stays a separate package.
   external: ['keytar'],
-  plugins: [withoutModules, jqBeside, licences, billOfMaterials],
+  plugins: [withoutModules, filesBeside, licences, billOfMaterials],
   output: {
     dir: 'dist',
     // Node starts CommonJS in two thirds of the time that it needs for modules.

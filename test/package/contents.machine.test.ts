@@ -34,6 +34,7 @@ describe('the packed package', () => {
       'completions/hooktrail.zsh',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/chunks/build/jq.wasm',
+      'dist/chunks/report.html',
       'dist/hooktrail.1',
       'dist/hooktrail.cdx.json',
       'dist/start.cjs',

@@ -12,6 +12,78 @@ export interface Rank {
   readonly note?: string;
 }
 
+/** Draws horizontal bars, with each name above its bar so that long names fit on a phone too. */
+export function rankChart(title: string, ranks: readonly Rank[]): Html {
+  const row = 34;
+  const full = Math.max(...ranks.map(({ value }) => value));
+  const label = `${title}: ${ranks.length} bars, the first is ${oneLine(ranks[0]?.name ?? '')}`;
+  const shapes = ranks.flatMap(({ name, value, figure, note }, index) => {
+    const words = `${figure}\u2002${shortened(oneLine(name), 110)}${note ? `\u2002(${note})` : ''}`;
+    const length = value > 0 ? Math.max(LEAST / 1000, value / full) : 0;
+    return [text(0, index * row + 14, 'ink', words), bar(0, index * row + 20, length, 8, 'failed')];
+  });
+  return drawing(ranks.length * row, label, shapes);
+}
+
+/** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
+export function timeChart({ buckets, window, success }: Stats): Html {
+  const clock = timeLabels(buckets, window.zone);
+  const failed: Panel = { name: 'failed', role: 'failed', values: buckets.map((one) => one.failed ?? 0) };
+  const delivered: Panel = {
+    name: 'delivered',
+    role: 'success',
+    values: buckets.map((one) => one.success ?? 0),
+  };
+  const panels = success === null ? [failed] : [failed, delivered];
+  const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
+  const bottom = panels.length * (PANEL + TITLE);
+  const { length } = buckets;
+  const every = Math.ceil(length / MOST_TIMES);
+  const times = buckets.flatMap((bucket, index) => {
+    // The edge would cut the last ones.
+    if (index % every !== 0 || (index > 0 && index + every > length)) return [];
+    const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
+    return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
+  });
+  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE)));
+  return drawing(bottom + AXIS, label, [...shapes, ...times]);
+}
+
+interface Panel {
+  readonly name: string;
+  readonly role: Role;
+  readonly values: readonly number[];
+}
+
+const [PANEL, TITLE, AXIS] = [138, 30, 26];
+
+function panelShapes({ name, role, values }: Panel, top: number): Html[] {
+  const scale = scaleOf(Math.max(...values));
+  const base = top + TITLE + PANEL - 12;
+  const heightOf = (value: number) => (value / scale.end) * (PANEL - 12);
+  const bars = values.flatMap((value, index) => {
+    if (value <= 0) return [];
+    const height = Math.max(LEAST, heightOf(value));
+    return [bar((index + 0.075) / values.length, base - height, 0.85 / values.length, height, role)];
+  });
+  const lines = scale.marks.flatMap((mark) => [
+    bar(0, base - heightOf(mark), 1, 1, 'rule'),
+    ...(mark > 0 ? [text(0, base - heightOf(mark) - 3, 'muted', compactNumber.format(mark))] : []),
+  ]);
+  return [text(0, top + 12, 'ink', name), ...bars, ...lines];
+}
+
+const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** Returns a scale of round whole numbers that reaches the highest value. */
+function scaleOf(highest: number): { readonly end: number; readonly marks: readonly number[] } {
+  const third = Math.max(1, highest / 3);
+  const magnitude = 10 ** Math.floor(Math.log10(third));
+  const step = [1, 2, 5, 10].map((digit) => digit * magnitude).find((size) => size >= third) as number;
+  const count = Math.max(1, Math.ceil(highest / step));
+  return { end: count * step, marks: Array.from({ length: count + 1 }, (_, index) => index * step) };
+}
+
 /** The smallest size of a bar whose value is not zero. */
 const LEAST = 2;
 /** Times below a chart: on a narrow page every second one is left out. */
@@ -44,80 +116,8 @@ function colorOf(role: Role): Html {
   return new Html(`var(--${role})`);
 }
 
-/** Draws horizontal bars, with each name above its bar so that long names fit on a phone too. */
-export function rankChart(title: string, ranks: readonly Rank[]): Html {
-  const row = 34;
-  const full = Math.max(...ranks.map(({ value }) => value));
-  const label = `${title}: ${ranks.length} bars, the first is ${oneLine(ranks[0]?.name ?? '')}`;
-  const shapes = ranks.flatMap(({ name, value, figure, note }, index) => {
-    const words = `${figure}\u2002${shortened(oneLine(name), 110)}${note ? `\u2002(${note})` : ''}`;
-    const length = value > 0 ? Math.max(LEAST / 1000, value / full) : 0;
-    return [text(0, index * row + 14, 'ink', words), bar(0, index * row + 20, length, 8, 'failed')];
-  });
-  return drawing(ranks.length * row, label, shapes);
-}
-
 function oneLine(name: string): string {
   return visible(name).replace(/\s+/g, ' ');
-}
-
-interface Panel {
-  readonly name: string;
-  readonly role: Role;
-  readonly values: readonly number[];
-}
-
-const [PANEL, TITLE, AXIS] = [138, 30, 26];
-
-/** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
-export function timeChart({ buckets, window, success }: Stats): Html {
-  const clock = timeLabels(buckets, window.zone);
-  const failed: Panel = { name: 'failed', role: 'failed', values: buckets.map((one) => one.failed ?? 0) };
-  const delivered: Panel = {
-    name: 'delivered',
-    role: 'success',
-    values: buckets.map((one) => one.success ?? 0),
-  };
-  const panels = success === null ? [failed] : [failed, delivered];
-  const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
-  const bottom = panels.length * (PANEL + TITLE);
-  const { length } = buckets;
-  const every = Math.ceil(length / MOST_TIMES);
-  const times = buckets.flatMap((bucket, index) => {
-    // The edge would cut the last ones.
-    if (index % every !== 0 || (index > 0 && index + every > length)) return [];
-    const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
-    return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
-  });
-  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE)));
-  return drawing(bottom + AXIS, label, [...shapes, ...times]);
-}
-
-function panelShapes({ name, role, values }: Panel, top: number): Html[] {
-  const scale = scaleOf(Math.max(...values));
-  const base = top + TITLE + PANEL - 12;
-  const heightOf = (value: number) => (value / scale.end) * (PANEL - 12);
-  const bars = values.flatMap((value, index) => {
-    if (value <= 0) return [];
-    const height = Math.max(LEAST, heightOf(value));
-    return [bar((index + 0.075) / values.length, base - height, 0.85 / values.length, height, role)];
-  });
-  const lines = scale.marks.flatMap((mark) => [
-    bar(0, base - heightOf(mark), 1, 1, 'rule'),
-    ...(mark > 0 ? [text(0, base - heightOf(mark) - 3, 'muted', compactNumber.format(mark))] : []),
-  ]);
-  return [text(0, top + 12, 'ink', name), ...bars, ...lines];
-}
-
-const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
-
-/** Returns a scale of round whole numbers that reaches the highest value. */
-function scaleOf(highest: number): { readonly end: number; readonly marks: readonly number[] } {
-  const third = Math.max(1, highest / 3);
-  const magnitude = 10 ** Math.floor(Math.log10(third));
-  const step = [1, 2, 5, 10].map((digit) => digit * magnitude).find((size) => size >= third) as number;
-  const count = Math.max(1, Math.ceil(highest / step));
-  return { end: count * step, marks: Array.from({ length: count + 1 }, (_, index) => index * step) };
 }
 
 /** Text that is HTML already. All other text is escaped when it is put into a page. */
@@ -126,10 +126,6 @@ export class Html {
 
   constructor(text: string) {
     this.text = text;
-  }
-
-  toString(): string {
-    return this.text;
   }
 }
 

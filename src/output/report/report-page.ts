@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { EventFilters } from '../../events/event-filters.ts';
 import type { Explained } from '../../events/explain.ts';
 import type { ReportData, SubscriptionTally } from '../../events/report-data.ts';
@@ -15,9 +16,8 @@ import type { TimeZone } from '../../time/time-zone.ts';
 import { version } from '../../version.ts';
 import { causeRows, explanationFacts, FIGURE_TITLES, ReadableTimes } from '../explanation-text.ts';
 import { prettyJson } from '../json.ts';
-import { groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
-import { script, style } from './report-assets.ts';
-import { Html, html, type Rank, rankChart, shortened, timeChart } from './report-charts.ts';
+import { conditionTexts, groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
+import { type Html, html, type Rank, rankChart, shortened, timeChart } from './report-charts.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
@@ -34,51 +34,50 @@ const RANKS = 15;
 /** The number of failure groups that get their own line. */
 const MOST_GROUPS = 100;
 
+/** The page without its contents: `{{name}}` stands for a part. Style and script are in it. */
+const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');
+const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
+
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
+  const { failed, name } = data.explained;
+  const title = html`${failed === 0 ? 'No' : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}, ${name}`;
+  const policy = `default-src 'none'; style-src ${hashOf(/<style>([\s\S]*)<\/style>/)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const parts: Readonly<Record<string, string>> = {
+    policy,
+    title: title.text,
+    main: contents(data, facts, title).text,
+  };
+  const page = data.failures.count > 0 ? template : template.replace(SCRIPT, '');
+  return page.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] as string);
+}
+
+/** A part of the page as a content security policy names it. */
+function hashOf(part: RegExp): string {
+  const [, text = ''] = part.exec(template) ?? [];
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+function contents(data: ReportData, { filters, from, profile, generatedAt }: ReportFacts, title: Html): Html {
   const { explained, stats, subscriptions, failures, groups } = data;
-  const { failed } = explained;
-  const { filters } = facts;
+  const { failed, name, after, before } = explained;
   const { zone } = filters;
-  const title = `${failed === 0 ? 'No' : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}, ${explained.name}`;
-  const times = new ReadableTimes(zone, explained.before);
-  const period = `${times.dated(explained.after)} to ${times.dated(explained.before)} (${zone.name})`;
-  const others = filters.texts().filter((text) => !/^--(since|until) /.test(text));
-  const source = facts.profile === undefined ? explained.name : `${explained.name}, profile ${facts.profile}`;
-  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-  const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src data:; base-uri 'none'; form-action 'none'`;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${new Html(policy)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
-<main>
-<h1>${title}</h1>
+  const times = new ReadableTimes(zone, before);
+  const others = conditionTexts(filters);
+  return html`<h1>${title}</h1>
 <p class="lead">${lead(stats)}</p>
 <dl>
-<dt>${facts.from === undefined ? 'Service' : 'Source'}</dt><dd>${source}</dd>
-<dt>Period</dt><dd>${period}</dd>
+<dt>${from === undefined ? 'Service' : 'Source'}</dt><dd>${profile === undefined ? name : `${name}, profile ${profile}`}</dd>
+<dt>Period</dt><dd>${times.dated(after)} to ${times.dated(before)} (${zone.name})</dd>
 <dt>Filters</dt><dd>${others.length > 0 ? shortened(others.join(' '), 1000) : 'none'}</dd>
-<dt>Generated</dt><dd>${times.dated(knownInstant(facts.generatedAt))} by hooktrail ${version}</dd>
+<dt>Generated</dt><dd>${times.dated(knownInstant(generatedAt))} by hooktrail ${version}</dd>
 </dl>
 ${failed > 0 ? causesSection(explained, zone) : ''}
 ${stats.total > 0 ? overTime(stats) : ''}
 ${failed > 0 ? byType(stats) : ''}
 ${subscriptions.length > 0 ? bySubscription(subscriptions) : ''}
 ${groups && groups.total > 0 ? byFields(groups) : ''}
-${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}
-</main>
-${failures.count > 0 ? html`<script>${new Html(script)}</script>` : ''}
-</body>
-</html>
-`.text;
+${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}`;
 }
 
 function lead(stats: Stats): Html {
