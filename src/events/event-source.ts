@@ -8,9 +8,9 @@ import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { knownInstant, milliseconds, nextFullSecond } from '../time/instant.ts';
+import type { TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type Query, queryString } from './event-query.ts';
-import type { TimeColumn } from './event-table.ts';
 import {
   askEventTypes,
   eventTypeNames,

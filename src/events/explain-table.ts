@@ -1,7 +1,7 @@
 import { conditionText, exactValue } from '../json/item-conditions.ts';
 import { fieldPath } from '../json/item-fields.ts';
 import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';
-import { type EventTable, FIRST_CODE, type Field, filterRows, NO_VALUE } from './event-table.ts';
+import { type ComparisonTable, FIRST_CODE, type Field, filterRows, NO_VALUE } from './comparison-table.ts';
 import {
   CauseSearch,
   type Count,
@@ -75,7 +75,7 @@ const MOST_SAME = 20;
 const MOST_EFFECT_VALUES = 5;
 
 /** Compares the failed events of a table with the others. */
-export function explainTable(table: EventTable): Explanation {
+export function explainTable(table: ComparisonTable): Explanation {
   table.finish();
   const { failed, rows: events } = table;
   const notCompared = table.fields
@@ -101,7 +101,11 @@ export function explainTable(table: EventTable): Explanation {
   };
 }
 
-function findCauses(table: EventTable, search: CauseSearch, isAllowed: (field: Field) => boolean): Cause[] {
+function findCauses(
+  table: ComparisonTable,
+  search: CauseSearch,
+  isAllowed: (field: Field) => boolean,
+): Cause[] {
   const causes: Cause[] = [];
   const allowed = search.features.filter(({ field }) => isAllowed(field));
   // The rows that no cause explains yet.
@@ -137,11 +141,11 @@ function findCauses(table: EventTable, search: CauseSearch, isAllowed: (field: F
   return causes;
 }
 
-function allRows({ rows }: EventTable): Int32Array {
+function allRows({ rows }: ComparisonTable): Int32Array {
   return new Int32Array(rows).map((_, row) => row);
 }
 
-function countRows({ failures }: EventTable, rows: Int32Array): Count {
+function countRows({ failures }: ComparisonTable, rows: Int32Array): Count {
   let failed = 0;
   for (const row of rows) failed += failures[row] as number;
   return { events: rows.length, failed };
@@ -149,7 +153,7 @@ function countRows({ failures }: EventTable, rows: Int32Array): Count {
 
 /** Conditions on other fields that are true of exactly these rows, or of those for which one of the tests holds. */
 function sameConditions(
-  table: EventTable,
+  table: ComparisonTable,
   search: CauseSearch,
   tests: readonly Test[],
   allowed: readonly Feature[],
@@ -186,7 +190,7 @@ function isInside(inner: Field, outer: Field): boolean {
 }
 
 /** When these rows failed and when not. */
-function timesOf(table: EventTable, rows: Int32Array, tests: readonly Test[]) {
+function timesOf(table: ComparisonTable, rows: Int32Array, tests: readonly Test[]) {
   const { times, failures } = table;
   const failed = filterRows(rows, (row) => failures[row] === 1);
   // A span that ended before the newest events fails no more.
@@ -201,7 +205,7 @@ function timesOf(table: EventTable, rows: Int32Array, tests: readonly Test[]) {
 }
 
 /** The row of the last success, and that of the first failure after it, if the newest event failed. */
-function failingSince({ times, failures }: EventTable, rows: Int32Array) {
+function failingSince({ times, failures }: ComparisonTable, rows: Int32Array) {
   const lastSuccess = times.newest(filterRows(rows, (row) => failures[row] === 0));
   const follows = (row: number) => lastSuccess === undefined || times.compare(row, lastSuccess) > 0;
   return { lastSuccess, since: times.oldest(filterRows(rows, (row) => failures[row] === 1 && follows(row))) };
@@ -209,7 +213,7 @@ function failingSince({ times, failures }: EventTable, rows: Int32Array) {
 
 /** A span that begins with the failures that go on now says no more than since when they do. */
 function withoutNeedlessSpan(
-  table: EventTable,
+  table: ComparisonTable,
   tests: readonly Test[],
   left: Int32Array,
   isNamed: (tests: readonly Test[], count: Count) => boolean,
@@ -227,7 +231,7 @@ function withoutNeedlessSpan(
   return countRows(table, going).failed >= 0.9 * countRows(table, own).failed ? others : tests;
 }
 
-function conditionsOf({ times }: EventTable, tests: readonly Test[]): CauseCondition[] {
+function conditionsOf({ times }: ComparisonTable, tests: readonly Test[]): CauseCondition[] {
   // The service's own filters first, then the other fields, then the time.
   const rank = ({ feature }: Test) => feature?.handicap ?? Number.POSITIVE_INFINITY;
   return tests
@@ -262,7 +266,7 @@ function fieldCondition(feature: Feature, op: FieldTest['op'], code: number): Ca
 }
 
 /** Times, both excluded, that enclose a span and no other event. */
-function boundsAround(table: EventTable, tests: readonly Test[]) {
+function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
   const { times } = table;
   const { from, to } = (tests.find(({ feature }) => !feature) as SpanTest | undefined) ?? {};
   const bound = (row: number | undefined, direction: 1 | -1): Instant | undefined => {
@@ -282,7 +286,7 @@ const OF_OUTCOMES =
   /attempt|retr(y|ies)|error|fail|exception|fault|reason|response|http_?status|status_?code|outcome/i;
 
 /** Fields that only failures have, or values that all failures and no success have. */
-function findEffects(table: EventTable, features: readonly Feature[]) {
+function findEffects(table: ComparisonTable, features: readonly Feature[]) {
   /** Fields that are not compared for it. */
   const fields = new Set<Field>();
   /** Those of them that are no cause even if there is no other. */
@@ -308,7 +312,7 @@ function findEffects(table: EventTable, features: readonly Feature[]) {
   return { list, fields, certain };
 }
 
-function effectsOf(table: EventTable, feature: Feature, isOutcome: boolean): readonly Effect[] {
+function effectsOf(table: ComparisonTable, feature: Feature, isOutcome: boolean): readonly Effect[] {
   const { failed, others } = table.countCodes(feature.field);
   const present = table.failed - (failed[NO_VALUE] as number);
   if (others[NO_VALUE] === table.rows - table.failed && isTelling(table, present)) {
@@ -326,7 +330,7 @@ function effectsOf(table: EventTable, feature: Feature, isOutcome: boolean): rea
 }
 
 /** True if so many failures and no success having a field is hardly chance. */
-function isTelling({ failed, rows }: EventTable, present: number): boolean {
+function isTelling({ failed, rows }: ComparisonTable, present: number): boolean {
   if (present === failed) return true;
   return (
     present > 1 &&
@@ -335,7 +339,7 @@ function isTelling({ failed, rows }: EventTable, present: number): boolean {
 }
 
 /** The values of the field, or of the members of the object that it is, most frequent first. */
-function valuesOf(table: EventTable, { field }: Feature, failed: Uint32Array): Effect['values'] {
+function valuesOf(table: ComparisonTable, { field }: Feature, failed: Uint32Array): Effect['values'] {
   const values = [...failed].flatMap((count, code) =>
     code >= FIRST_CODE && count > 0
       ? [{ value: exactValue(field.texts[code] as string), failed: count }]

@@ -5,10 +5,10 @@ import { memberPath } from '../json/item-fields.ts';
 import { isGuid } from '../json/items.ts';
 import { shellWord } from '../settings/flag-values.ts';
 import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { ComparisonTable } from './comparison-table.ts';
 import { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from './event-source.ts';
-import { EventTable } from './event-table.ts';
 import {
   type Cause,
   type CauseCondition,
@@ -49,7 +49,7 @@ export async function explainEvents(
       throw new UsageError('--baseline: standard input is read once, and the baseline has other events', {
         next: 'write the events to a file and name that with --from',
       });
-    const table = new EventTable();
+    const table = new ComparisonTable();
     for await (const { items, haveFailed } of source.readOutcomes(filters, source.window))
       table.add(items, haveFailed);
     if (table.rows === 0) source.doubt();

@@ -1,5 +1,12 @@
 import { compareNumbers, isNumber } from '../json/item-conditions.ts';
-import { type EventTable, FIRST_CODE, type Field, filterRows, NO_VALUE, sortRows } from './event-table.ts';
+import {
+  type ComparisonTable,
+  FIRST_CODE,
+  type Field,
+  filterRows,
+  NO_VALUE,
+  sortRows,
+} from './comparison-table.ts';
 
 /** Chance explains what is named with a probability below this. */
 export const SIGNIFICANCE = 0.01;
@@ -72,7 +79,7 @@ export class Feature {
   readonly handicap: number;
 
   /** `rows` are in order of creation. */
-  constructor(table: EventTable, field: Field, rows: Int32Array, index: number) {
+  constructor(table: ComparisonTable, field: Field, rows: Int32Array, index: number) {
     this.field = field;
     this.isAlwaysThere = field.present === table.rows;
     const isFilter = field.steps.length === 1 && FILTER_FIELDS.includes(field.steps[0] as string);
@@ -109,7 +116,7 @@ export class Feature {
   }
 
   /** True for a number that goes up or down with time, such as one of a sequence: its limits are spans of time. */
-  #countsTime(rows: Int32Array, { times }: EventTable): boolean {
+  #countsTime(rows: Int32Array, { times }: ComparisonTable): boolean {
     let [up, down] = [0, 0];
     let last = -1;
     for (const row of rows) {
@@ -201,7 +208,7 @@ interface Candidate extends Count {
 /** Looks for causes among the events of a sample that no cause has been found for yet. */
 export class CauseSearch {
   readonly features: readonly Feature[];
-  readonly #table: EventTable;
+  readonly #table: ComparisonTable;
   /** The rows in order of creation, those whose time is not known last. */
   #rows: Int32Array;
   /** Delivered events for which one in the sample stands. */
@@ -212,7 +219,7 @@ export class CauseSearch {
   readonly #candidates: number;
   readonly #spans: number;
 
-  constructor(table: EventTable) {
+  constructor(table: ComparisonTable) {
     this.#table = table;
     const { rows, weight } = sampleOf(table);
     this.#rows = rows;
@@ -496,7 +503,7 @@ export function without(whole: Count, part: Count): Count {
 }
 
 /** Rows to search in, in order of creation: all of them, or evenly spread parts of the failed and of the delivered ones. */
-function sampleOf(table: EventTable): { rows: Int32Array; weight: number } {
+function sampleOf(table: ComparisonTable): { rows: Int32Array; weight: number } {
   const delivered = table.rows - table.failed;
   const isWhole = table.rows <= SAMPLE_FAILED + SAMPLE_DELIVERED;
   const steps = isWhole

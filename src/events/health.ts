@@ -4,8 +4,8 @@ import { exactValue } from '../json/item-conditions.ts';
 import { createCursor, type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
+import { sortRows, TimeColumn } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
-import { sortRows, TimeColumn } from './event-table.ts';
 
 /** `failing`: the newest event failed. `recovered`: an earlier one did. */
 export type HealthState = 'failing' | 'recovered' | 'ok';

@@ -3,8 +3,8 @@ import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { createdOnReader, type FieldPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
+import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
-import { EventTable } from './event-table.ts';
 import type { Explained } from './explain.ts';
 import { explainTable } from './explain-table.ts';
 import { type Stats, statsOfTable } from './statistics.ts';
@@ -43,7 +43,7 @@ export async function gatherReport(
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const filters = options.filters.withStatuses();
   return await withEventSource(call, { ...options, filters }, async (source) => {
-    const table = new EventTable();
+    const table = new ComparisonTable();
     const groups = by && new EventGroups(by);
     const latest = new LatestItems(limit);
     const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);

@@ -1,9 +1,9 @@
 import { UsageError } from '../errors.ts';
 import { compareInstants, type Instant, instantAt, knownInstant, milliseconds } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import type { ComparisonTable } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import type { Query } from './event-query.ts';
-import type { EventTable } from './event-table.ts';
 
 /** Numbers of events. If only one status was requested, the other is null. */
 export interface Tally {
@@ -237,7 +237,11 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
 }
 
 /** The statistics of events that are in a table, for filters that the service cannot count by. */
-export function statsOfTable(table: EventTable, window: StatsWindow, bucketCount: number | undefined): Stats {
+export function statsOfTable(
+  table: ComparisonTable,
+  window: StatsWindow,
+  bucketCount: number | undefined,
+): Stats {
   const ends = bucketEnds(window, bucketCount);
   const parts = ends.map(() => ({ all: 0, failed: 0 }));
   const { times, failures, rows, failed } = table;

@@ -11,8 +11,8 @@ import {
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
+import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
-import { EventTable } from './event-table.ts';
 import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** Events that have the same values in the fields asked for. */
@@ -117,7 +117,7 @@ export async function askStats(
       if (stats.total === 0) source.doubt();
       return { stats, name };
     }
-    const table = new EventTable(['eventType']);
+    const table = new ComparisonTable(['eventType']);
     for await (const { items } of source.read(filters, window)) table.add(items);
     return {
       stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),

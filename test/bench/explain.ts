@@ -1,4 +1,4 @@
-import { EventTable } from '../../src/events/event-table.ts';
+import { ComparisonTable } from '../../src/events/comparison-table.ts';
 import { explainTable } from '../../src/events/explain-table.ts';
 import { lnChance } from '../../src/events/find-causes.ts';
 import {
@@ -16,7 +16,7 @@ import {
  * one is named first, of those that chance explains with less than one in ten million; and what is named in pure chance.
  */
 function explain(history: History) {
-  const table = new EventTable();
+  const table = new ComparisonTable();
   table.add(history.items);
   return explainTable(table);
 }

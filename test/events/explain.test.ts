@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { EventTable } from '../../src/events/event-table.ts';
+import { ComparisonTable } from '../../src/events/comparison-table.ts';
 import { explainTable } from '../../src/events/explain-table.ts';
 import { itemFilter, parseCondition } from '../../src/json/item-conditions.ts';
 import { Items } from '../../src/json/items.ts';
 import { historyOf, KINDS, type Scenario } from '../support/planted-causes.ts';
 
 const explain = (items: Items) => {
-  const table = new EventTable();
+  const table = new ComparisonTable();
   table.add(items);
   return explainTable(table);
 };
@@ -282,7 +282,7 @@ describe('the times of a cause', () => {
 
 test('every event of a field with more values than one or two bytes can number is counted', () => {
   const fieldOf = (values: number, textOf: (value: number) => string) => {
-    const table = new EventTable();
+    const table = new ComparisonTable();
     table.add(itemsOf(Array.from({ length: 2 * values }, (_, index) => `{"v":${textOf(index >> 1)}}`)));
     table.finish();
     const [field] = table.fields;

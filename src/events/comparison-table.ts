@@ -179,7 +179,7 @@ function enlarged<Rows extends Uint8Array | Uint16Array | Float64Array>(from: Ro
  * Events as columns, for questions about many of them at once: every field, which of them failed, and when they were
  * created. About 80 bytes an event of twenty fields; the values of a field are kept once.
  */
-export class EventTable {
+export class ComparisonTable {
   /** Rows that are complete. */
   rows = 0;
   failed = 0;
