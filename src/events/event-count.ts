@@ -6,11 +6,11 @@ import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
-import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
+import { PAGE_SIZE, type Query } from './event-query.ts';
 import { resolveTypes, warnOfTypes } from './event-types.ts';
 import { byServiceClock, previewRequests, readNotice, readWithProgress } from './find-events.ts';
 import type { FoundPage } from './page.ts';
-import { askCount, pageFetcher } from './page.ts';
+import { askCount, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 import { storedEvents } from './stored-events.ts';
@@ -62,18 +62,16 @@ export async function countAll(
     reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
     return countOf(readWithProgress(service, filters, { concurrency, onQueries }, context, reporter));
   }
-  const { baseUrl } = service;
   const { clock, signal } = context;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const send = pageFetcher(service, clock, onRetry);
-  const one = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: 1 });
+  const sender = pageClient(service, clock, onRetry);
   const progress = startProgress(context, reporter, 'counting');
   let total = 0;
   let noticed = false;
   try {
-    const { queries, fetchPage } = await byServiceClock(filters, send, one, clock, reporter.warning);
+    const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
     onQueries?.(queries);
-    const ask = (query: Query, ending: AbortSignal) => askCount(fetchPage, baseUrl, query, ending);
+    const ask = (query: Query, ending: AbortSignal) => askCount(client, query, ending);
     for await (const { job: query, result } of readAhead(queries, ask, width, signal)) {
       if (result === undefined && !noticed) {
         noticed = true;
@@ -81,9 +79,7 @@ export async function countAll(
       }
       total +=
         result ??
-        (await countOf(
-          readPages(fetchPage, { baseUrl, query, pageSize: PAGE_SIZE, concurrency: width, signal }),
-        ));
+        (await countOf(readPages(client, { query, pageSize: PAGE_SIZE, concurrency: width, signal })));
       progress.update({ events: total });
     }
   } finally {

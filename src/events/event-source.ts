@@ -20,7 +20,7 @@ import {
 } from './event-types.ts';
 import { readWithProgress, showProgress } from './find-events.ts';
 import type { FoundPage } from './page.ts';
-import { askCount, pageFetcher } from './page.ts';
+import { askCount, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
 import { storedEvents } from './stored-events.ts';
@@ -99,13 +99,7 @@ export async function withEventSource<Result>(
     await keepEventTypes(page.items, settings, context);
     const resolved = await resolveTypes(filters, service, settings, context);
     const read: EventSource['read'] = (chosen, within) =>
-      readWithProgress(
-        service,
-        chosen,
-        { concurrency, within: within && { after: undefined, before: undefined, ...within } },
-        context,
-        reporter,
-      );
+      readWithProgress(service, chosen, { concurrency, within }, context, reporter);
     return await work({
       name: service.baseUrl.host,
       filters: resolved,
@@ -171,12 +165,11 @@ function countQueries(
 ): CountQueries {
   return async (queries) => {
     const { width, onRetry } = adaptiveConcurrency(concurrency);
-    const fetchPage = pageFetcher(service, context.clock, onRetry);
+    const client = pageClient(service, context.clock, onRetry);
     const distinct = new Map(queries.map((query) => [queryString(query), query]));
     const progress = startProgress(context, reporter, 'counting');
     const counts = new Map<string, number>();
-    const ask = ([, query]: [string, Query], ending: AbortSignal) =>
-      askCount(fetchPage, service.baseUrl, query, ending);
+    const ask = ([, query]: [string, Query], ending: AbortSignal) => askCount(client, query, ending);
     try {
       for await (const { job, result } of readAhead(distinct.entries(), ask, width, context.signal)) {
         if (result === undefined) throw uncounted();

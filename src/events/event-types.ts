@@ -15,12 +15,12 @@ import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import { endpoint } from './event-query.ts';
-import { type PageAnswer, pageFetcher } from './page.ts';
+import { type PageAnswer, pageClient } from './page.ts';
 
 /** The event types on offer, and the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
-  const fetchPage = pageFetcher(service, clock, undefined, 'the event types cannot be listed');
-  return fetchPage(endpoint(service.baseUrl, 'event-types'));
+  const { baseUrl, fetchPage } = pageClient(service, clock, undefined, 'the event types cannot be listed');
+  return fetchPage(endpoint(baseUrl, 'event-types'));
 }
 
 /** Prints the types on offer that hold `match`, at most `limit`, and remembers them for shell completion. */

@@ -13,7 +13,16 @@ import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
 import { resolveKeptTypes } from './event-types.ts';
 import { mergePages } from './merge-pages.ts';
-import { askCount, type FetchPage, type FoundPage, keepPages, type PageAnswer, pageFetcher } from './page.ts';
+import {
+  askCount,
+  askPage,
+  type FetchPage,
+  type FoundPage,
+  keepPages,
+  type PageAnswer,
+  type PageClient,
+  pageClient,
+} from './page.ts';
 import { adaptiveConcurrency } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 
@@ -27,7 +36,7 @@ export interface FindOptions {
   /** Pages asked for at once. */
   readonly concurrency: number;
   /** Bounds that are used instead of those of the filters. */
-  readonly within?: Window | undefined;
+  readonly within?: Pick<Query, 'after' | 'before'> | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Called before each wait for another try. */
@@ -48,42 +57,38 @@ export async function* findEvents(
   options: FindOptions,
 ): AsyncGenerator<FoundPage> {
   const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal, onDoubt } = options;
-  const { baseUrl } = service;
   const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-  const send = pageFetcher(service, clock, (attempt) => {
+  const sender = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
     options.onRetry?.(attempt);
   });
   const { keep } = filters;
   // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
-  const first = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: Math.min(pageSize, most) });
-  const { queries, fetchPage } = options.within
-    ? { queries: filters.queriesWithin(options.within), fetchPage: send }
-    : await byServiceClock(filters, send, first, clock, onDoubt);
+  const { queries, client } = options.within
+    ? { queries: filters.queriesWithin(options.within), client: sender }
+    : await byServiceClock(filters, sender, Math.min(pageSize, most), clock, onDoubt);
   options.onQueries?.(queries);
   // Together they send no more requests at once than a single search would.
   const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
   const read = (limit: number) => {
     const reading = {
-      baseUrl,
       pageSize,
       limit: keep ? undefined : limit,
       concurrency: share,
       signal,
       onDoubt,
     };
-    const searches = queries.map((query) => readPages(fetchPage, { ...reading, query }));
+    const searches = queries.map((query) => readPages(client, { ...reading, query }));
     const [only, another] = searches;
     const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
     return keepPages(pages, keep, limit);
   };
   const { direction } = options;
-  if (!direction) yield* read(limit);
-  else {
-    const tail = () => readTails(fetchPage, baseUrl, queries, limit, signal);
-    yield* readInDirection(read, direction, limit, keep ? undefined : tail);
-  }
+  const [query, another] = queries;
+  const tail =
+    keep || another || !query ? undefined : () => readTail(client, query, limit, signal, MAX_TAIL_READS);
+  yield* direction ? readInDirection(read, direction, limit, tail) : read(limit);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
@@ -130,47 +135,25 @@ function reversed(items: Items): Items {
   return Items.of(items.texts().reverse());
 }
 
-/** How often the last events are asked for again because their number changed meanwhile. */
+/** The number of times that the last events are asked for, if their number changes meanwhile. */
 const MAX_TAIL_READS = 3;
 
-/** The last `limit` events of some searches in the service's order, if its counts and pages agree; otherwise undefined. */
-async function readTails(
-  fetchPage: FetchPage,
-  baseUrl: URL,
-  queries: readonly Query[],
-  limit: number,
-  signal: AbortSignal,
-): Promise<Items | undefined> {
-  const tails: Items[] = [];
-  for (const query of queries) {
-    let tail: Items | undefined;
-    for (let tries = MAX_TAIL_READS; tries > 0 && !tail; tries--)
-      tail = await readTail(fetchPage, baseUrl, query, limit, signal);
-    if (!tail) return undefined;
-    tails.push(tail);
-  }
-  const lists = tails.map(async function* (items) {
-    yield { items, total: undefined };
-  });
-  const texts: Buffer[] = [];
-  for await (const { items } of mergePages(lists, () => 1, signal)) texts.push(...items.texts());
-  return Items.of(texts.slice(-limit));
-}
-
+/** The last `limit` events of a search in the service's order, if its counts and pages agree; otherwise undefined. */
 async function readTail(
-  fetchPage: FetchPage,
-  baseUrl: URL,
+  client: PageClient,
   query: Query,
   limit: number,
   signal: AbortSignal,
+  tries: number,
 ): Promise<Items | undefined> {
-  const total = await askCount(fetchPage, baseUrl, query, signal);
-  if (total === undefined) return undefined;
+  const total = await askCount(client, query, signal);
+  if (total === undefined || tries === 0) return undefined;
   const texts: Buffer[] = [];
   for (let start = Math.max(1, total - limit + 1); start <= total; start += PAGE_SIZE) {
     const count = Math.min(PAGE_SIZE, total - start + 1);
-    const { page } = await fetchPage(searchUrl(baseUrl, query, { start, count }), signal);
-    if (page.count !== total || page.items.count !== count) return undefined;
+    const { page } = await askPage(client, query, { start, count }, signal);
+    if (page.count !== total || page.items.count !== count)
+      return readTail(client, query, limit, signal, tries - 1);
     texts.push(...page.items.texts());
   }
   return Items.of(texts);
@@ -242,54 +225,47 @@ export async function* showProgress(
   }
 }
 
-interface Window {
-  readonly after: Instant | undefined;
-  readonly before: Instant | undefined;
-}
-
 /** `Date` has a resolution of one second. */
-const TOLERANCE = 2000;
+const TOLERANCE_MS = 2000;
 
 /**
- * The searches that the filters stand for, by the service's clock. For the first request, spans ago count from this
- * machine's clock. If the answer's `Date` shows that clock to be wrong, they are counted again from the service's
- * clock; otherwise the answer is kept for the search that requests it.
+ * The searches that the filters stand for, by the service's clock. For the first request, of `count` events, spans ago
+ * count from this machine's clock. If the answer's `Date` shows that clock to be wrong, they are counted again from the
+ * service's clock; otherwise the answer is kept for the search that requests it.
  */
 export async function byServiceClock(
   filters: EventFilters,
-  fetchPage: FetchPage,
-  first: (query: Query) => URL,
+  client: PageClient,
+  count: number,
   clock: Pick<Clock, 'now'>,
   onDoubt?: (doubt: string) => void,
-): Promise<{ queries: readonly Query[]; fetchPage: FetchPage }> {
+): Promise<{ queries: readonly Query[]; client: PageClient }> {
   const asked = clock.now();
   const queries = filters.queries(asked);
-  if (!filters.isRelative && !filters.seemsToBeginLater(asked)) return { queries, fetchPage };
-  const url = first(queries[0]);
-  const answer = await fetchPage(url);
+  if (!filters.isRelative && !filters.seemsToBeginLater(asked)) return { queries, client };
+  const url = searchUrl(client.baseUrl, queries[0], { start: 1, count });
+  const answer = await client.fetchPage(url);
   const { serviceTime } = answer;
   filters.requirePastStart(serviceTime ?? asked);
   if (
     filters.isRelative &&
     serviceTime !== undefined &&
-    (serviceTime < asked - TOLERANCE || serviceTime > clock.now() + TOLERANCE)
+    (serviceTime < asked - TOLERANCE_MS || serviceTime > clock.now() + TOLERANCE_MS)
   ) {
     const ahead = Math.round((asked - serviceTime) / 1000);
     onDoubt?.(
       `this machine's clock is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} the service's: times are counted from the service's`,
     );
-    return { queries: filters.queries(serviceTime), fetchPage };
+    return { queries: filters.queries(serviceTime), client };
   }
   let kept: PageAnswer | undefined = answer;
-  return {
-    queries,
-    fetchPage: async (wanted, ...rest) => {
-      if (!kept || wanted.href !== url.href) return fetchPage(wanted, ...rest);
-      const page = kept;
-      kept = undefined;
-      return page;
-    },
+  const fetchPage: FetchPage = async (wanted, ...rest) => {
+    if (!kept || wanted.href !== url.href) return client.fetchPage(wanted, ...rest);
+    const page = kept;
+    kept = undefined;
+    return page;
   };
+  return { queries, client: { ...client, fetchPage } };
 }
 
 /** Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a sign-in. */

@@ -7,10 +7,10 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { EventFilters } from './event-filters.ts';
 import { idsOfLines } from './event-ids.ts';
-import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
+import { PAGE_SIZE, type Query } from './event-query.ts';
 import { resolveTypes } from './event-types.ts';
 import { byServiceClock } from './find-events.ts';
-import { type FetchPage, pageFetcher } from './page.ts';
+import { askPage, type PageClient, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { storedEvents } from './stored-events.ts';
 
@@ -60,13 +60,11 @@ export async function* eventsById(
   { context, reporter }: GetCall,
 ): AsyncGenerator<Got> {
   const { clock, signal } = context;
-  const { baseUrl } = service;
   const { keep } = filters;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const send = pageFetcher(service, clock, onRetry);
-  const any = (query: Query) => searchUrl(baseUrl, query, { start: 1, count: 1 });
-  const { queries, fetchPage } = await byServiceClock(filters, send, any, clock, reporter.warning);
-  const ask = (id: string, ending: AbortSignal) => getEvent(fetchPage, baseUrl, queries, id, ending);
+  const sender = pageClient(service, clock, onRetry);
+  const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
+  const ask = (id: string, ending: AbortSignal) => getEvent(client, queries, id, ending);
   for await (const { result } of readAhead(ids, ask, width, signal))
     yield { id: result.id, items: keep?.(result.items) ?? result.items };
   for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
@@ -147,16 +145,15 @@ export interface Got {
  * Throws `ServiceError` where the service answers with another event.
  */
 export async function getEvent(
-  fetchPage: FetchPage,
-  baseUrl: URL,
+  client: PageClient,
   queries: readonly Query[],
   id: string,
   signal: AbortSignal,
 ): Promise<Got> {
   let items: Items | undefined;
   for (const query of queries) {
-    const url = searchUrl(baseUrl, { ...query, eventId: id }, { start: 1, count: PAGE_SIZE });
-    ({ items } = (await fetchPage(url, signal)).page);
+    const window = { start: 1, count: PAGE_SIZE };
+    ({ items } = (await askPage(client, { ...query, eventId: id }, window, signal)).page);
     verify(items, id);
     if (items.count > 0) break;
   }

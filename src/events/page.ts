@@ -7,7 +7,7 @@ import { describeBody, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
-import { type Query, searchUrl } from './event-query.ts';
+import { type PageWindow, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
 export class IdentifiedItems extends Items {
@@ -61,6 +61,12 @@ export interface PageAnswer {
 /** Asks for one collection at an address. */
 export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<PageAnswer>;
 
+/** The event service as one that answers with pages. */
+export interface PageClient {
+  readonly baseUrl: URL;
+  readonly fetchPage: FetchPage;
+}
+
 const TRIES = 3;
 const CHECK_BASE_URL = 'check --base-url (HOOKTRAIL_BASE_URL), or try again later';
 
@@ -69,14 +75,14 @@ const CHECK_BASE_URL = 'check --base-url (HOOKTRAIL_BASE_URL), or try again late
  * again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says
  * what did not work where the service answers with an error.
  */
-export function pageFetcher(
+export function pageClient(
   service: Service,
   clock: Clock,
   onRetry?: OnRetry,
   failure = 'the search failed',
-): FetchPage {
+): PageClient {
   let latest = Promise.resolve();
-  return async (url, signal) => {
+  const fetchPage: FetchPage = async (url, signal) => {
     for (let attempt = 1; ; attempt++) {
       const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
       // Answers come together, and undici sends in the next turn of the event loop: only one of them is read before.
@@ -96,6 +102,17 @@ export function pageFetcher(
       }
     }
   };
+  return { baseUrl: service.baseUrl, fetchPage };
+}
+
+/** Asks for one page of a search. */
+export function askPage(
+  { baseUrl, fetchPage }: PageClient,
+  query: Query,
+  window: PageWindow,
+  signal?: AbortSignal,
+): Promise<PageAnswer> {
+  return fetchPage(searchUrl(baseUrl, query, window), signal);
 }
 
 function noCollection(details: string[]): ServiceError {
@@ -120,12 +137,11 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
  * gives no count or only the size of the page.
  */
 export async function askCount(
-  fetchPage: FetchPage,
-  baseUrl: URL,
+  client: PageClient,
   query: Query,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const { page } = await fetchPage(searchUrl(baseUrl, query, { start: 1, count: 1 }), signal);
+  const { page } = await askPage(client, query, { start: 1, count: 1 }, signal);
   const total = totalOf(page);
   return total !== undefined && total < page.items.count ? undefined : total;
 }

@@ -2,11 +2,10 @@ import { ServiceError } from '../errors.ts';
 import { directionBetween, holdsEventsFrom } from '../json/item-fields.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import { followed, leadsTo, type PageWindow, pinned, type Query, searchUrl } from './event-query.ts';
-import { type FetchPage, type IdentifiedItems, type Page, totalOf } from './page.ts';
+import { askPage, type IdentifiedItems, type Page, type PageClient, totalOf } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 
 export interface ReadOptions {
-  readonly baseUrl: URL;
   readonly query: Query;
   /** Items per request, 1 to 500. The same on every page, or offsets would not line up. */
   readonly pageSize: number;
@@ -26,7 +25,7 @@ export interface ReadPage {
 }
 
 interface Plan {
-  readonly fetchPage: FetchPage;
+  readonly client: PageClient;
   readonly url: (window: PageWindow) => URL;
   readonly size: number;
   readonly pin: Instant | undefined;
@@ -53,19 +52,19 @@ const LOOKED_BACK_PAGES = 10;
  * one. If the result changes all the same, it is read again where needed, and each item is passed on once. Throws
  * `IncompleteError` if the items read do not agree with the service's count.
  */
-export function readPages(fetchPage: FetchPage, options: ReadOptions): AsyncGenerator<ReadPage> {
-  return readWindow(fetchPage, options, true);
+export function readPages(client: PageClient, options: ReadOptions): AsyncGenerator<ReadPage> {
+  return readWindow(client, options, true);
 }
 
 async function* readWindow(
-  fetchPage: FetchPage,
+  client: PageClient,
   options: ReadOptions,
   hold: boolean,
 ): AsyncGenerator<ReadPage, undefined> {
-  const { baseUrl, query, concurrency, signal, onDoubt, limit = Number.POSITIVE_INFINITY } = options;
+  const { query, concurrency, signal, onDoubt, limit = Number.POSITIVE_INFINITY } = options;
   const size = Math.min(options.pageSize, limit);
-  const at = searchUrl(baseUrl, query, { start: 1, count: size });
-  const { page, serviceTime } = await fetchPage(at, signal);
+  const first = { start: 1, count: size };
+  const { page, serviceTime } = await askPage(client, query, first, signal);
   // The service's time is rounded up, since `Date` has no fraction.
   const pin = query.before || !hold || serviceTime === undefined ? undefined : nextFullSecond(serviceTime);
   const held: Query = pin ? { ...query, before: pin } : query;
@@ -73,8 +72,9 @@ async function* readWindow(
   const total = reading.firstTotal;
   yield handOn(reading, page);
   if (reading.full) return;
-  const url = (window: PageWindow) => searchUrl(baseUrl, held, window);
-  const plan: Plan = { fetchPage, url, size, pin, concurrency, signal, reading };
+  const at = searchUrl(client.baseUrl, query, first);
+  const url = (window: PageWindow) => searchUrl(client.baseUrl, held, window);
+  const plan: Plan = { client, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && total !== undefined && !(page.next && total <= size);
   if (hold && serviceTime === undefined && !query.before && (aligned || page.next))
     onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
@@ -117,14 +117,14 @@ type End = 'read' | 'later events';
 
 /** Reads each window by itself and passes on only new items. */
 async function* readWindows(
-  { fetchPage, reading, size }: Plan,
+  { client, reading, size }: Plan,
   queries: readonly Query[],
   options: ReadOptions,
 ): AsyncGenerator<ReadPage, undefined> {
   reading.move();
   for (const query of queries) {
     const part = { ...options, query, pageSize: size, limit: undefined, onDoubt: undefined };
-    for await (const { items } of readWindow(fetchPage, part, false)) {
+    for await (const { items } of readWindow(client, part, false)) {
       yield { items: reading.handOn(items), total: reading.firstTotal };
       if (reading.full) return;
     }
@@ -143,7 +143,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
     if (start > end() || reading.full) return 'read';
     const pages = readAhead(
       windows(start, size, end),
-      (window, signal) => plan.fetchPage(plan.url(window), signal),
+      (window, signal) => plan.client.fetchPage(plan.url(window), signal),
       plan.concurrency,
       plan.signal,
     );
@@ -191,7 +191,7 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
       });
     }
     visited.add(at.href);
-    ({ page } = await plan.fetchPage(at, plan.signal));
+    ({ page } = await plan.client.fetchPage(at, plan.signal));
     if (lacksLaterEvents(plan, page)) return 'later events';
     empty = page.items.count === 0 ? empty + 1 : 0;
     if (empty === MAX_EMPTY_PAGES)

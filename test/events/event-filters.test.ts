@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { eventFilters, type FilterFlags } from '../../src/events/event-filters.ts';
 import { queryString } from '../../src/events/event-query.ts';
 import { byServiceClock } from '../../src/events/find-events.ts';
-import { readPage } from '../../src/events/page.ts';
+import { askPage, readPage } from '../../src/events/page.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -47,7 +47,7 @@ describe('filters', () => {
 });
 
 describe("this machine's clock", () => {
-  const url = new URL('https://events.example.com/integrator-events');
+  const baseUrl = new URL('https://events.example.com');
   const ask = async (flags: FilterFlags, skew: number) => {
     const asked: string[] = [];
     const doubts: string[] = [];
@@ -55,15 +55,14 @@ describe("this machine's clock", () => {
       asked.push(asking.search);
       return { page: readPage(Buffer.from('{"items":[]}')), serviceTime: NOW };
     };
-    const address = (query: object) => new URL(`?${queryString(query)}`, url);
     const found = await byServiceClock(
       eventFilters(flags, NOW),
-      fetchPage,
-      address,
+      { baseUrl, fetchPage },
+      1,
       { now: () => NOW + skew },
       (doubt) => doubts.push(doubt),
     );
-    await found.fetchPage(address(found.queries[0] as object));
+    await askPage(found.client, found.queries[0] as object, { start: 1, count: 1 });
     return { asked, doubts, queries: found.queries.map((query) => queryString(query)) };
   };
 

@@ -56,9 +56,9 @@ const at = (name: string, count: number, from: number, step: number): Event[] =>
 
 async function idsRead(fetchPage: FetchPage, options: Partial<ReadOptions> = {}): Promise<string[]> {
   const signal = new AbortController().signal;
-  const read = { baseUrl, query: {}, pageSize: 10, concurrency: () => 3, signal, ...options };
+  const read = { query: {}, pageSize: 10, concurrency: () => 3, signal, ...options };
   const ids: string[] = [];
-  for await (const { items } of readPages(fetchPage, read)) {
+  for await (const { items } of readPages({ baseUrl, fetchPage }, read)) {
     const { events } = JSON.parse(`{"events":[${items.texts().join(',')}]}`) as { events: Event[] };
     ids.push(...events.map(({ eventId }) => eventId));
   }

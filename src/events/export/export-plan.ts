@@ -6,13 +6,14 @@ import {
   type Instant,
   knownInstant,
   laterOf,
+  milliseconds,
   nextFullSecond,
   parseInstant,
 } from '../../time/instant.ts';
 import { version } from '../../version.ts';
 import type { EventFilters } from '../event-filters.ts';
-import { type Query, searchUrl } from '../event-query.ts';
-import { askCount, type FetchPage, totalOf } from '../page.ts';
+import type { Query } from '../event-query.ts';
+import { askCount, askPage, type PageClient } from '../page.ts';
 import { readAhead } from '../read-ahead.ts';
 import {
   eventsIn,
@@ -26,9 +27,7 @@ import {
   saveQuery,
 } from './export-manifest.ts';
 
-export interface Planning {
-  readonly fetchPage: FetchPage;
-  readonly baseUrl: URL;
+export interface Planning extends PageClient {
   readonly pageSize: number;
   readonly concurrency: () => number;
   readonly clock: Clock;
@@ -101,45 +100,37 @@ export async function planUpdate(
 }
 
 /** The searches, and their end: the service's time when it answered, or `--until` if that is earlier. */
-async function pinnedQueries(filters: EventFilters, { fetchPage, baseUrl, clock, signal }: Planning) {
+async function pinnedQueries(filters: EventFilters, planning: Planning) {
+  const { clock, signal } = planning;
   const any = filters.queries(clock.now())[0];
-  const answer = await fetchPage(searchUrl(baseUrl, any, { start: 1, count: 1 }), signal);
+  const answer = await askPage(planning, any, { start: 1, count: 1 }, signal);
   const now = answer.serviceTime ?? clock.now();
   filters.requirePastStart(now);
   const queries = filters.queries(now);
   return { queries, pin: earlierOf(queries[0].before, nextFullSecond(now)) };
 }
 
-/**
- * Warns of events that the service dates later than its own clock: the export ends at that clock and leaves them out.
- */
+/** Events that are dated this much later than the service's clock are not those that were created since it was read. */
+const MARGIN_MS = 60_000;
+
+/** Warns of events that the service dates later than its own clock: the export ends at that clock and leaves them out. */
 export async function warnOfLaterDated(
   filters: EventFilters,
   reporter: Pick<Reporter, 'warning'>,
   { pin }: Manifest,
   planning: Planning,
 ): Promise<void> {
+  const after = knownInstant(milliseconds(parseInstant(pin) as Instant) + MARGIN_MS);
   let events = 0;
   for (const query of filters.queries(planning.clock.now()))
-    events += await countLaterDated(query, parseInstant(pin) as Instant, planning);
+    if (!query.before || compareInstants(query.before, after) > 0)
+      events += (await askCount(planning, { ...query, after }, planning.signal)) ?? 0;
   if (events === 0) return;
   const subject = events === 1 ? '1 event is' : `${events} events are`;
   // They are not read, so `--where` and `--grep` may keep fewer of them.
   reporter.warning(
     `${filters.keep ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
   );
-}
-
-/** Counts from the time of the answer: events that were created since the export began are not dated later. */
-async function countLaterDated(query: Query, after: Instant, planning: Planning, tries = 3): Promise<number> {
-  const { fetchPage, baseUrl, signal, clock } = planning;
-  if (tries === 0 || (query.before && compareInstants(query.before, after) <= 0)) return 0;
-  const url = searchUrl(baseUrl, { ...query, after: laterOf(query.after, after) }, { start: 1, count: 1 });
-  const { page, serviceTime = clock.now() } = await fetchPage(url, signal);
-  const now = nextFullSecond(serviceTime);
-  const counted = totalOf(page) ?? 0;
-  if (counted === 0 || compareInstants(now, after) <= 0) return counted;
-  return countLaterDated(query, now, planning, tries - 1);
 }
 
 /** A slice of a search's time, in seconds, and the number of events before each end: no event at a boundary is lost. */
@@ -162,9 +153,9 @@ async function planParts(
   gzip: boolean,
   planning: Planning,
 ): Promise<Part[]> {
-  const { fetchPage, baseUrl, pageSize, signal } = planning;
+  const { pageSize, signal } = planning;
   const end = query.before as Instant;
-  const total = await askCount(fetchPage, baseUrl, query, signal);
+  const total = await askCount(planning, query, signal);
   const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / MAX_PARTS));
   const whole: Slice = {
     from: query.after?.seconds ?? 0,
@@ -198,9 +189,9 @@ const MAX_PIECES = 16;
 
 /** Cuts a slice into some with about so many events each; one of a second may have more. Returns them newest first. */
 async function cutToSize(whole: Slice, query: Query, target: number, planning: Planning): Promise<Slice[]> {
-  const { fetchPage, baseUrl, concurrency, signal } = planning;
+  const { concurrency, signal } = planning;
   const count = (seconds: number, ending: AbortSignal) =>
-    askCount(fetchPage, baseUrl, { ...query, before: knownInstant(seconds * 1000) }, ending);
+    askCount(planning, { ...query, before: knownInstant(seconds * 1000) }, ending);
   let slices = [whole];
   for (;;) {
     const cuts = slices.flatMap((slice) => cutsOf(slice, target));
@@ -256,14 +247,13 @@ export async function recount(
   manifest: Manifest,
   planning: Planning,
 ): Promise<{ total: number | undefined; changed: readonly number[] }> {
-  const { fetchPage, baseUrl, signal } = planning;
   const { parts, queries } = manifest;
   const isPartial = isFiltered(manifest) || parts.some(({ settled }) => settled);
   let total: number | undefined;
   if (!isPartial) {
     total = 0;
     for (const index of queries.keys()) {
-      const counted = await askCount(fetchPage, baseUrl, heldQuery(manifest, index), signal);
+      const counted = await askCount(planning, heldQuery(manifest, index), planning.signal);
       total = total === undefined || counted === undefined ? undefined : total + counted;
     }
     const mayMove = parts.some(({ ofAnyStatus }) => ofAnyStatus !== null);
@@ -299,15 +289,15 @@ export async function countAnyStatus(
 async function countParts(
   manifest: Manifest,
   indexes: readonly number[],
-  { fetchPage, baseUrl, concurrency, signal }: Planning,
+  planning: Planning,
   change: Partial<Query> = {},
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>();
   const count = (index: number, ending: AbortSignal) => {
     const query = partQuery(manifest, manifest.parts[index] as Part);
-    return askCount(fetchPage, baseUrl, { ...query, ...change }, ending);
+    return askCount(planning, { ...query, ...change }, ending);
   };
-  for await (const { job, result } of readAhead(indexes, count, concurrency, signal))
+  for await (const { job, result } of readAhead(indexes, count, planning.concurrency, planning.signal))
     if (result !== undefined) counts.set(job, result);
   return counts;
 }

@@ -11,7 +11,7 @@ import type { Reporter } from '../../terminal/reporter.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { resolveTypes, warnOfTypes } from '../event-types.ts';
-import { identified, pageFetcher } from '../page.ts';
+import { identified, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { type ReadPage, readPages, UNCOUNTED } from '../read-pages.ts';
 import {
@@ -102,11 +102,11 @@ async function exportInto(
     const resolved = await resolveTypes(filters, service, settings, context);
     const progress = startProgress(context, reporter, 'exporting');
     const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-    const fetchPage = pageFetcher(service, clock, (attempt) => {
+    const client = pageClient(service, clock, (attempt) => {
       onRetry(attempt);
       progress.update({ note: waitText(attempt) });
     });
-    const planning = { fetchPage, baseUrl: service.baseUrl, pageSize, concurrency, clock, signal };
+    const planning = { ...client, pageSize, concurrency, clock, signal };
     try {
       const run = new ExportRun({ directory, filters: resolved, planning, progress, reporter });
       const exported = await run.run(manifest, identity, update);
@@ -251,7 +251,7 @@ class ExportRun {
   /** Asks for a part's first page at once, and for the others when they are read. */
   #ask(index: number): AsyncGenerator<ReadPage> {
     const query = partQuery(this.#manifest, this.#manifest.parts[index] as Part);
-    const pages = readPages(this.#planning.fetchPage, { ...this.#planning, query });
+    const pages = readPages(this.#planning, { ...this.#planning, query });
     const first = pages.next();
     // Its failure is thrown when it is read.
     first.catch(() => undefined);

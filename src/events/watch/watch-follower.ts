@@ -9,7 +9,7 @@ import {
   milliseconds,
 } from '../../time/instant.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
-import type { FetchPage } from '../page.ts';
+import type { FetchPage, PageClient } from '../page.ts';
 import { readPages } from '../read-pages.ts';
 
 export interface Watch {
@@ -36,9 +36,7 @@ export interface FollowerState {
   readonly printed: readonly (readonly [key: number, createdBefore: number])[];
 }
 
-interface Parts {
-  readonly fetchPage: FetchPage;
-  readonly baseUrl: URL;
+interface Parts extends PageClient {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
   /** This machine's time, for a service that sends no `Date`. */
@@ -162,11 +160,11 @@ export class Follower {
     most: number,
     found: WatchedItem[],
   ): Promise<Polled> {
-    const { baseUrl, concurrency, signal, fetchPage: send } = this.#parts;
     const createdOn = createdOnReader();
     let serviceTime: number | undefined;
+    const { baseUrl, concurrency, signal } = this.#parts;
     const fetchPage: FetchPage = async (url, ending) => {
-      const answer = await send(url, ending);
+      const answer = await this.#parts.fetchPage(url, ending);
       // Every answer includes the events created before the earliest answer.
       const { serviceTime: answeredAt } = answer;
       if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
@@ -174,8 +172,8 @@ export class Follower {
     };
     for (const query of this.#watch.queries) {
       const bounded = { ...query, after, before };
-      const options = { baseUrl, query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
-      for await (const { items: all, total } of readPages(fetchPage, options)) {
+      const options = { query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
+      for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;
         for (let index = 0; index < items.count; index++) {

@@ -18,9 +18,8 @@ import { withService } from '../../sign-in/session.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { compareInstants, type Instant, knownInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
-import { searchUrl } from '../event-query.ts';
 import { resolveTypes } from '../event-types.ts';
-import { type FetchPage, pageFetcher } from '../page.ts';
+import { askPage, type PageClient, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
 import { WatchStateFile } from './watch-state.ts';
@@ -195,20 +194,22 @@ async function startFollowing(
   reporter: Reporter,
 ): Promise<{ follower: Follower; sample: Items }> {
   const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const send = pageFetcher(service, clock, (attempt) => {
+  const sender = pageClient(service, clock, (attempt) => {
     onTrouble(attempt.reason);
     onRetry(attempt);
   });
-  const fetchPage: FetchPage = async (...request) => {
-    const answer = await send(...request);
-    onTrouble(undefined);
-    return answer;
+  const client: PageClient = {
+    ...sender,
+    fetchPage: async (...request) => {
+      const answer = await sender.fetchPage(...request);
+      onTrouble(undefined);
+      return answer;
+    },
   };
-  const { baseUrl } = service;
   const { keep } = filters;
   const count = isSampled || keep ? SAMPLE_EVENTS : 1;
-  const first = searchUrl(baseUrl, filters.queries(clock.now())[0], { start: 1, count });
-  const { page, serviceTime: now = clock.now() } = await fetchPage(first, signal);
+  const any = filters.queries(clock.now())[0];
+  const { page, serviceTime: now = clock.now() } = await askPage(client, any, { start: 1, count }, signal);
   if (!state) filters.requirePastStart(now);
   keep?.(page.items);
   for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
@@ -223,7 +224,7 @@ async function startFollowing(
     );
   const follower = new Follower(
     { queries, start, before, keep: filters.keep, overlap, most: MOST },
-    { fetchPage, baseUrl, concurrency: width, signal, now: () => clock.now() },
+    { ...client, concurrency: width, signal, now: () => clock.now() },
     state,
   );
   return { follower, sample: page.items };

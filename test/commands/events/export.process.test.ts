@@ -35,7 +35,7 @@ describe('an export', () => {
 
   test("warns about events dated later than the service's clock, which it leaves out", async () => {
     await using exporting = await startExporting({ events: 100 });
-    for (const createdOn of ['2026-11-21T00:00:00.0000001Z', '2027-01-01T00:00:00.0000000Z'])
+    for (const createdOn of ['2026-11-21T00:01:00.0000001Z', '2027-01-01T00:00:00.0000000Z'])
       exporting.sandbox.control.addEvent({ createdOn, eventType: 'document.signed' });
     const warning =
       "warning: 2 events are dated later than the service's clock and not in this export; --update adds them when their time has come\n";
