@@ -1,17 +1,15 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
-import { available } from '../support/machine/requirement.ts';
 import {
   DISK_ERRORS,
-  eachOperation,
+  describeFaults,
+  expectNoHarm,
   type FaultCode,
-  type FileOperation,
   FULL,
   isTold,
-  startFaulty,
-  startTraced,
+  traceCommand,
 } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
@@ -36,32 +34,22 @@ async function signInAnew(tokenLifetimeSeconds = 1800): Promise<void> {
   behaviour.tokenLifetimeSeconds = 1800;
 }
 
-/** The operations of a command on files of its home, in a run that succeeds. */
-async function operationsOf(args: readonly string[]): Promise<readonly FileOperation[]> {
-  const isOurs = (file: string) => file.startsWith(at.home.folder) && !file.includes('/compiled/');
-  const { program, operations } = await startTraced(env, args, isOurs);
-  expect(await program.finished).toMatchObject({ code: 0 });
-  const found = await operations();
-  expect(found.length).toBeGreaterThan(20);
-  return found;
-}
-
-type Check = (result: Result) => Promise<unknown>;
-
-/** Tries faults in runs that each begin with a new sign-in. Returns what did not hold. */
+/** Tries faults in runs that each begin with a new sign-in. */
 async function sweep(
   kind: string,
   args: readonly string[],
   codes: readonly FaultCode[],
   lifetimeSeconds: number,
-  check: Check,
-): Promise<unknown[]> {
+  broken: (result: Result) => Promise<unknown>,
+): Promise<void> {
   await signInAnew(lifetimeSeconds);
-  const operations = await operationsOf(args);
-  return await eachOperation(kind, operations, codes, async (operation, code) => {
+  const isOurs = (file: string) => file.startsWith(at.home.folder) && !file.includes('/compiled/');
+  const command = await traceCommand(env, args, isOurs);
+  expect(command.operations.length).toBeGreaterThan(20);
+  await expectNoHarm(kind, command, codes, async (start) => {
     await signInAnew(lifetimeSeconds);
     begun = at.sandbox.log.length;
-    return await check(await (await startFaulty(env, args, operation, code, operations)).finished);
+    return await broken(await start().finished);
   });
 }
 
@@ -72,81 +60,72 @@ const refreshes = () =>
     .map(({ error }) => error ?? 'ok');
 const token = () => at.run(['token'], { env });
 
-describe.skipIf(!available('the right to trace a process (strace)'))(
-  'a fault at any file operation',
-  { timeout: 600_000 },
-  () => {
-    test('of a refresh, or a signal there, never loses the sign-in', async () => {
-      for (const [kind, codes] of [
-        ['refresh, one error', DISK_ERRORS],
-        ['refresh, a signal', ['SIGINT', 'SIGTERM']],
-      ] as const) {
-        const broken = await sweep(kind, ['token'], codes, 30, async (result) => {
-          const after = await token();
-          const isEnded =
-            codes === DISK_ERRORS ? isTold(result) : [0, 130, 143].includes(Number(result.code));
-          const isKept = after.code === 0 && !refreshes().includes('invalid_grant');
-          return isEnded && isKept ? undefined : { result, after };
-        });
-        expect(broken).toEqual([]);
-      }
-    });
-
-    test('of a refresh that fills the disk spends no token, or stores the new one, or says that the sign-in is lost', async () => {
-      const broken = await sweep('refresh, a full disk', ['token'], FULL, 30, async (result) => {
-        const asked = refreshes().join();
-        // The disk has room again.
+describeFaults('a fault at any file operation', () => {
+  test('of a refresh, or a signal there, never loses the sign-in', async () => {
+    for (const [kind, codes] of [
+      ['refresh, one error', DISK_ERRORS],
+      ['refresh, a signal', ['SIGINT', 'SIGTERM']],
+    ] as const) {
+      await sweep(kind, ['token'], codes, 30, async (result) => {
         const after = await token();
-        const askedAfter = refreshes().join();
-        const isRefused = result.code === 2 && asked === '' && after.code === 0 && askedAfter === 'ok';
-        const isStored = result.code === 0 && asked === 'ok' && after.stdout === result.stdout;
-        const isLost = result.code === 4 && /^error: the sign-in is lost: /.test(result.stderr);
-        const held = isRefused || (isStored && askedAfter === 'ok') || (isLost && after.code === 4);
-        return isTold(result) && held ? undefined : { result, after, asked, askedAfter };
+        const isEnded = codes === DISK_ERRORS ? isTold(result) : [0, 130, 143].includes(Number(result.code));
+        const isKept = after.code === 0 && !refreshes().includes('invalid_grant');
+        return isEnded && isKept ? undefined : { result, after };
       });
-      expect(broken).toEqual([]);
-    });
+    }
+  });
 
-    test.each([
-      ['login', ['login']],
-      ['login --device', ['login', '--device']],
-    ])(
-      'of %s is reported, and there is a sign-in after it: the new one or the one of before',
-      async (name, args) => {
-        at.sandbox.control.behaviour.devicePollSeconds = 1;
-        for (const [kind, codes] of [
-          ['one error', DISK_ERRORS],
-          ['a full disk', FULL],
-        ] as const) {
-          const broken = await sweep(`${name}, ${kind}`, args, codes, 1800, async (result) => {
-            const after = await token();
-            return isTold(result) && after.code === 0 ? undefined : { result, after };
-          });
-          expect(broken).toEqual([]);
-        }
-      },
-    );
-
-    test.each([
-      ['logout', ['logout']],
-      ['profiles delete', ['profiles', 'delete', 'default']],
-    ])('of %s is an error, and never deletes secrets whose tokens stay valid', async (name, args) => {
-      const secrets = () => readdir(path.join(at.home.folder, 'config', 'secrets')).catch((): string[] => []);
-      const isRevoked = () =>
-        requests().some(({ url, status }) => url.endsWith('/connect/revocation') && status === 200);
-      const broken = await sweep(`${name}, one error`, args, DISK_ERRORS, 1800, async (result) => {
-        const left = await secrets();
-        const isDone = left.length === 0 && isRevoked();
-        // A token is revoked before it is deleted, and exit 0 means that both happened.
-        const isTrue =
-          result.code === 0 ? isDone && !/warning/.test(result.stderr) : left.length > 0 || isRevoked();
-        const after = await at.run(args, { env });
-        const isDoneAfter = (await secrets()).length === 0 && isRevoked();
-        // A profile is deleted once, also where only the folder could not be synced.
-        const isGone = after.code === 0 || (name === 'profiles delete' && after.code === 2);
-        return isTold(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
-      });
-      expect(broken).toEqual([]);
+  test('of a refresh that fills the disk spends no token, or stores the new one, or says that the sign-in is lost', async () => {
+    await sweep('refresh, a full disk', ['token'], FULL, 30, async (result) => {
+      const asked = refreshes().join();
+      // The disk has room again.
+      const after = await token();
+      const askedAfter = refreshes().join();
+      const isRefused = result.code === 2 && asked === '' && after.code === 0 && askedAfter === 'ok';
+      const isStored = result.code === 0 && asked === 'ok' && after.stdout === result.stdout;
+      const isLost = result.code === 4 && /^error: the sign-in is lost: /.test(result.stderr);
+      const held = isRefused || (isStored && askedAfter === 'ok') || (isLost && after.code === 4);
+      return isTold(result) && held ? undefined : { result, after, asked, askedAfter };
     });
-  },
-);
+  });
+
+  test.each([
+    ['login', ['login']],
+    ['login --device', ['login', '--device']],
+  ])(
+    'of %s is reported, and there is a sign-in after it: the new one or the one of before',
+    async (name, args) => {
+      at.sandbox.control.behaviour.devicePollSeconds = 1;
+      for (const [kind, codes] of [
+        ['one error', DISK_ERRORS],
+        ['a full disk', FULL],
+      ] as const) {
+        await sweep(`${name}, ${kind}`, args, codes, 1800, async (result) => {
+          const after = await token();
+          return isTold(result) && after.code === 0 ? undefined : { result, after };
+        });
+      }
+    },
+  );
+
+  test.each([
+    ['logout', ['logout']],
+    ['profiles delete', ['profiles', 'delete', 'default']],
+  ])('of %s is an error, and never deletes secrets whose tokens stay valid', async (name, args) => {
+    const secrets = () => readdir(path.join(at.home.folder, 'config', 'secrets')).catch((): string[] => []);
+    const isRevoked = () =>
+      requests().some(({ url, status }) => url.endsWith('/connect/revocation') && status === 200);
+    await sweep(`${name}, one error`, args, DISK_ERRORS, 1800, async (result) => {
+      const left = await secrets();
+      const isDone = left.length === 0 && isRevoked();
+      // A token is revoked before it is deleted, and exit 0 means that both happened.
+      const isTrue =
+        result.code === 0 ? isDone && !/warning/.test(result.stderr) : left.length > 0 || isRevoked();
+      const after = await at.run(args, { env });
+      const isDoneAfter = (await secrets()).length === 0 && isRevoked();
+      // A profile is deleted once, also where only the folder could not be synced.
+      const isGone = after.code === 0 || (name === 'profiles delete' && after.code === 2);
+      return isTold(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
+    });
+  });
+});

@@ -22,6 +22,12 @@ async function startWriting(events = 20) {
   };
 }
 
+const isWindows = process.platform === 'win32';
+/** Beginnings of lines that end with a file's name, and what they write to it. */
+const WRITERS = [
+  ['events count --output-file', /^20\n$/],
+  ['events report', /^<!doctype html>.*<\/html>\s*$/s],
+] as const;
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 describe('--output-file', () => {
@@ -105,23 +111,26 @@ describe('--output-file', () => {
     expect(await readFile(at.file, 'utf8')).toBe(all.split('\n').slice(0, 3).join('\n').concat('\n'));
   });
 
-  test.skipIf(process.platform === 'win32')('modes are those of a redirection; a link stays', async () => {
-    await using at = await startWriting();
-    const words = ['events', 'count', '--output-file'];
-    const link = path.join(at.folder, 'link');
-    await symlink(at.file, link);
-    await writeFile(at.file, 'old');
-    await chmod(at.file, 0o640);
-    expect((await at.run([...words, link])).code).toBe(0);
-    expect((await lstat(link)).isSymbolicLink()).toBe(true);
-    expect(await readFile(at.file, 'utf8')).toBe('20\n');
-    expect((await stat(at.file)).mode & 0o777).toBe(0o640);
-    const fresh = path.join(at.folder, 'new');
-    await at.run([...words, fresh]);
-    expect((await stat(fresh)).mode & 0o777).toBe(0o666 & ~process.umask());
-  });
+  test.skipIf(isWindows).each(WRITERS)(
+    'modes are those of a redirection; a link stays: %s',
+    async (line, whole) => {
+      await using at = await startWriting();
+      const words = line.split(' ');
+      const link = path.join(at.folder, 'link');
+      await symlink(at.file, link);
+      await writeFile(at.file, 'old');
+      await chmod(at.file, 0o640);
+      expect((await at.run([...words, link])).code).toBe(0);
+      expect((await lstat(link)).isSymbolicLink()).toBe(true);
+      expect(await readFile(at.file, 'utf8')).toMatch(whole);
+      expect((await stat(at.file)).mode & 0o777).toBe(0o640);
+      const fresh = path.join(at.folder, 'new');
+      await at.run([...words, fresh]);
+      expect((await stat(fresh)).mode & 0o777).toBe(0o666 & ~process.umask());
+    },
+  );
 
-  test.skipIf(process.platform === 'win32')('the file that a link names is created', async () => {
+  test.skipIf(isWindows)('the file that a link names is created', async () => {
     await using at = await startWriting();
     const [link, other] = [path.join(at.folder, 'link'), path.join(at.folder, 'other')];
     await symlink('other', link);
@@ -140,21 +149,24 @@ describe('--output-file', () => {
     });
   });
 
-  test.skipIf(process.platform === 'win32')('a named pipe is written to, not replaced', async () => {
-    await using at = await startWriting();
-    execFileSync('mkfifo', [at.file]);
-    const reader = spawn('cat', [at.file]);
-    let read = '';
-    reader.stdout.setEncoding('utf8').on('data', (text: string) => {
-      read += text;
-    });
-    const ended = once(reader, 'close');
-    try {
-      expect((await at.run(['events', 'count', '--output-file', at.file])).code).toBe(0);
-      await ended;
-      expect([read, (await lstat(at.file)).isFIFO()]).toEqual(['20\n', true]);
-    } finally {
-      reader.kill();
-    }
-  });
+  test.skipIf(isWindows).each(WRITERS)(
+    'a named pipe is written to, not replaced: %s',
+    async (line, whole) => {
+      await using at = await startWriting();
+      execFileSync('mkfifo', [at.file]);
+      const reader = spawn('cat', [at.file]);
+      let read = '';
+      reader.stdout.setEncoding('utf8').on('data', (text: string) => {
+        read += text;
+      });
+      const ended = once(reader, 'close');
+      try {
+        expect((await at.run([...line.split(' '), at.file])).code).toBe(0);
+        await ended;
+        expect([read, (await lstat(at.file)).isFIFO()]).toEqual([expect.stringMatching(whole), true]);
+      } finally {
+        reader.kill();
+      }
+    },
+  );
 });

@@ -41,7 +41,7 @@ export async function recordRun(
   folder: string,
 ): Promise<RecordedRun> {
   const before = await imageOf(folder);
-  const { program, log } = await startStraced(env, args, '-s', '4000000', '-xx', '-e', `trace=${CALLS}`);
+  const { program, log } = startStraced(env, args, '-s', '4000000', '-xx', '-e', `trace=${CALLS}`);
   const steps = stepsIn(await log(), folder);
   return {
     result: await program.finished,

@@ -1,10 +1,12 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inject } from 'vitest';
+import { describe, expect, inject } from 'vitest';
 import { type Result, type Running, startProcess } from '../process.ts';
 import { faultRounds, noteFaults, randomOf } from '../seed.ts';
+import { available } from './requirement.ts';
 
 /*
  * Faults of the file system, injected below Node by strace: whatever function the program calls, what fails is the
@@ -21,9 +23,17 @@ export interface FileOperation {
   readonly before: ReadonlyMap<string, number>;
 }
 
-export interface TracedRun {
-  readonly result: Result;
+/** A command, and what it did to files in one run. */
+export interface TracedCommand {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly args: readonly string[];
   readonly operations: readonly FileOperation[];
+}
+
+/** Describes what a loss at any moment must not break, where a process may trace another. */
+export function describeFaults(title: string, tests: () => void): void {
+  const isLeftOut = !available('the right to trace a process (strace)');
+  describe.skipIf(isLeftOut)(title, { timeout: 600_000 }, tests);
 }
 
 /** The fault at the operation: an error once, a disk that is full from then on (`FULL`), or a signal (`SIGKILL`). */
@@ -33,6 +43,11 @@ export const DISK_ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EACCES', 'EROF
 export const READ_ERRORS = ['EIO', 'EMFILE'];
 export const FULL = ['FULL'];
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGKILL'];
+export const KINDS = [
+  ['one error', DISK_ERRORS],
+  ['a disk that is full from then on', FULL],
+  ['a signal', SIGNALS],
+] as const;
 
 const WRITES = ['write', 'writev', 'pwrite64', 'fsync', 'fdatasync', 'mkdir', 'link', 'ftruncate'];
 const CALLS = [
@@ -65,11 +80,7 @@ function straceArgs(log: string, ...more: string[]): string[] {
   ];
 }
 
-function start(
-  env: Readonly<Record<string, string | undefined>>,
-  args: readonly string[],
-  strace: string[],
-): Running {
+function start(env: TracedCommand['env'], args: readonly string[], strace: string[]): Running {
   const options = {
     ...env,
     UV_THREADPOOL_SIZE: '1',
@@ -78,27 +89,30 @@ function start(
   return startProcess([...strace, ...args], { env: options, executable: 'strace' });
 }
 
-async function newLog(): Promise<string> {
-  return path.join(await mkdtemp(path.join(os.tmpdir(), 'strace-')), 'log');
-}
+const newLog = () => path.join(mkdtempSync(path.join(os.tmpdir(), 'strace-')), 'log');
 
-/** Starts the program; its operations on the files that `isOurs` accepts are known when it has ended. */
-export async function startTraced(
-  env: Readonly<Record<string, string | undefined>>,
+/**
+ * Runs a command, and returns its operations on the files that `isOurs` accepts. It has to succeed, unless `use` looks
+ * after its end.
+ */
+export async function traceCommand(
+  env: TracedCommand['env'],
   args: readonly string[],
   isOurs: (file: string) => boolean,
-): Promise<{ program: Running; operations: () => Promise<FileOperation[]> }> {
-  const { program, log } = await startStraced(env, args, '-e', `trace=${CALLS.join(',')}`);
-  return { program, operations: async () => operationsIn(await log(), isOurs) };
+  use = async ({ finished }: Running): Promise<unknown> => expect((await finished).code).toBe(0),
+): Promise<TracedCommand> {
+  const { program, log } = startStraced(env, args, '-e', `trace=${CALLS.join(',')}`);
+  await use(program);
+  return { env, args, operations: operationsIn(await log(), isOurs) };
 }
 
 /** Starts the program under strace with these options. `log` resolves to what strace wrote, once the program has ended. */
-export async function startStraced(
-  env: Readonly<Record<string, string | undefined>>,
+export function startStraced(
+  env: TracedCommand['env'],
   args: readonly string[],
   ...options: string[]
-): Promise<{ program: Running; log: () => Promise<string> }> {
-  const file = await newLog();
+): { program: Running; log: () => Promise<string> } {
+  const file = newLog();
   const program = start(env, args, straceArgs(file, ...options));
   const log = async () => {
     await program.finished;
@@ -140,15 +154,13 @@ function operationsIn(log: string, isOurs: (file: string) => boolean): FileOpera
   return operations;
 }
 
-/** Starts the program with a fault at an operation that a traced run had. */
-export async function startFaulty(
-  env: Readonly<Record<string, string | undefined>>,
-  args: readonly string[],
+/** Starts the command with a fault at an operation of its traced run. */
+function startFaulty(
+  { env, args, operations }: TracedCommand,
   { call, path: file, nth, before }: FileOperation,
   code: FaultCode,
-  operations: readonly FileOperation[],
-): Promise<Running> {
-  const log = await newLog();
+): Running {
+  const log = newLog();
   if (code !== 'FULL') {
     const fault = code.startsWith('SIG') ? `signal=${code}` : `error=${code}`;
     return start(
@@ -171,26 +183,27 @@ export function isTold({ code, stderr }: Result): boolean {
 }
 
 /**
- * Tries a fault at some of the operations, or with `npm run faults` at each. `broken` resolves to what did not hold, if
- * anything; the results are returned. Under `npm run faults` the number of tries is printed.
+ * Expects that nothing breaks by a fault at some of the operations, or with `npm run faults` at each. `broken` starts the
+ * faulty command, and resolves to what did not hold, if anything. Under `npm run faults` the number of tries is printed.
  */
-export async function eachOperation(
+export async function expectNoHarm(
   kind: string,
-  operations: readonly FileOperation[],
+  command: TracedCommand,
   codes: readonly FaultCode[],
-  broken: (operation: FileOperation, code: FaultCode) => Promise<unknown>,
+  broken: (start: () => Running) => Promise<unknown>,
   few = 12,
-): Promise<unknown[]> {
+): Promise<void> {
   const random = randomOf(kind);
+  const { operations } = command;
   const rounds = faultRounds(few, operations.length);
   const found: unknown[] = [];
   for (let round = 0; round < rounds; round++) {
     const number = rounds === operations.length ? round : random.below(operations.length);
     const operation = operations[number] as FileOperation;
     const code = codes[random.below(codes.length)] as string;
-    const one = await broken(operation, code);
+    const one = await broken(() => startFaulty(command, operation, code));
     if (one !== undefined) found.push({ operation: { ...operation, before: undefined }, code, one });
   }
   noteFaults(kind, rounds, rounds - found.length);
-  return found;
+  expect(found).toEqual([]);
 }
