@@ -256,13 +256,15 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   return { items: new IdentifiedItems(compact, Float64Array.from(keys), byEventId), end: listEnd };
 }
 
-/** Reads the item at an offset, and its key: the hash of its `eventId`, or of its text if it has none. */
+/** Reads the item at an offset, and its key: the hash of its `eventId`, or of its text if that is missing, null or empty. */
 function identify(scanner: JsonScanner, at: number): { end: number; key: number; isOfId: boolean } {
   scanner.eventIdAt = 0;
   const end = scanner.value(at);
   const id = scanner.eventIdAt;
-  const key = id === 0 ? hashed(scanner.bytes, at, end) : hashed(scanner.bytes, id, scanner.value(id));
-  return { end, key, isOfId: id !== 0 };
+  const idEnd = id === 0 ? 0 : scanner.value(id);
+  const isOfId = id !== 0 && scanner.bytes[id] !== 0x6e && idEnd - id > '""'.length;
+  const key = isOfId ? hashed(scanner.bytes, id, idEnd) : hashed(scanner.bytes, at, end);
+  return { end, key, isOfId };
 }
 
 /** The same items with their keys. */

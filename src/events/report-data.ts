@@ -89,7 +89,10 @@ class LatestItems {
   }
 
   #drop(): void {
-    this.#kept.sort((a, b) => (a.at && b.at ? compareInstants(b.at, a.at) : 0));
+    // Those without a time come last.
+    this.#kept.sort((a, b) =>
+      a.at && b.at ? compareInstants(b.at, a.at) : Number(b.at !== undefined) - Number(a.at !== undefined),
+    );
     this.#kept.length = Math.min(this.#kept.length, this.#limit);
   }
 }

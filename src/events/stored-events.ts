@@ -132,11 +132,11 @@ async function* pagesOfText(name: string, stream: Readable, signal: AbortSignal)
   }
 }
 
-/** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). */
+/** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the first one. */
 async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let start = Buffer.alloc(0);
-  while (start.length < 2) {
+  while (start.length < BYTE_ORDER_MARK.length) {
     const { done, value } = await pieces.next();
     if (done) break;
     start = Buffer.concat([start, value]);
@@ -316,7 +316,7 @@ class ItemTextParser {
     if (this.#form !== undefined) return 0;
     const isMarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
     const first = skipSpace(bytes, isMarked ? BYTE_ORDER_MARK.length : 0);
-    if (first === bytes.length) return 0;
+    if (first === bytes.length) return first;
     this.#form = bytes[first] === 0x5b ? 'array' : 'lines';
     return this.isLines ? first : first + 1;
   }

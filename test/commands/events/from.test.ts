@@ -192,12 +192,13 @@ describe('--from, without a sign-in', () => {
     });
   });
 
-  test('text in pieces of any size is read the same, and gzip whose first byte comes alone', async () => {
+  test('text in pieces of any size is read the same, also a byte order mark or gzip cut in its first bytes', async () => {
     const text = Buffer.from(lines.slice(0, 20_000).replace(/[^\n]*$/, ''));
     const events = text.toString().trimEnd().split('\n');
     const array = Buffer.from(`[${events.join(',\n')}]`);
-    for (const bytes of [text, array, gzipSync(text)]) {
-      for (const size of [1, 7, 4096]) {
+    const marked = Buffer.from(`\ufeff\n${text}`);
+    for (const bytes of [text, array, marked, gzipSync(text)]) {
+      for (const size of [1, 3, 7, 4096]) {
         const running = startHooktrail(['events', 'search', '--ndjson', '--from', '-'], {
           env: home.env,
           stdin: null,

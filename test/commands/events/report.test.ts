@@ -90,6 +90,20 @@ describe('a report', () => {
     expect(page).toContain('<pre>&quot;bare&quot;</pre>');
   });
 
+  test('shows the latest failures also among some that do not say when they were created', async () => {
+    await using reporting = await startReporting({ events: 0 });
+    for (const hour of ['07', '', '08', '', '09', ''])
+      reporting.sandbox.control.addEvent({
+        publishStatus: 'FAILED',
+        json: `{"publishStatus":"FAILED","createdOn":${hour ? `"2026-11-20T${hour}:00:00Z"` : 'null'}}`,
+      });
+    expect((await reporting.report('--since', '30d', '--limit', '3')).code).toBe(0);
+    const page = await reporting.page();
+    expect(
+      [...page.matchAll(/data-name="createdOn"><bdi>([^<]*)</g)].map(([, time]) => time?.slice(11, 13)),
+    ).toEqual(['09', '08', '07']);
+  });
+
   test('goes to standard output for -', async () => {
     await using reporting = await startReporting({ events: 10 });
     const { code, stdout, stderr } = await hooktrail(['events', 'report', '-', '--since', '30d'], reporting);

@@ -33,6 +33,17 @@ describe('a search of many pages', () => {
     expect(array.stdout).toBe(`[\n${compact.stdout.trimEnd().split('\n').join(',\n')}\n]\n`);
   });
 
+  test('events whose id is null or empty are told apart', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (let n = 0; n < 25; n++) {
+      const createdOn = `2026-11-20T08:00:${String(n).padStart(2, '0')}Z`;
+      const json = `{"eventId":${n % 2 ? 'null' : '""'},"createdOn":"${createdOn}","n":${n}}`;
+      searching.sandbox.control.addEvent({ createdOn, json });
+    }
+    const { stderr, stdout } = await searching.search('--page-size', '2', '--jq', '.[].n');
+    expect([stderr, stdout]).toEqual(['', [...Array(25).keys()].reverse().join('\n') + '\n']);
+  });
+
   test('--limit keeps the page size and cuts the last page', async () => {
     await using searching = await startSearching();
     const { stdout } = await searching.search(...lines('--limit', '7', '--page-size', '3'));
