@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { NotSignedInError } from '../errors.ts';
 import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -16,7 +16,6 @@ export interface ExpectedRedirect {
    * The auth URL as it was typed, if the issuer defaults to it: a trailing slash may be part of the provider's name.
    */
   readonly issuerAsTyped?: string | undefined;
-  readonly clientId: string;
 }
 
 /** An authorization request, with what proves that an answer belongs to it. */
@@ -29,13 +28,12 @@ export interface AuthorizationRequest extends ExpectedRedirect {
 }
 
 /** Builds the request of the service description, part 5, step 1, with `state` and a PKCE challenge added. */
-export async function createAuthorizationRequest(
+export function createAuthorizationRequest(
   settings: Settings<'authUrl' | 'clientId'>,
   redirectUri: RedirectUri,
-): Promise<AuthorizationRequest> {
-  const oauth = await import('oauth4webapi');
-  const state = oauth.generateRandomState();
-  const codeVerifier = oauth.generateRandomCodeVerifier();
+): AuthorizationRequest {
+  const state = randomBytes(32).toString('base64url');
+  const codeVerifier = randomBytes(32).toString('base64url');
   const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
   const parameters = new URLSearchParams({
     client_id: settings.clientId,
@@ -45,7 +43,8 @@ export async function createAuthorizationRequest(
     redirect_uri: redirectUri.text,
     scope: settings.scope,
     state,
-    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
+    // RFC 7636 section 4.2.
+    code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
     code_challenge_method: 'S256',
   });
   // `%20` means a space to every decoder; `+` only to form decoders.
@@ -53,20 +52,14 @@ export async function createAuthorizationRequest(
   return { url, redirectUri, state, codeVerifier, ...expectedOf(settings) };
 }
 
-/** The issuer and client that a redirect must name; the issuer is the identity provider's own address by default (RFC 9207). */
-export function expectedOf({
-  issuer,
-  authUrl,
-  clientId,
-  given,
-}: Settings<'authUrl' | 'clientId'>): Omit<ExpectedRedirect, 'state'> {
-  if (issuer !== undefined) return { issuer, clientId };
-  return { issuer: urlText(authUrl), clientId, issuerAsTyped: given.authUrl?.text.trim() };
+/** The issuer that a redirect must name: the identity provider's own address by default (RFC 9207). */
+export function expectedOf({ issuer, authUrl, given }: Settings<'authUrl'>): Omit<ExpectedRedirect, 'state'> {
+  if (issuer !== undefined) return { issuer };
+  return { issuer: urlText(authUrl), issuerAsTyped: given.authUrl?.text.trim() };
 }
 
 export type AuthorizationResponse =
-  /** A valid answer. The library checked its parameters, which its token request requires. */
-  | { readonly kind: 'code'; readonly parameters: URLSearchParams }
+  | { readonly kind: 'code'; readonly code: string }
   /** The provider refused to issue a code. */
   | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
   /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
@@ -81,10 +74,10 @@ export type AuthorizationAnswer = Exclude<AuthorizationResponse, { kind: 'stray'
  * Checks `state`, then `iss`, then `error`, then `code`, so that nothing a stranger sends counts as an answer
  * (RFC 6749 section 4.1.2, RFC 9207 section 2.4, RFC 9700 section 4.4).
  */
-export async function checkResponse(
+export function checkResponse(
   parameters: URLSearchParams,
   expected: ExpectedRedirect,
-): Promise<AuthorizationResponse> {
+): AuthorizationResponse {
   const names = [...parameters.keys()];
   // RFC 6749 section 3.1: parameters must not be included more than once.
   if (new Set(names).size < names.length)
@@ -92,28 +85,21 @@ export async function checkResponse(
   if (!sameSecret(parameters.get('state') ?? '', expected.state))
     return { kind: 'stray', reason: 'its state does not match this sign-in' };
   const issuer = parameters.get('iss') ?? undefined;
-  const isChecked = expected.issuer !== 'none';
   // RFC 9207 section 2.4: compared as strings, without normalizing them.
-  if (isChecked && (issuer === undefined || ![expected.issuer, expected.issuerAsTyped].includes(issuer)))
-    return { kind: 'foreign', issuer, parameters };
+  const isExpected = issuer !== undefined && [expected.issuer, expected.issuerAsTyped].includes(issuer);
+  if (expected.issuer !== 'none' && !isExpected) return { kind: 'foreign', issuer, parameters };
   const error = parameters.get('error');
   if (error !== null)
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
-  if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
-  const { validateAuthResponse } = await import('oauth4webapi');
-  const server = {
-    issuer: issuer ?? 'none',
-    authorization_response_iss_parameter_supported: isChecked,
-  };
-  const client = { client_id: expected.clientId };
-  try {
-    const checked = validateAuthResponse(server, client, parameters, expected.state);
-    return { kind: 'code', parameters: checked };
-  } catch {
-    // A JARM, implicit or hybrid response: none of them was asked for.
+  const code = parameters.get('code');
+  if (!code) return { kind: 'stray', reason: 'it has neither code nor error' };
+  if (OF_OTHER_FLOWS.some((name) => parameters.has(name)))
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
-  }
+  return { kind: 'code', code };
 }
+
+/** Parameters of JARM, implicit and hybrid responses, none of which was asked for. */
+const OF_OTHER_FLOWS = ['response', 'id_token', 'token'];
 
 /** The issuer that a redirect named, for a message: one line, its control characters escaped. */
 export function issuerText(issuer: string | undefined): string {
@@ -143,7 +129,7 @@ export async function receivePasted(
   let problem = 'it is empty';
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     if (line.trim() === '') continue;
-    const checked = await readPasted(line, request);
+    const checked = readPasted(line, request);
     if (typeof checked !== 'string') return checked;
     problem = checked;
     reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
@@ -185,17 +171,14 @@ async function promptRedirect(
 ): Promise<AuthorizationAnswer> {
   let asked = question;
   for (;;) {
-    const checked = await readPasted(await promptText(asked, context), request);
+    const checked = readPasted(await promptText(asked, context), request);
     if (typeof checked !== 'string') return checked;
     asked = `That URL is not accepted: ${checked}. ${QUESTION}`;
   }
 }
 
 /** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
-async function readPasted(
-  text: string,
-  request: AuthorizationRequest,
-): Promise<AuthorizationAnswer | string> {
+function readPasted(text: string, request: AuthorizationRequest): AuthorizationAnswer | string {
   const { origin, pathname, protocol, host } = request.redirectUri.url;
   const pasted = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
   // Address bars hide the scheme.
@@ -205,6 +188,6 @@ async function readPasted(
   const url = new URL(bare);
   if (url.origin !== origin || url.pathname !== pathname)
     return `it does not begin with ${origin}${pathname}`;
-  const result = await checkResponse(url.searchParams, request);
+  const result = checkResponse(url.searchParams, request);
   return result.kind === 'stray' ? result.reason : result;
 }
