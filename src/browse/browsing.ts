@@ -1,4 +1,4 @@
-import { HooktrailError } from '../errors.ts';
+import { HooktrailError, UsageError } from '../errors.ts';
 import type { FoundPage } from '../events/page.ts';
 import { type EventGroup, EventGroups } from '../events/stats.ts';
 import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
@@ -157,9 +157,20 @@ export class Browsing {
   press(key: Key): Request | undefined {
     this.message = '';
     this.#pagesLeft = PAGES_PER_KEY;
-    const request = this.#pressKey(key);
+    let request: Request | undefined;
+    try {
+      request = this.#pressKey(key);
+    } catch (error) {
+      this.#tell(error);
+    }
     this.settle();
     return request;
+  }
+
+  /** Shows an error that is explained; any other is a defect. */
+  #tell(error: unknown): void {
+    if (!(error instanceof HooktrailError)) throw error;
+    this.message = error.message;
   }
 
   /** Keeps the selection on the screen, and reads more when it comes near the end. */
@@ -186,9 +197,8 @@ export class Browsing {
       rows.update(this.list);
       return rows;
     } catch (error) {
-      if (!(error instanceof HooktrailError)) throw error;
+      this.#tell(error);
       this.#levels.pop();
-      this.message = error.message;
       return this.#update();
     }
   }
@@ -284,31 +294,22 @@ export class Browsing {
     if (isFilter && this.typing) this.#levels.splice(-1, 1, new EventRows(events.narrowings, typing.text));
   }
 
-  /** Uses what was typed; if it is invalid it stays, so that the user can correct it. */
+  /** Uses what was typed. What is invalid throws `UsageError` and stays, so that the user can correct it. */
   #take({ into, text, selected }: Typing): void {
-    try {
-      if (into === 'filter' && text.trim() === '') this.#goBack();
-      if (into === 'condition' && text.trim() !== '') this.#narrow(text);
-      if (into === 'field' && !this.#group(text, selected)) return;
-      this.typing = undefined;
-    } catch (error) {
-      if (!(error instanceof HooktrailError)) throw error;
-      this.message = error.message;
-    }
+    if (into === 'filter' && text.trim() === '') this.#goBack();
+    if (into === 'condition' && text.trim() !== '') this.#narrow(text);
+    if (into === 'field') this.#group(text, selected);
+    this.typing = undefined;
   }
 
-  /** Groups by the typed field, or the selected one. Returns false if there is none. */
-  #group(text: string, selected: number): boolean {
+  /** Groups by the typed field, or the selected one. */
+  #group(text: string, selected: number): void {
     const field = this.fields.find((one) => one === text.trim()) ?? this.fields[selected];
-    if (field === undefined) {
-      this.message = `no event has a field like '${text}'; esc cancels`;
-      return false;
-    }
+    if (field === undefined) throw new UsageError(`no event has a field like '${text}'; esc cancels`);
     const { events } = this;
     // Grouped by another field, the groups take the place of those before.
     if (this.level.kind === 'groups') this.#levels.pop();
     this.#levels.push(new GroupRows(events, parseFieldPath(field, 'g')));
-    return true;
   }
 
   /** Shows those events that also meet a condition. */

@@ -32,8 +32,8 @@ async function listSettings(call: Call<{ readonly json?: true }>): Promise<void>
 
 async function readProfile({ flags, context }: Call): Promise<{ profile: string; saved: SavedProfile }> {
   const config = await readConfig(context);
-  const { profile } = chooseProfile(flags, context.environment, config);
-  return { profile, saved: config.profiles[profile] ?? {} };
+  const { profile, profileExists } = chooseProfile(flags, context.environment, config);
+  return { profile, saved: (profileExists && config.profiles[profile]) || {} };
 }
 
 export const get: CommandModule = {

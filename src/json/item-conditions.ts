@@ -53,7 +53,7 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
   const [, not, name = '', typed, behind = ''] = match ?? [];
   const rest = behind.trim();
   const quotation = quotedText(rest);
-  if (JOINT.test(name) || (quotation === undefined && joinsConditions(rest))) {
+  if (JOINT.test(name) || (quotation === undefined && !isListOrObject(rest) && joinsConditions(rest))) {
     const pieces = text.split(JOINT).map((piece) => piece.trim());
     const [, word = ''] = pieces;
     const parts = pieces.filter((piece, index) => index % 2 === 0 && piece !== '');
@@ -107,6 +107,16 @@ function quotedText(value: string): string | null | undefined {
     return JSON.parse(value) as string;
   } catch {
     return null;
+  }
+}
+
+/** True if a value is a whole list or object of JSON, whose texts may read like conditions. */
+function isListOrObject(value: string): boolean {
+  if (!/^[[{]/.test(value)) return false;
+  try {
+    return typeof JSON.parse(value) === 'object';
+  } catch {
+    return false;
   }
 }
 

@@ -21,7 +21,7 @@ export function createCsvWriter(
   // Excel reads a file as UTF-8 if it begins with this mark.
   const mark = options.csvBom ? '\ufeff' : '';
   const header = (columns: readonly FieldPath[]) =>
-    mark + (hasHeader ? csvLines([columns.map(({ text }) => safe(csvText(text, isRaw)))]) : '');
+    mark + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
   let hasWarned = fields !== undefined;
   const warn = (name: string) => {
     if (!hasWarned)
@@ -75,7 +75,7 @@ export function createCsvWriter(
 const FORMULA = /^[=+\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20]/;
 
 /** Returns a text cell. Unless `raw`, an apostrophe keeps a spreadsheet from running it. */
-export function csvText(text: string, raw: boolean): string {
+export function csvText(text: string, raw = false): string {
   return !raw && FORMULA.test(text) ? `'${text}` : text;
 }
 
@@ -84,12 +84,16 @@ function csvCell(bytes: Buffer, start: number, end: number, raw: boolean): strin
   return bytes[start] === 0x22 ? csvText(stringText(bytes, start, end), raw) : valueText(bytes, start, end);
 }
 
-/** Rows as CSV (RFC 4180), every line ended by CR LF. */
-export function csvLines(rows: readonly (readonly (string | number | null)[])[]): string {
-  const records = rows.map((row) =>
-    csvRecord(row.map((cell) => csvQuoted(String(cell ?? ''))).join(','), row.length),
-  );
-  return records.join('');
+/** Cells of a line, those that hold texts of others guarded by `csvText`. */
+export type CsvRow = readonly (string | number | null)[];
+
+/** Rows as CSV (RFC 4180), every line ended by CR LF. A terminal does not act on their texts. */
+export function csvTable(rows: readonly CsvRow[], { isTerminal }: Pick<Output, 'isTerminal'>): string {
+  const cellOf = (cell: string | number | null) => {
+    const text = String(cell ?? '');
+    return csvQuoted(isTerminal ? terminalSafe(text) : text);
+  };
+  return rows.map((row) => csvRecord(row.map(cellOf).join(','), row.length)).join('');
 }
 
 /** Ends a line. Readers would skip an empty one. */

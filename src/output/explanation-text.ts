@@ -17,7 +17,7 @@ import { runFlags } from '../terminal/reporter.ts';
 import { grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { conditionTexts, printSummary, type SummaryOptions } from './statistics-text.ts';
+import { conditionTexts, printSummary, type SummaryOptions, toSeconds } from './statistics-text.ts';
 import { oneLine, type Table, type TableLook, tableLines } from './table.ts';
 import { GAP, NONE } from './table-layout.ts';
 
@@ -208,7 +208,7 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
     ],
     rows: rows.map(({ conditions, figures }) => [isWide ? (conditions[0] as string) : '', ...figures]),
   };
-  const [titles = '', ...figures] = tableLines(table, look);
+  const [titles = '', ...figures] = tableLines(table, { ...look, hasHeader: true });
   const cut = (text: string) => (room === undefined ? text : cutToWidth(text, Math.max(room, 80)));
   const lines = rows.flatMap(({ conditions: [first = '', ...others], notes }, index) => [
     ...(index > 0 ? [''] : []),
@@ -222,7 +222,8 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   ]);
   const rest =
     rows.length > 1 ? ['', palette.dim('events of a cause are not counted in the causes below it')] : [];
-  return [...(isWide ? [] : [palette.bold(CAUSE_TITLE)]), titles, ...lines, ...rest];
+  const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
+  return [...(look.hasHeader === false ? [] : head), ...lines, ...rest];
 }
 
 /** Only exact values are shown as 0 % or 100 %. */
@@ -359,8 +360,7 @@ export async function printHealth(
 }
 
 function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
-  const time = (instant: Instant | undefined) =>
-    instant ? zone.shown(instant.text).replace(/\.\d+/, '') : NONE;
+  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   return {
     heads: [
       { title: by.steps.at(-1) as string, isWhole: true },

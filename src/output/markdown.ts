@@ -32,9 +32,9 @@ function markdownLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
-/** Text that keeps to its cell and is neither code, a link, an image nor HTML. */
+/** Text that keeps to its cell and is neither code, a link, an image nor HTML, not even a character by its name in HTML. */
 function inMarkdown(text: string): string {
-  return oneLine(text).replace(/[\\|`<[\]]/g, '\\$&');
+  return oneLine(text).replace(/[\\|`<[\]]|&(?=#?\w+;)/g, '\\$&');
 }
 
 /** The line below a table, in italics: `*12 events; created after …: `hooktrail events search --failed`*`. */

@@ -1,28 +1,27 @@
 import { type Call, typedCommand } from '../command.ts';
-import type { Output } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from '../events/statistics.ts';
-import type { EventGroup, EventGroups } from '../events/stats.ts';
+import type { EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { scalarsText } from '../json/json-scanner.ts';
 import { durationText, shellWord } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
-import { takesUnicode } from '../terminal/palette.ts';
+import { plain, takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { eventsText, grouped, percent, terminalSafe } from '../terminal/terminal-text.ts';
+import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
-import { csvLines, csvText } from './csv.ts';
+import { type CsvRow, csvTable, csvText } from './csv.ts';
 import type { SummaryFormat } from './format-flags.ts';
 import { printJson } from './formats.ts';
 import { markdownNote, markdownTable } from './markdown.ts';
-import { ended, loadTableLook, type Table, type TableLook, tableLines } from './table.ts';
+import { ended, loadTableLook, oneLine, type Table, type TableLook, tableLines } from './table.ts';
 import { type ColumnHead, NONE } from './table-layout.ts';
 
 /** A command's summary of events, in each of its formats. */
 interface Summary {
   readonly json: object;
-  readonly csv?: string;
+  readonly csv?: { readonly titles: readonly string[]; readonly rows: readonly CsvRow[] };
   /** Its rows in Markdown, if there are any, and the facts below them. */
   readonly table: Table | undefined;
   readonly facts: readonly string[];
@@ -31,28 +30,28 @@ interface Summary {
   readonly next?: string | false;
 }
 
-export interface SummaryOptions
-  extends Pick<SummaryFormat, 'format' | 'jq'>,
-    Partial<Pick<SummaryFormat, 'hasHeader'>> {
+export interface SummaryOptions extends SummaryFormat {
   readonly filters: EventFilters;
   readonly from: string | undefined;
 }
 
 interface SummaryLook extends TableLook {
   readonly unicode: boolean;
-  readonly hasHeader?: boolean;
 }
+
+type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>;
 
 /** Prints what a command says in the format asked for. */
 export async function printSummary(
-  { json, csv = '', table, facts, lines, next }: Summary,
-  { format, jq, hasHeader = true, filters, from }: SummaryOptions,
-  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
+  { json, csv, table, facts, lines, next }: Summary,
+  { format, jq, hasHeader, filters, from }: SummaryOptions,
+  call: Omit<SummaryCall, 'flags'>,
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout, stderr } = context;
   if (format === 'json') return await printJson(json, jq, context, reporter);
-  if (format === 'csv') return await stdout.write(csv);
+  if (format === 'csv' && csv)
+    return await stdout.write(csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout));
   await loadWidths();
   if (format === 'markdown') {
     const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
@@ -75,17 +74,23 @@ export function conditionTexts(filters: EventFilters): string[] {
 export async function printStats(
   stats: Stats,
   { name, ...options }: SummaryOptions & { readonly name: string },
-  call: Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>,
+  call: SummaryCall,
 ): Promise<void> {
   const { stdout, environment } = call.context;
   const { profile } = runFlags(call.flags, environment);
   // A person with two services side by side has to see which one this is.
   const shownProfile = profile && options.from === undefined ? ` (profile ${profile})` : '';
-  const place = stdout.isTerminal ? ` at ${name}${shownProfile}` : '';
+  const place = stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';
   const summary: Summary = {
     json: statsJson(stats),
-    csv: statsCsv(stats, stdout, options.hasHeader),
-    table: typesTable(stats, false),
+    csv: {
+      titles: ['eventType', 'total', 'success', 'failed', 'failureRate'],
+      rows: stats.types.map((type) => {
+        const { eventType, total, success, failed } = type;
+        return [csvText(eventType ?? UNLISTED), total, success, failed, failureRate(type)];
+      }),
+    },
+    table: typesTable(stats),
     facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
     lines: (look) => statsLines(stats, look, place),
     next: Boolean(stats.failed) && 'says what the failed ones have in common',
@@ -95,37 +100,24 @@ export async function printStats(
 
 /** The name shown for types that the service does not list. */
 export const UNLISTED = '(not listed)';
-/** The widths of bars on a terminal, and without one. */
-const [LONGEST_BAR, PLAIN_BAR, SHORTEST_BAR] = [40, 30, 4];
-const SHORTEST_NAME = 12;
-/** So few failures never fill a bar. */
-const FEW_FAILURES = 10;
 
 /** The statistics as lines: the types worst first, what happened when, and the totals. */
 export function statsLines(stats: Stats, look: SummaryLook, place = ''): string[] {
-  const { palette, hasHeader = true, room, unicode } = look;
-  if (stats.total === 0) return [`no ${statusWord(stats)}events ${spanText(stats)}${place}`];
-  const paint = stats.failed === null ? palette.good : palette.bad;
-  const linesOf = ({ heads, rows }: Table) => {
-    const painted = rows.map((row) =>
-      row.map((cell) => (typeof cell === 'function' ? { text: cell, paint } : cell)),
-    );
-    return tableLines({ heads, rows: painted, hasHeader }, look);
-  };
-  const silent = stats.types.filter(({ total }) => total === 0).length;
+  const { palette, room = Number.POSITIVE_INFINITY } = look;
   const span = spanText(stats);
-  const isShort = span.length + place.length <= (room ?? Number.POSITIVE_INFINITY);
+  if (stats.total === 0) return [`no ${statusWord(stats)}events ${span}${place}`];
+  const silent = stats.types.filter(({ total }) => total === 0).length;
   return [
-    ...linesOf(typesTable(stats, unicode, room)),
+    ...tableLines(typesTable(stats, look), look),
     ...(silent > 0
       ? [palette.dim(`${grouped(silent)} ${silent === 1 ? 'type has' : 'types have'} no events`)]
       : []),
     '',
-    ...linesOf(timeTable(stats, unicode, room)),
+    ...tableLines(timeTable(stats, look), look),
     '',
     // At the end, so that it stays visible on a terminal however long the rest is.
     palette.bold(countsText(stats)),
-    ...(isShort ? [span + place] : [span, place]).map((line) => palette.dim(line)),
+    ...(span.length + place.length <= room ? [span + place] : [span, place]).map(palette.dim),
   ];
 }
 
@@ -140,64 +132,56 @@ function countsText(stats: Stats): string {
   return rate === null ? events : `${events}, ${grouped(failed as number)} failed (${percent(rate)})`;
 }
 
-function statusWord({ success, failed }: Pick<Stats, 'success' | 'failed'>): string {
+function statusWord({ success, failed }: Tally): string {
   if (success === null) return 'failed ';
   return failed === null ? 'successful ' : '';
 }
 
-function hasRates({ success, failed }: Pick<Tally, 'success' | 'failed'>): boolean {
-  return success !== null && failed !== null;
-}
-
-function typesTable(stats: Stats, unicode: boolean, room?: number): Table {
+function typesTable(stats: Stats, look?: SummaryLook): Table {
   const shown = stats.types.filter(({ total }) => total > 0);
   const values = shown.map((type) => (hasRates(stats) ? (failureRate(type) ?? 0) : type.total));
   const highest = Math.max(...values);
   const full = hasRates(stats) ? rateScale(highest) : highest;
-  const barTitle = hasRates(stats) ? `0 to ${percent(full)}` : '';
   return barTable(
     stats,
     { title: 'type', kind: 'text', least: SHORTEST_NAME },
     shown.map((type, index) => [type.eventType ?? UNLISTED, type, values[index] as number]),
-    { title: barTitle, full, unicode, room },
+    { title: hasRates(stats) ? `0 to ${percent(full)}` : '', full },
+    look,
   );
 }
 
 /** A bar for each bucket: of its failures if any bucket has some, else of its events. */
-function timeTable(stats: Stats, unicode: boolean, room?: number): Table {
+function timeTable(stats: Stats, look: SummaryLook): Table {
   const { buckets, window } = stats;
   const clock = timeLabels(buckets, window.zone);
-  const isOfFailures = Boolean(stats.failed);
-  const values = buckets.map(({ failed, total }) => (isOfFailures ? (failed as number) : total));
+  const shownOf = ({ failed, total }: Tally) => (stats.failed ? (failed as number) : total);
+  const least = stats.failed ? FEW_FAILURES : 1;
   return barTable(
     stats,
     { title: clock.title, kind: 'text' },
-    buckets.map((bucket, index) => [clock.label(bucket), bucket, values[index] as number]),
-    {
-      title: lengthTitle(buckets),
-      full: Math.max(...values, isOfFailures ? FEW_FAILURES : 1),
-      unicode,
-      room,
-    },
+    buckets.map((bucket) => [clock.label(bucket), bucket, shownOf(bucket)]),
+    { title: lengthTitle(buckets), full: Math.max(...buckets.map(shownOf), least) },
+    look,
   );
 }
 
-interface Bars {
-  readonly title: string;
-  /** The value that fills the width. */
-  readonly full: number;
-  readonly unicode: boolean;
-  readonly room: number | undefined;
-}
+/** The widths of bars on a terminal, and without one. */
+const [LONGEST_BAR, PLAIN_BAR, SHORTEST_BAR] = [40, 30, 4];
+const SHORTEST_NAME = 12;
+/** So few failures never fill a bar. */
+const FEW_FAILURES = 10;
 
-/** Rows with a name, the figures of a tally, and a bar of the last value. */
+/** Rows with a name, the figures of a tally, and a bar of the last value, which `full` fills. */
 function barTable(
   stats: Stats,
   name: ColumnHead,
   rows: readonly (readonly [name: string, tally: Tally, value: number])[],
-  { title, full, unicode, room }: Bars,
+  { title, full }: { readonly title: string; readonly full: number },
+  { palette, room, unicode }: Pick<SummaryLook, 'palette' | 'room' | 'unicode'> = PLAIN_LOOK,
 ): Table {
   const figures = hasRates(stats) ? ['failed', 'events', 'rate'] : ['events'];
+  const paint = stats.failed === null ? palette.good : palette.bad;
   const figuresOf = (tally: Tally) => {
     const rate = failureRate(tally);
     const rates = [grouped(tally.failed ?? 0), grouped(tally.total), rate === null ? '' : percent(rate)];
@@ -213,9 +197,15 @@ function barTable(
     rows: rows.map(([text, tally, value]) => [
       text,
       ...figuresOf(tally),
-      (width: number) => bar(value, full, width, unicode),
+      { text: (width: number) => bar(value, full, width, unicode), paint },
     ]),
   };
+}
+
+const PLAIN_LOOK = { palette: plain, room: undefined, unicode: false };
+
+function hasRates({ success, failed }: Tally): boolean {
+  return success !== null && failed !== null;
 }
 
 /** `each 1h`, if all buckets have this length except the first and the last, which the window cuts. */
@@ -281,7 +271,7 @@ export function rateScale(highest: number): number {
 }
 
 /** The statistics as a value for JSON. Times are as sent to the service; a number that was not requested is null. */
-export function statsJson({ window, types, buckets, ...whole }: Stats) {
+function statsJson({ window, types, buckets, ...whole }: Stats) {
   return {
     after: window.after.text,
     before: window.before.text,
@@ -296,55 +286,70 @@ function tallyJson(tally: Tally) {
   return { total, success, failed, failureRate: failureRate(tally) };
 }
 
-/** The table of types as CSV. */
-export function statsCsv({ types }: Stats, output: Pick<Output, 'isTerminal'>, hasHeader = true): string {
-  const rows = types.map((type) => [
-    type.eventType ?? UNLISTED,
-    type.total,
-    type.success,
-    type.failed,
-    failureRate(type),
-  ]);
-  const header = ['eventType', 'total', 'success', 'failed', 'failureRate'];
-  return csvTable(hasHeader ? [header, ...rows] : rows, output);
-}
-
-/** Rows as CSV whose texts a spreadsheet does not run, nor a terminal. */
-function csvTable(
-  rows: readonly (readonly (string | number | null)[])[],
-  { isTerminal }: Pick<Output, 'isTerminal'>,
-): string {
-  const cellOf = (value: string | number | null) => {
-    const cell = typeof value === 'string' ? csvText(value, false) : value;
-    return isTerminal && typeof cell === 'string' ? terminalSafe(cell) : cell;
-  };
-  return csvLines(rows.map((row) => row.map(cellOf)));
-}
-
 /** Prints the `limit` largest groups. */
 export async function printGroups(
   groups: EventGroups,
   { limit, ...options }: SummaryOptions & { readonly limit: number },
-  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
+  call: SummaryCall,
 ): Promise<void> {
-  const { context, reporter } = call;
-  const { format, filters, hasHeader } = options;
-  for (const doubt of groups.doubts()) reporter.warning(`--by: ${doubt}`);
-  const others = otherGroups(groups, limit);
-  const rest = others === undefined ? [] : [others];
-  const table = groupsTable(groups, limit, filters.zone);
+  const { fields, total } = groups;
+  const { zone } = options.filters;
+  for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
+  const largest = groups.largest();
+  const [kept, others] = [largest.slice(0, limit), largest.slice(limit)];
+  const otherEvents = others.reduce((sum, { count }) => sum + count, 0);
+  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
+  const rest =
+    others.length > 0 ? [`${what}: ${eventsText(otherEvents)} (${percent(otherEvents / total)})`] : [];
+  const names = fields.map(({ text }) => text);
+  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
+  const titleOf = (last: string, index: number) =>
+    lasts.indexOf(last) === lasts.lastIndexOf(last) ? last : (names[index] as string);
+  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
+  const table: Table = {
+    heads: [
+      ...lasts.map((last, index) => ({ title: titleOf(last, index) })),
+      { title: 'events', kind: 'number' },
+      { title: 'share', kind: 'number', spare: 1 },
+      { title: 'first', kind: 'time', spare: 3 },
+      { title: 'last', kind: 'time', spare: 2 },
+      { title: 'example', isWhole: true },
+    ],
+    rows: kept.map(({ values, count, first, last, example }) => [
+      ...values.map((value) => zone.shown(groupValue(value))),
+      grouped(count),
+      percent(count / total),
+      time(first),
+      time(last),
+      example ?? NONE,
+    ]),
+  };
   const summary: Summary = {
-    json: groupsJson(groups, limit),
-    csv: groupsCsv(groups, limit, context.stdout, hasHeader),
+    json: {
+      total,
+      groups: kept.map(({ values, count, first, last, example }) => ({
+        by: Object.fromEntries(names.map((name, field) => [name, exactValue(values[field] ?? 'null')])),
+        count,
+        share: count / total,
+        first: first?.text ?? null,
+        last: last?.text ?? null,
+        example: example ?? null,
+      })),
+      others: { groups: others.length, count: otherEvents },
+    },
+    csv: {
+      titles: [...names.map((name) => csvText(name)), 'count', 'share', 'first', 'last', 'example'],
+      rows: kept.map(({ values, count, first, last, example = '' }) => [
+        ...values.map((value) => (value?.startsWith('"') ? csvText(JSON.parse(value)) : value)),
+        ...[count, count / total, first?.text ?? '', last?.text ?? '', csvText(example)],
+      ]),
+    },
     table,
-    facts: [eventsText(groups.total), ...rest, ...filters.texts()],
-    lines: (look) =>
-      groups.total === 0
-        ? ['no events match']
-        : [...tableLines({ ...table, hasHeader: look.hasHeader !== false }, look), ...rest],
+    facts: [eventsText(total), ...rest, ...options.filters.texts()],
+    lines: (look) => (total === 0 ? ['no events match'] : [...tableLines(table, look), ...rest]),
   };
   await printSummary(summary, options, call);
-  if (format === 'csv' && others !== undefined) reporter.notice(`not shown: ${others}`);
+  if (options.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
 
 /** The characters of a value in a table. */
@@ -361,85 +366,4 @@ export function groupValue(value: string | null): string {
 /** Fractions of seconds stay out of tables: JSON and CSV have them. */
 export function toSeconds(instant: Instant | undefined): string {
   return instant?.text.replace(/\.\d+/, '') ?? NONE;
-}
-
-function groupsTable(groups: EventGroups, limit: number, zone: TimeZone): Table {
-  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
-  const lasts = groups.fields.map(({ steps }) => steps.at(-1) ?? 'value');
-  const fields = groups.fields.map(({ text }, index): ColumnHead => {
-    const last = lasts[index] as string;
-    return { title: lasts.indexOf(last) === lasts.lastIndexOf(last) ? last : text };
-  });
-  return {
-    heads: [
-      ...fields,
-      { title: 'events', kind: 'number' },
-      { title: 'share', kind: 'number', spare: 1 },
-      { title: 'first', kind: 'time', spare: 3 },
-      { title: 'last', kind: 'time', spare: 2 },
-      { title: 'example', isWhole: true },
-    ],
-    rows: split(groups, limit).kept.map((group) => [
-      ...group.values.map((value) => zone.shown(groupValue(value))),
-      grouped(group.count),
-      percent(group.count / groups.total),
-      time(group.first),
-      time(group.last),
-      group.example ?? NONE,
-    ]),
-  };
-}
-
-/** The number of groups and events that `limit` leaves out, in one line; undefined if it leaves out none. */
-function otherGroups(groups: EventGroups, limit: number): string | undefined {
-  const { others, otherEvents } = split(groups, limit);
-  if (others === 0) return undefined;
-  const what = others === 1 ? '1 other group' : `${grouped(others)} other groups`;
-  return `${what}: ${eventsText(otherEvents)} (${percent(otherEvents / groups.total)})`;
-}
-
-/** The same as a value for JSON; the fields' values are those of the events. */
-function groupsJson(groups: EventGroups, limit: number) {
-  const { kept, others, otherEvents } = split(groups, limit);
-  return {
-    total: groups.total,
-    groups: kept.map((group) => ({
-      by: Object.fromEntries(
-        groups.fields.map(({ text }, field) => [text, exactValue(group.values[field] ?? 'null')]),
-      ),
-      count: group.count,
-      share: group.count / groups.total,
-      first: group.first?.text ?? null,
-      last: group.last?.text ?? null,
-      example: group.example ?? null,
-    })),
-    others: { groups: others, count: otherEvents },
-  };
-}
-
-/** The largest groups as CSV. */
-function groupsCsv(
-  groups: EventGroups,
-  limit: number,
-  output: Pick<Output, 'isTerminal'>,
-  hasHeader = true,
-): string {
-  const names = groups.fields.map(({ text }) => text);
-  const header = [...names, 'count', 'share', 'first', 'last', 'example'];
-  const rows = split(groups, limit).kept.map(({ values, count, first, last, example }) => [
-    ...values.map((value) => (value?.startsWith('"') ? (JSON.parse(value) as string) : value)),
-    count,
-    count / groups.total,
-    first?.text ?? '',
-    last?.text ?? '',
-    example ?? '',
-  ]);
-  return csvTable(hasHeader ? [header, ...rows] : rows, output);
-}
-
-function split(groups: EventGroups, limit: number) {
-  const largest: readonly EventGroup[] = groups.largest();
-  const kept = largest.slice(0, limit);
-  const rest = largest.slice(limit);
-  return { kept, others: rest.length, otherEvents: rest.reduce((sum, { count }) => sum + count, 0) };
 }

@@ -32,8 +32,6 @@ type TableCell = CellText | PaintedCell;
 export interface Table {
   readonly heads: readonly ColumnHead[];
   readonly rows: readonly (readonly TableCell[])[];
-  /** False: without the line of titles. */
-  readonly hasHeader?: boolean;
 }
 
 /** The place that tables are drawn for. */
@@ -42,6 +40,8 @@ export interface TableLook {
   readonly room: number | undefined;
   readonly palette: Palette;
   readonly draw: Draw;
+  /** False: without the line of titles. */
+  readonly hasHeader?: boolean;
 }
 
 /** Loads what drawing takes. Text that is not made of simple letters needs `loadWidthsFor` too. */
@@ -66,8 +66,8 @@ export async function tableText(
 
 /** A complete table as lines, without their ends. Text that needs the library for widths is measured after `loadWidths`. */
 export function tableLines(
-  { heads, rows, hasHeader = true }: Table,
-  { room, palette, draw }: TableLook,
+  { heads, rows }: Table,
+  { room, palette, draw, hasHeader = true }: TableLook,
 ): string[] {
   const cells = rows.map((row) => row.map(inertCell));
   const titled = heads.map((head) => ({ ...head, title: oneLine(head.title) }));

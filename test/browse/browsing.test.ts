@@ -380,6 +380,14 @@ describe('browsing', () => {
     ]);
   });
 
+  test('a group of lists that read like several conditions is shown', async () => {
+    const items = many.map((_, number) => event(number, `,"why":${number % 2 ? '["a && b = c"]' : '1'}`));
+    const { settled, press, lines } = browsing(items, { pageSize: 100, columns: 79, rows: 9 });
+    await settled();
+    await press(...typed('gwhy'), named('return'), named('down'), named('return'));
+    expect(lines()[0]).toBe('95 events, 47 with why = ["a && b = c"]');
+  });
+
   test('groups count all events, up to the limit of one reading', async () => {
     const { settled, press, read, lines } = browsing(many);
     await settled();

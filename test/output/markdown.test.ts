@@ -50,6 +50,11 @@ describe('a table in Markdown', () => {
     );
   });
 
+  test('shows the entities of HTML as they are', async () => {
+    const item = JSON.stringify({ eventType: '&lt;b&gt; &#60; AT&T &copy', eventId: 'e' });
+    expect((await markdown([[item]])).text.split('\n')[2]).toBe('| \\&lt;b\\&gt; \\&#60; AT&T &copy | e |');
+  });
+
   test('aligns numbers to the right and leaves bars out', () => {
     const heads = [{ title: 'type' }, { title: 'failed' }, { title: '0 to 5 %', kind: 'bar' as const }];
     expect(markdownTable({ heads, rows: [['order.created', '1,200', () => '███']] })).toBe(

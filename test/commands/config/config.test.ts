@@ -24,6 +24,12 @@ describe('config', () => {
     expect(gone.stderr).toContain("error: base-url is not saved in the profile 'default'\n");
   });
 
+  test('a profile may have the name of a member of every object', async () => {
+    await using home = await createHome();
+    const list = await config(home, 'list', '--json', '--profile', 'constructor');
+    expect(list).toEqual({ code: 0, stdout: '{}\n', stderr: '' });
+  });
+
   test('simultaneous changes are all kept', async () => {
     await using home = await createHome();
     const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);

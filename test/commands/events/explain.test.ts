@@ -70,6 +70,13 @@ describe('events explain', () => {
     ]);
   });
 
+  test('has no titles under --no-header', async () => {
+    for (const terminal of [undefined, 80])
+      expect((await explain(['--no-header'], terminal ? { terminal } : {})).stdout).not.toContain(
+        'of delivered',
+      );
+  });
+
   test('fits 80 columns with the conditions above their figures, and keeps ids and commands whole', async () => {
     const { stdout } = await explain([], { terminal: 80, env: { NO_COLOR: '1' } });
     expect(stdout.split('\n').slice(3, 10)).toEqual([

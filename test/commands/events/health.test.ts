@@ -65,6 +65,11 @@ describe('events health', () => {
     ]);
   });
 
+  test('has no titles under --no-header', async () => {
+    const { stdout } = await health(['--no-header']);
+    expect(stdout.split('\n')[0]).toMatch(new RegExp(`^${FAILING}  failing `));
+  });
+
   test('prints an array with exactly its members, the newest first in recent', async () => {
     expect(JSON.parse((await health(['--json'])).stdout).slice(0, 2)).toEqual([
       {

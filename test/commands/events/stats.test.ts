@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
@@ -161,6 +164,25 @@ describe('events stats', () => {
     expect((await stats(searching, ...args)).stdout).toContain('=cmd|\\u001b[31m\\u000ax');
     expect((await stats(searching, ...args, '--csv')).stdout).toContain(`"'=cmd|\u001b[31m\nx",1,`);
   });
+});
+
+test('in CSV a group of negative numbers is a number', async () => {
+  await using home = await createHome();
+  const file = path.join(home.env['HOME'] as string, 'a.ndjson');
+  await writeFile(file, '{"amount":-5}\n{"amount":"-5"}\n');
+  const args = ['events', 'stats', '--from', file, '--by', 'amount', '--csv', '--no-header'];
+  const { stdout } = await hooktrail(args, { env: home.env });
+  expect(stdout).toBe("'-5,1,0.5,,,\r\n-5,1,0.5,,,\r\n");
+});
+
+test('on a terminal the name of a place is inert', async () => {
+  await using home = await createHome();
+  const file = path.join(home.env['HOME'] as string, 'a\u001b]0;x\u0007.ndjson');
+  await writeFile(file, '{"createdOn":"2026-11-02T00:00:00Z","eventType":"a","publishStatus":"SUCCESS"}\n');
+  const terminal = startHooktrail(['events', 'stats', '--from', file], { env: home.env, terminal: 200 });
+  expect((await terminal.finished).code).toBe(0);
+  expect(terminal.screen).not.toContain('\u001b]0;');
+  expect(terminal.screen).toContain('a\\u001b]0;x\\u0007.ndjson');
 });
 
 test('on a terminal names of types are inert, in every format', async () => {
