@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { browserCommand } from '../support/browser.ts';
 import { type HandlerServer, startHandler } from '../support/handler.ts';
 import { binFolder, createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
+import { PrintedText } from '../support/running.ts';
 
 /** The commands that the story begins with. */
 const SET_UP = /^```sh runs\n([\s\S]*?)^```$/m;
@@ -72,17 +73,17 @@ async function openShell(handler: HandlerServer, program: string): Promise<Shell
   const child = spawn('sh', ['-s'], { env, cwd: home.folder, detached: true });
   // Both streams are joined, as on a terminal.
   child.stdin.write('exec 2>&1\n');
-  const output = new Printed(child);
+  const output = new PrintedText(['screen']);
+  child.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text, 'screen'));
   return {
     async print(command) {
-      const before = output.text.length;
+      const before = output.of.screen.length;
       child.stdin.write(`${own(command)}\necho '${DONE}'\n`);
+      // A command in the background may print its first line later.
       const isBackground = /&( *#.*)?$/.test(command);
-      await output.until(() => {
-        const text = output.text.slice(before);
-        return text.includes(DONE) && (!isBackground || text.replace(`${DONE}\n`, '').endsWith('\n'));
-      });
-      return shown(output.text.slice(before).replace(`${DONE}\n`, ''));
+      const whole = isBackground ? `(\\n[^]*${DONE}|${DONE}\\n[^]*)\\n` : DONE;
+      await output.matches('screen', new RegExp(whole), () => before);
+      return shown(output.of.screen.slice(before).replace(`${DONE}\n`, ''));
     },
     async [Symbol.asyncDispose]() {
       // Ends the shell and everything it started.
@@ -91,29 +92,4 @@ async function openShell(handler: HandlerServer, program: string): Promise<Shell
       await home[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Returns what a process has printed so far. */
-class Printed {
-  text = '';
-  readonly #waiting = new Set<() => void>();
-
-  constructor(child: ChildProcess) {
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.text += text;
-      for (const look of this.#waiting) look();
-    });
-  }
-
-  async until(isThere: () => boolean): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const look = () => {
-        if (!isThere()) return;
-        this.#waiting.delete(look);
-        resolve();
-      };
-      this.#waiting.add(look);
-      look();
-    });
-  }
 }

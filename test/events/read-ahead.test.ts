@@ -6,21 +6,6 @@ import { readAhead } from '../../src/events/read-ahead.ts';
 const forever = new AbortController().signal;
 
 describe('reading ahead', () => {
-  test('returns results in order, whichever arrives first, and never requests more than its width', async () => {
-    let underWay = 0;
-    let most = 0;
-    const run = async (job: number) => {
-      most = Math.max(most, ++underWay);
-      await delay((job * 7) % 5);
-      underWay--;
-      return job * 2;
-    };
-    const results: number[] = [];
-    for await (const { result } of readAhead(Array(40).keys(), run, () => 4, forever)) results.push(result);
-    expect(results).toEqual(Array.from({ length: 40 }, (_, job) => job * 2));
-    expect(most).toBe(4);
-  });
-
   test('requests the next one although the first is slow, and no more than twice its width', async () => {
     const asked: number[] = [];
     let release = (_: number) => {};

@@ -2,19 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import type { FormatOptions } from '../../src/output/format-flags.ts';
-import { createItemWriter } from '../../src/output/formats.ts';
 import { jsonText } from '../support/json-text.ts';
-import { fakeOutput, fakeReporter, itemContext, pageOf, readCsv } from '../support/outputs.ts';
+import { print, readCsv } from '../support/outputs.ts';
 
-async function csv(pages: string[][], more: Partial<FormatOptions> = {}, columns?: number) {
-  const stdout = fakeOutput(columns);
-  const reporter = fakeReporter();
-  const options = { format: 'csv', list: 'events', ...more } as const;
-  const writer = await createItemWriter(options, itemContext(stdout), reporter);
-  for (const page of pages) await writer.write(pageOf(page));
-  await writer.end();
-  return { text: stdout.text, said: reporter.said };
-}
+const csv = async (pages: string[][], more: Partial<FormatOptions> = {}, width?: number) => {
+  const { text, said } = await print(pages, { ...more, format: 'csv', width });
+  return { text, said };
+};
 const cell = async (value: string, more: Partial<FormatOptions> = {}) =>
   readCsv((await csv([[`{"a":${value},"b":0}`]], more)).text)[1]?.[0];
 

@@ -3,22 +3,17 @@ import { UsageError } from '../../src/errors.ts';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import type { FormatOptions } from '../../src/output/format-flags.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
-import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
+import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 
 const pages = [
   ['{"id":"one","n":9007199254740993,"tags":["a"]}', '{"id":"  two\\nlines ","n":1.10,"tags":[]}'],
   ['{"id":null,"n":1,"tags":{"x":"\\u001b\u2028"}}'],
 ];
 
-async function jq(program: string, more: Partial<FormatOptions> = {}, columns?: number) {
-  const stdout = fakeOutput(columns);
-  const reporter = fakeReporter();
-  const options = { format: 'json', jq: program, list: 'events', ...more } as const;
-  const writer = await createItemWriter(options, itemContext(stdout), reporter);
-  for (const page of pages) await writer.write(pageOf(page));
-  await writer.end();
-  return { text: stdout.text, said: reporter.said };
-}
+const jq = async (jq: string, more: Partial<FormatOptions> = {}, width?: number) => {
+  const { text, said } = await print(pages, { format: 'json', jq, ...more, width });
+  return { text, said };
+};
 
 describe('--jq', () => {
   test('runs over the array of all items', async () => {
@@ -81,7 +76,7 @@ describe('--jq', () => {
   test('prints the results before a failure', async () => {
     const stdout = fakeOutput();
     const options = { format: 'ndjson', jq: '.[0]', list: 'events' } as const;
-    const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
+    const writer = await createItemWriter(options, { stdout }, fakeReporter());
     await expect(writer.write(pageOf(['[1]', '[2]', '3']))).rejects.toThrow(
       '--jq: Cannot index number with number',
     );
@@ -92,7 +87,7 @@ describe('--jq', () => {
     const stdout = fakeOutput();
     const reporter = fakeReporter();
     const options = { format: 'ndjson', jq: '.a.b', list: 'events' } as const;
-    const writer = await createItemWriter(options, itemContext(stdout), reporter);
+    const writer = await createItemWriter(options, { stdout }, reporter);
     const items = [
       '{"a":{"b":1}}',
       '{"a":2}',
@@ -115,7 +110,7 @@ describe('--jq', () => {
   test('prints nothing about a part of the array when the read fails', async () => {
     const stdout = fakeOutput();
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
-    const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
+    const writer = await createItemWriter(options, { stdout }, fakeReporter());
     await writer.write(pageOf(['1']));
     await writer.abort();
     expect(stdout.text).toBe('');
@@ -123,7 +118,7 @@ describe('--jq', () => {
 
   test('reports that an array is too large for it', async () => {
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
-    const writer = await createItemWriter(options, itemContext(fakeOutput()), fakeReporter());
+    const writer = await createItemWriter(options, { stdout: fakeOutput() }, fakeReporter());
     await writer.write(pageOf([`"${'x'.repeat(150e6)}"`]));
     await expect(writer.end()).rejects.toMatchObject({
       message: '--jq: the result is too large for jq to hold as one array',

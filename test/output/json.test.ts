@@ -2,48 +2,33 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import { Items } from '../../src/json/items.ts';
-import type { FormatOptions } from '../../src/output/format-flags.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
 import { createPicker, prettyJson } from '../../src/output/json.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
 import { jsonNames, jsonText } from '../support/json-text.ts';
-import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
-
-async function print(
-  format: 'json' | 'ndjson',
-  pages: Items[],
-  more: Partial<FormatOptions> = {},
-  columns?: number,
-) {
-  const stdout = fakeOutput(columns);
-  const options = { format, list: 'events', ...more } as const;
-  const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
-  for (const page of pages) await writer.write(page);
-  await writer.end();
-  return stdout;
-}
+import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 
 const items = ['{"id":9007199254740993,"d":1.10,"d":1e400}', '"b\\u0061re"', '-0'];
 
 describe('--ndjson', () => {
   test('prints the exact bytes of each item, one per line', async () => {
-    const { text, writes } = await print('ndjson', [pageOf(items), pageOf(['{}'])]);
+    const { text, writes } = await print([items, ['{}']], { format: 'ndjson' });
     expect(text).toBe('{"id":9007199254740993,"d":1.10,"d":1e400}\n"b\\u0061re"\n-0\n{}\n');
     expect(writes).toBe(2);
   });
 
   test('prints nothing when nothing matched', async () => {
-    expect((await print('ndjson', [pageOf([])])).text).toBe('');
+    expect((await print([[]], { format: 'ndjson' })).text).toBe('');
   });
 
   test('prints a last item that ends with its buffer', async () => {
     const page = new Items(Buffer.from('1,2'), [0, 1, 2, 3]);
-    expect((await print('ndjson', [page])).text).toBe('1\n2\n');
+    expect((await print([page], { format: 'ndjson' })).text).toBe('1\n2\n');
   });
 
   test('prints items if others between them were left out', async () => {
     const page = new Items(Buffer.from('1,222,3,4'), [0, 1, 6, 7]);
-    expect((await print('ndjson', [page])).text).toBe('1\n3\n');
+    expect((await print([page], { format: 'ndjson' })).text).toBe('1\n3\n');
   });
 
   test('prints any items unchanged, whatever is between them', async () => {
@@ -51,7 +36,7 @@ describe('--ndjson', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(jsonText), between, async (texts, separator) => {
         const lines = texts.map((text) => `${text}\n`).join('');
-        expect((await print('ndjson', [pageOf(texts, separator)])).text).toBe(lines);
+        expect((await print([pageOf(texts, separator)], { format: 'ndjson' })).text).toBe(lines);
       }),
     );
   });
@@ -59,22 +44,18 @@ describe('--ndjson', () => {
 
 describe('--json', () => {
   test('prints one array with one item per line', async () => {
-    const { text, writes } = await print('json', [pageOf(items), pageOf([]), pageOf(['{}'])]);
+    const { text, writes } = await print([items, [], ['{}']], { format: 'json' });
     expect(text).toBe('[\n{"id":9007199254740993,"d":1.10,"d":1e400},\n"b\\u0061re",\n-0,\n{}\n]\n');
     expect(writes).toBe(3);
   });
 
   test('prints [] when nothing matched', async () => {
-    expect((await print('json', [pageOf([])])).text).toBe('[]\n');
+    expect((await print([[]], { format: 'json' })).text).toBe('[]\n');
   });
 
   test('stays valid when the read fails', async () => {
     const stdout = fakeOutput();
-    const writer = await createItemWriter(
-      { format: 'json', list: 'events' },
-      itemContext(stdout),
-      fakeReporter(),
-    );
+    const writer = await createItemWriter({ format: 'json', list: 'events' }, { stdout }, fakeReporter());
     await writer.write(pageOf(['1', '2']));
     await writer.abort();
     expect(stdout.text).toBe('[\n1,\n2\n]\n');
@@ -83,10 +64,7 @@ describe('--json', () => {
   test('prints any items unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(jsonText)), async (pages) => {
-        const { text } = await print(
-          'json',
-          pages.map((page) => pageOf(page)),
-        );
+        const { text } = await print(pages, { format: 'json' });
         const all = pages.flat();
         expect(text).toBe(all.length === 0 ? '[]\n' : `[\n${all.join(',\n')}\n]\n`);
       }),
@@ -99,20 +77,16 @@ describe('on a terminal', () => {
   const shown = '{"a":"\\u007f\\u0085\\u009b31m\\u202e\\u2066\\u061c\\u001b[31m \\"ä田"}';
 
   test('shows control characters as escapes with the same meaning', async () => {
-    expect((await print('ndjson', [pageOf([hostile])], {}, 80)).text).toBe(`${shown}\n`);
-    expect((await print('json', [pageOf([hostile])], {}, 80)).text).toBe(
+    expect((await print([[hostile]], { format: 'ndjson', width: 80 })).text).toBe(`${shown}\n`);
+    expect((await print([[hostile]], { format: 'json', width: 80 })).text).toBe(
       `[\n  {\n    ${shown.slice(1, -1).replace(':', ': ')}\n  }\n]\n`,
     );
     expect(JSON.parse(shown)).toEqual(JSON.parse(hostile));
   });
 
   test('shows the array indented and coloured, its pages joined', async () => {
-    const stdout = fakeOutput(80);
-    const options = { format: 'json', list: 'events' } as const;
-    const writer = await createItemWriter(options, itemContext(stdout), fakeReporter(1));
-    await writer.write(pageOf(['{"publishStatus":"FAILED","n":1.10}', '7']));
-    await writer.write(pageOf(['{"a":[]}']));
-    await writer.end();
+    const pages = [['{"publishStatus":"FAILED","n":1.10}', '7'], ['{"a":[]}']];
+    const stdout = await print(pages, { format: 'json', width: 80, color: 1 });
     const [name, failed] = ['\u001b[36m"publishStatus"\u001b[39m', '\u001b[31m"FAILED"\u001b[39m'];
     expect(stdout.text).toBe(
       `[\n  {\n    ${name}: ${failed},\n    \u001b[36m"n"\u001b[39m: \u001b[35m1.10\u001b[39m\n  },\n  \u001b[35m7\u001b[39m,\n` +
@@ -122,13 +96,13 @@ describe('on a terminal', () => {
 
   test('does so with --fields too, names included', async () => {
     const fields = parseFieldPaths('a,\u009bx');
-    expect((await print('ndjson', [pageOf([hostile])], { fields }, 80)).text).toBe(
+    expect((await print([[hostile]], { format: 'ndjson', fields, width: 80 })).text).toBe(
       `${shown.slice(0, -1)},"\\u009bx":null}\n`,
     );
   });
 
   test('leaves them unchanged in a pipe', async () => {
-    expect((await print('ndjson', [pageOf([hostile])])).text).toBe(`${hostile}\n`);
+    expect((await print([[hostile]], { format: 'ndjson' })).text).toBe(`${hostile}\n`);
   });
 });
 

@@ -1,22 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { createItemWriter } from '../../src/output/formats.ts';
 import { markdownNote, markdownTable } from '../../src/output/markdown.ts';
-import { fakeOutput, fakeReporter, itemContext, pageOf } from '../support/outputs.ts';
+import { print } from '../support/outputs.ts';
 
 const note = (count: number) => ({
   facts: [`${count} events`, 'created after 2026-11-01T00:00:00Z', "--type 'order.*'"],
   command: "hooktrail events search --type 'order.*' -o markdown",
 });
 
-async function markdown(pages: string[][], columns?: number) {
-  const stdout = fakeOutput(columns);
-  const reporter = fakeReporter();
-  const options = { format: 'markdown', list: 'events', note } as const;
-  const writer = await createItemWriter(options, itemContext(stdout), reporter);
-  for (const page of pages) await writer.write(pageOf(page));
-  await writer.end();
-  return { text: stdout.text, said: reporter.said };
-}
+const markdown = async (pages: string[][], width?: number) => {
+  const { text, said } = await print(pages, { format: 'markdown', note, width });
+  return { text, said };
+};
 
 describe('a table in Markdown', () => {
   test('has whole ids, and below it what it is about and the command, on a terminal too', async () => {

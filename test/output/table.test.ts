@@ -5,7 +5,24 @@ import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
 import { jsonText } from '../support/json-text.ts';
-import { events, fakeOutput, fakeReporter, itemContext, lines, pageOf, table } from '../support/outputs.ts';
+import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
+
+const lines = async (...args: Parameters<typeof print>) =>
+  (await print(...args)).text.split('\n').slice(0, -1);
+
+const delivered = (status: string, type: string, id: string) =>
+  JSON.stringify({
+    eventId: `${id}0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b`,
+    payload: { n: 1 },
+    eventType: type,
+    createdOn: '2026-11-01T06:58:12.345Z',
+    subscriptionId: `${id}f00000-1111-4222-8333-444455556666`,
+    publishStatus: status,
+  });
+const events = [
+  delivered('FAILED', 'invoice.payment_failed', '1a'),
+  delivered('SUCCESS', 'user.created', '2b'),
+];
 
 describe('a table in a pipe', () => {
   test('shows the known fields in their order, whole and aligned', async () => {
@@ -107,8 +124,8 @@ describe('a table in a pipe', () => {
   });
 
   test('says that nothing matches, only on standard error', async () => {
-    expect(await table([[]])).toEqual({ text: '', said: ['notice: no events match'] });
-    expect(await table([], { list: 'event-types' })).toEqual({
+    expect(await print([[]])).toMatchObject({ text: '', said: ['notice: no events match'] });
+    expect(await print([], { list: 'event-types' })).toMatchObject({
       text: '',
       said: ['notice: no event types match'],
     });
@@ -298,18 +315,12 @@ describe('a table on a terminal', () => {
   });
 });
 
-const event = (eventType: string) => `{"eventType":"${eventType}","eventId":"1"}`;
-
 test('a resized terminal gets columns of its width, and the titles again', async () => {
   const stdout = { ...fakeOutput(80), columns: 80, text: '' };
   stdout.write = async (chunk) => {
     stdout.text += chunk.toString();
   };
-  const writer = await createItemWriter(
-    { format: 'table', list: 'events' },
-    itemContext(stdout),
-    fakeReporter(),
-  );
+  const writer = await createItemWriter({ format: 'table', list: 'events' }, { stdout }, fakeReporter());
   await writer.write(pageOf(events.slice(0, 1)));
   stdout.columns = 45;
   await writer.write(pageOf(events.slice(1)));
@@ -344,19 +355,12 @@ describe('a table takes time in step with its size', () => {
 });
 
 test('a sample makes columns wide enough for rows to come, and is not printed', async () => {
-  const stdout = fakeOutput(60);
+  const event = (eventType: string) => `{"eventType":"${eventType}","eventId":"1"}`;
   const sample = pageOf([event('recipient.authentication_failed')]);
-  const options = { format: 'table', list: 'events', sample } as const;
-  const writer = await createItemWriter(options, itemContext(stdout), fakeReporter());
-  await writer.write(pageOf([event('a')]));
-  await writer.write(pageOf([event('recipient.authentication_failed')]));
-  await writer.end();
-  expect(stdout.text).toBe(
-    [
-      'eventType                        eventId',
-      'a                                      1',
-      'recipient.authentication_failed        1',
-      '',
-    ].join('\n'),
-  );
+  const pages = [[event('a')], [event('recipient.authentication_failed')]];
+  expect(await lines(pages, { width: 60, sample })).toEqual([
+    'eventType                        eventId',
+    'a                                      1',
+    'recipient.authentication_failed        1',
+  ]);
 });

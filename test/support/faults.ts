@@ -35,14 +35,16 @@ export type Fault =
   | { readonly kind: 'reset' }
   /** Carries the request out and breaks the connection instead of answering. */
   | { readonly kind: 'answer-lost' }
-  /** Breaks the connection after part of the body (default: half). */
-  | { readonly kind: 'reset-mid-body'; readonly after?: number }
+  /** Breaks the connection after half of the body. */
+  | { readonly kind: 'reset-mid-body' }
   /** As `reset-mid-body`, but closes the connection in an orderly way. */
-  | { readonly kind: 'close-mid-body'; readonly after?: number }
-  /** Sends part of the body as if it were the whole. */
-  | { readonly kind: 'truncate'; readonly after?: number }
-  /** Pauses after part of the body, forever or for `ms`; `after: -1` pauses before the status line. */
-  | { readonly kind: 'stall'; readonly after?: number; readonly ms?: number }
+  | { readonly kind: 'close-mid-body' }
+  /** Sends half of the body as if it were the whole. */
+  | { readonly kind: 'truncate' }
+  /** Stops forever after half of the body. */
+  | { readonly kind: 'stall' }
+  /** Never answers. */
+  | { readonly kind: 'silent' }
   /** Answers later. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Sends the body in small pieces. */
@@ -145,40 +147,36 @@ function spoil(
   end: End,
 ): void {
   const { socket } = request;
-  const part = () => body.subarray(0, ('after' in fault ? fault.after : undefined) ?? body.length >> 1);
-  // Announces the whole length and sends less, as a service does that fails in the middle.
-  const announce = () => response.setHeader('Content-Length', body.length);
+  const half = body.subarray(0, body.length >> 1);
+  // Announces the whole length, whatever is sent, as a service does that fails in the middle.
+  const announce = () => response.setHeader('Content-Length', body.length).flushHeaders();
   switch (fault.kind) {
     case 'answer-lost':
       socket.resetAndDestroy();
       return;
     case 'reset-mid-body':
       announce();
-      response.flushHeaders();
-      response.write(part(), () => setTimeout(() => socket.resetAndDestroy(), 20));
+      response.write(half, () => setTimeout(() => socket.resetAndDestroy(), 20));
       return;
     case 'close-mid-body':
       announce();
-      response.flushHeaders();
-      response.write(part(), () => socket.destroySoon());
+      response.write(half, () => socket.destroySoon());
       return;
     case 'truncate':
-      response.setHeader('Content-Length', part().length);
-      end(part());
+      response.setHeader('Content-Length', half.length);
+      end(half);
       return;
-    case 'stall': {
-      if (fault.after !== -1) {
-        announce();
-        response.flushHeaders();
-        response.write(part());
-      }
-      const rest = fault.after === -1 ? body : body.subarray(part().length);
-      if (fault.ms !== undefined) later(response, fault.ms, () => end(rest));
+    case 'stall':
+      announce();
+      response.write(half);
+      return;
+    case 'silent':
+      return;
+    case 'slow': {
+      const timer = setTimeout(() => end(body), fault.ms);
+      response.once('close', () => clearTimeout(timer));
       return;
     }
-    case 'slow':
-      later(response, fault.ms, () => end(body));
-      return;
     case 'trickle': {
       announce();
       let sent = 0;
@@ -213,9 +211,4 @@ function changeAnswer(response: ServerResponse, body: Buffer, end: End, edit: (a
 /** Changes the answer when the handler ends it. */
 export function editAnswer(response: ServerResponse, edit: (answer: Answer) => Answer): void {
   interceptEnd(response, (body, end) => changeAnswer(response, body, end, edit));
-}
-
-function later(response: ServerResponse, milliseconds: number, act: () => void): void {
-  const timer = setTimeout(act, milliseconds);
-  response.once('close', () => clearTimeout(timer));
 }

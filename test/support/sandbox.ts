@@ -59,10 +59,8 @@ interface Oddities {
   refreshTokens: boolean;
   /** Characters of padding at the end of each access token. */
   accessTokenPadding: number;
-  /** The order of search answers. `unordered` is the same order on each page. */
-  order: 'newest-first' | 'oldest-first' | 'unordered';
-  /** Pages hold no more items than this, whatever the client asks for. */
-  maxPageSize: number;
+  /** The order of search answers. */
+  order: 'newest-first' | 'oldest-first';
   /**
    * The service's clock is ahead by this many milliseconds, which are added to the `Date` header and to the creation
    * time of new events.
@@ -157,7 +155,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     refreshTokens: true,
     accessTokenPadding: 0,
     order: 'newest-first',
-    maxPageSize: 500,
     clockOffsetMs: 0,
   };
   const behaviour: Behaviour = Object.assign(sandbox.behaviour, oddities);
@@ -165,12 +162,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   store.page = (filter: EventFilter, start: number, size: number) => {
     if (behaviour.order === 'newest-first') return newestFirst(filter, start, size);
     const { count, events } = newestFirst(filter, 1, Number.POSITIVE_INFINITY);
-    // Ids are random: sorting by them gives an order that is unrelated to time and the same on every page.
-    const ordered =
-      behaviour.order === 'unordered'
-        ? events.toSorted((one, other) => (one.eventId < other.eventId ? -1 : 1))
-        : events.toReversed();
-    return { count, events: ordered.slice(start - 1, start - 1 + size) };
+    return { count, events: events.toReversed().slice(start - 1, start - 1 + size) };
   };
   const control: Sandbox['control'] = {
     behaviour,
@@ -252,7 +244,6 @@ function oddAnswers(
   const notOffered = () => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not offered\n');
   const [target] = targetsOf(route);
   const { authorization } = request.headers;
-  if (target === 'events') request.url = withPageSize(request.url ?? '', behaviour.maxPageSize);
   if (authorization?.includes('~')) request.headers.authorization = authorization.replace(/~.*/, '');
   if (!behaviour.retryAfter)
     edit(({ headers: { 'retry-after': _, ...headers }, ...rest }) => ({ ...rest, headers }));
@@ -306,15 +297,6 @@ function withIssuer(
   if (issuer === null) url.searchParams.delete('iss');
   else url.searchParams.set('iss', issuer);
   return { ...headers, location: url.href };
-}
-
-/** Returns the path of a request for pages that hold no more items than this. */
-function withPageSize(target: string, most: number): string {
-  if (most === 500) return target;
-  const [path, query = ''] = target.split('?');
-  const keys = query.split('&').filter((key) => key !== '' && !key.startsWith('limit('));
-  const [, start = '1', size = '500'] = /limit\((\d+),(\d+)\)/.exec(query) ?? [];
-  return `${path}?${[...keys, `limit(${start},${Math.min(Number(size), most)})`].join('&')}`;
 }
 
 /** Changes the members of a search answer around its items, whose text stays as it is. */
