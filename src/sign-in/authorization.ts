@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { NotSignedInError } from '../errors.ts';
 import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -16,6 +16,7 @@ export interface ExpectedRedirect {
    * The auth URL as it was typed, if the issuer defaults to it: a trailing slash may be part of the provider's name.
    */
   readonly issuerAsTyped?: string | undefined;
+  readonly clientId: string;
 }
 
 /** An authorization request, with what proves that an answer belongs to it. */
@@ -28,12 +29,13 @@ export interface AuthorizationRequest extends ExpectedRedirect {
 }
 
 /** Builds the request of the service description, part 5, step 1, with `state` and a PKCE challenge added. */
-export function createAuthorizationRequest(
+export async function createAuthorizationRequest(
   settings: Settings<'authUrl' | 'clientId'>,
   redirectUri: RedirectUri,
-): AuthorizationRequest {
-  const state = randomBytes(32).toString('base64url');
-  const codeVerifier = randomBytes(32).toString('base64url');
+): Promise<AuthorizationRequest> {
+  const oauth = await import('oauth4webapi');
+  const state = oauth.generateRandomState();
+  const codeVerifier = oauth.generateRandomCodeVerifier();
   const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
   const parameters = new URLSearchParams({
     client_id: settings.clientId,
@@ -43,8 +45,7 @@ export function createAuthorizationRequest(
     redirect_uri: redirectUri.text,
     scope: settings.scope,
     state,
-    // RFC 7636 section 4.2.
-    code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
   // `%20` means a space to every decoder; `+` only to form decoders.
@@ -52,14 +53,20 @@ export function createAuthorizationRequest(
   return { url, redirectUri, state, codeVerifier, ...expectedOf(settings) };
 }
 
-/** The issuer that a redirect must name: the identity provider's own address by default (RFC 9207). */
-export function expectedOf({ issuer, authUrl, given }: Settings<'authUrl'>): Omit<ExpectedRedirect, 'state'> {
-  if (issuer !== undefined) return { issuer };
-  return { issuer: urlText(authUrl), issuerAsTyped: given.authUrl?.text.trim() };
+/** The issuer and client that a redirect must name; the issuer is the identity provider's own address by default (RFC 9207). */
+export function expectedOf({
+  issuer,
+  authUrl,
+  clientId,
+  given,
+}: Settings<'authUrl' | 'clientId'>): Omit<ExpectedRedirect, 'state'> {
+  if (issuer !== undefined) return { issuer, clientId };
+  return { issuer: urlText(authUrl), clientId, issuerAsTyped: given.authUrl?.text.trim() };
 }
 
 export type AuthorizationResponse =
-  | { readonly kind: 'code'; readonly code: string }
+  /** A valid answer. The library checked its parameters, which its token request requires. */
+  | { readonly kind: 'code'; readonly parameters: URLSearchParams }
   /** The provider refused to issue a code. */
   | { readonly kind: 'refused'; readonly error: string; readonly description: string | undefined }
   /** Our `state`, but another issuer, or none: a mix-up (RFC 9207 section 2.4) or a wrong setting. */
@@ -74,10 +81,10 @@ export type AuthorizationAnswer = Exclude<AuthorizationResponse, { kind: 'stray'
  * Checks `state`, then `iss`, then `error`, then `code`, so that nothing a stranger sends counts as an answer
  * (RFC 6749 section 4.1.2, RFC 9207 section 2.4, RFC 9700 section 4.4).
  */
-export function checkResponse(
+export async function checkResponse(
   parameters: URLSearchParams,
   expected: ExpectedRedirect,
-): AuthorizationResponse {
+): Promise<AuthorizationResponse> {
   const names = [...parameters.keys()];
   // RFC 6749 section 3.1: parameters must not be included more than once.
   if (new Set(names).size < names.length)
@@ -85,21 +92,28 @@ export function checkResponse(
   if (!sameSecret(parameters.get('state') ?? '', expected.state))
     return { kind: 'stray', reason: 'its state does not match this sign-in' };
   const issuer = parameters.get('iss') ?? undefined;
+  const isChecked = expected.issuer !== 'none';
   // RFC 9207 section 2.4: compared as strings, without normalizing them.
-  const isExpected = issuer !== undefined && [expected.issuer, expected.issuerAsTyped].includes(issuer);
-  if (expected.issuer !== 'none' && !isExpected) return { kind: 'foreign', issuer, parameters };
+  if (isChecked && (issuer === undefined || ![expected.issuer, expected.issuerAsTyped].includes(issuer)))
+    return { kind: 'foreign', issuer, parameters };
   const error = parameters.get('error');
   if (error !== null)
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
-  const code = parameters.get('code');
-  if (!code) return { kind: 'stray', reason: 'it has neither code nor error' };
-  if (OF_OTHER_FLOWS.some((name) => parameters.has(name)))
+  if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
+  const { validateAuthResponse } = await import('oauth4webapi');
+  const server = {
+    issuer: issuer ?? 'none',
+    authorization_response_iss_parameter_supported: isChecked,
+  };
+  const client = { client_id: expected.clientId };
+  try {
+    const checked = validateAuthResponse(server, client, parameters, expected.state);
+    return { kind: 'code', parameters: checked };
+  } catch {
+    // A JARM, implicit or hybrid response: none of them was asked for.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
-  return { kind: 'code', code };
+  }
 }
-
-/** Parameters of JARM, implicit and hybrid responses, none of which was asked for. */
-const OF_OTHER_FLOWS = ['response', 'id_token', 'token'];
 
 /** The issuer that a redirect named, for a message: one line, its control characters escaped. */
 export function issuerText(issuer: string | undefined): string {
@@ -129,7 +143,7 @@ export async function receivePasted(
   let problem = 'it is empty';
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     if (line.trim() === '') continue;
-    const checked = readPasted(line, request);
+    const checked = await readPasted(line, request);
     if (typeof checked !== 'string') return checked;
     problem = checked;
     reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
@@ -171,14 +185,17 @@ async function promptRedirect(
 ): Promise<AuthorizationAnswer> {
   let asked = question;
   for (;;) {
-    const checked = readPasted(await promptText(asked, context), request);
+    const checked = await readPasted(await promptText(asked, context), request);
     if (typeof checked !== 'string') return checked;
     asked = `That URL is not accepted: ${checked}. ${QUESTION}`;
   }
 }
 
 /** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
-function readPasted(text: string, request: AuthorizationRequest): AuthorizationAnswer | string {
+async function readPasted(
+  text: string,
+  request: AuthorizationRequest,
+): Promise<AuthorizationAnswer | string> {
   const { origin, pathname, protocol, host } = request.redirectUri.url;
   const pasted = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
   // Address bars hide the scheme.
@@ -188,6 +205,6 @@ function readPasted(text: string, request: AuthorizationRequest): AuthorizationA
   const url = new URL(bare);
   if (url.origin !== origin || url.pathname !== pathname)
     return `it does not begin with ${origin}${pathname}`;
-  const result = checkResponse(url.searchParams, request);
+  const result = await checkResponse(url.searchParams, request);
   return result.kind === 'stray' ? result.reason : result;
 }

@@ -122,7 +122,7 @@ export function receiveRedirect(
       respond(response, status);
     };
     if (!(parameters instanceof URLSearchParams)) return refuse(parameters);
-    const result = checkResponse(parameters, expected);
+    const result = await checkResponse(parameters, expected);
     if (result.kind === 'stray') return refuse({ status: 400, reason: result.reason });
     // Only the first call resolves the promise; a later one is a reload or a replay.
     accept(result);

@@ -45,7 +45,6 @@ import {
   exchangeDeviceCode,
   findEndpoint,
   type Grant,
-  INTERVAL_SECONDS,
   NEW_SIGN_IN,
   OPTIONAL_LIMITS,
   type Provider,
@@ -263,7 +262,7 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
   const { flags, context, reporter, lines } = attempt;
   const port = flags.paste ? undefined : await listenForRedirect(settings.redirectUri);
   try {
-    const request = createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
+    const request = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
     const onStray = (reason: string) =>
       reporter.trace(`a request to the redirect URI was rejected: ${reason}`);
     const reception = port && receiveRedirect(port, request, context.clock, onStray);
@@ -315,7 +314,7 @@ async function finishWithoutIssuer(
     `The answer to the sign-in does not name its provider, and ${provider} does not promise that.`,
   );
   await confirm(`Did you sign in at ${settings.authUrl.host}?`, context, refused);
-  const answer = checkResponse(parameters, { ...request, issuer: 'none' });
+  const answer = await checkResponse(parameters, { ...request, issuer: 'none' });
   if (answer.kind === 'stray' || answer.kind === 'foreign') throw refused;
   const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
   await finish(answer, request, { ...setup, settings: { ...settings, issuer: 'none', given } }, attempt);
@@ -343,7 +342,7 @@ async function finish(
 ): Promise<void> {
   if (answer.kind === 'refused') throw refusal(answer.error, answer.description);
   const { settings, clientSecret } = setup;
-  const exchange = (provider: Provider) => exchangeCode(provider, clientSecret, answer.code, request);
+  const exchange = (provider: Provider) => exchangeCode(provider, clientSecret, answer.parameters, request);
   const grant = await withProvider(settings, attempt, exchange, { advice: NEW_SIGN_IN });
   await keepGrant(grant, setup, attempt);
 }
@@ -358,6 +357,9 @@ async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<voi
   });
   await keepGrant(grant, setup, attempt);
 }
+
+/** Between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
+const INTERVAL_SECONDS = 5;
 
 /**
  * Gets tokens for a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
@@ -376,19 +378,20 @@ async function grantByDevice(
       next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
     });
   const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
-  const expiresAt = clock.now() + device.lifetimeSeconds * 1000;
+  const expiresAt = clock.now() + device.expires_in * 1000;
   const expired = new NotSignedInError('nobody signed in before the code expired', { next: BY_DEVICE_AGAIN });
   reporter.notice('Sign in with a browser on any device. The page is');
-  reporter.say(terminalSafeLine(device.page));
+  reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
   reporter.notice('The code is');
-  reporter.say(terminalSafeLine(device.userCode));
-  let interval = device.intervalSeconds;
+  reporter.say(terminalSafeLine(device.user_code));
+  // A tiny interval would be a flood of requests.
+  let interval = Math.max(1, device.interval ?? INTERVAL_SECONDS);
   for (;;) {
     const left = expiresAt - clock.now();
     await clock.sleep(Math.min(interval * 1000, left), signal);
     if (interval * 1000 >= left) throw expired;
     try {
-      return await exchangeDeviceCode(provider, clientSecret, device.deviceCode);
+      return await exchangeDeviceCode(provider, clientSecret, device.device_code);
     } catch (error) {
       const code = error instanceof RefusedGrantError ? error.error : undefined;
       if (code === 'access_denied') throw refusal(code);

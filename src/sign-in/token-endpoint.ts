@@ -1,7 +1,8 @@
+import type * as OAuth from 'oauth4webapi';
 import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
-  type HooktrailError,
+  HooktrailError,
   NotSignedInError,
   ServiceError,
   UnreachableError,
@@ -18,7 +19,7 @@ import {
 import { createTransport } from '../http/undici-client.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import type { AccessToken } from '../secrets/vault.ts';
-import { urlText } from '../settings/setting-names.ts';
+import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type AuthorizationRequest, expectedOf } from './authorization.ts';
@@ -81,17 +82,19 @@ export interface Grant {
 }
 
 /**
- * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Throws `NotSignedInError` if
- * the provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
+ * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). `callback` is what
+ * `validateAuthResponse` of oauth4webapi returned, which checked `state` and `iss`. Throws `NotSignedInError` if the
+ * provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
  */
 export async function exchangeCode(
   provider: Provider,
   clientSecret: string,
-  code: string,
-  { redirectUri, codeVerifier }: Pick<AuthorizationRequest, 'redirectUri' | 'codeVerifier'>,
+  callback: URLSearchParams,
+  { redirectUri: { text }, codeVerifier }: Pick<AuthorizationRequest, 'redirectUri' | 'codeVerifier'>,
 ): Promise<Grant> {
-  const form = { code, redirect_uri: redirectUri.text, code_verifier: codeVerifier };
-  return await requestGrant('the sign-in', provider, clientSecret, 'authorization_code', form);
+  return await requestGrant('the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+    oauth.authorizationCodeGrantRequest(...parties, callback, text, codeVerifier, options),
+  );
 }
 
 /** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does. */
@@ -100,8 +103,28 @@ export async function refresh(
   clientSecret: string,
   refreshToken: string,
 ): Promise<Grant> {
-  const form = { refresh_token: refreshToken };
-  return await requestGrant('refreshing the sign-in', provider, clientSecret, 'refresh_token', form);
+  return await requestGrant('refreshing the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+    oauth.refreshTokenGrantRequest(...parties, refreshToken, options),
+  );
+}
+
+/** Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
+export async function authorizeDevice(
+  provider: Provider,
+  clientSecret: string,
+  endpoint: string,
+  scope: string,
+): Promise<OAuth.DeviceAuthorizationResponse> {
+  const what = 'the sign-in';
+  const { oauth, parties, options } = await loadLibrary(what, provider, clientSecret, jsonObject);
+  const [issuer, ...client] = parties;
+  const server = { ...issuer, device_authorization_endpoint: endpoint };
+  const response = await oauth.deviceAuthorizationRequest(server, ...client, { scope }, options);
+  try {
+    return await oauth.processDeviceAuthorizationResponse(server, client[0], response);
+  } catch (error) {
+    throw new ServiceError(unusableText(what, error));
+  }
 }
 
 /**
@@ -113,45 +136,9 @@ export async function exchangeDeviceCode(
   clientSecret: string,
   deviceCode: string,
 ): Promise<Grant> {
-  const type = 'urn:ietf:params:oauth:grant-type:device_code';
-  return await requestGrant('the sign-in', provider, clientSecret, type, { device_code: deviceCode });
-}
-
-/** A code that a person enters on another device. */
-export interface DeviceCode {
-  readonly deviceCode: string;
-  readonly userCode: string;
-  /** The address of the page, if possible with the code in it. */
-  readonly page: string;
-  readonly lifetimeSeconds: number;
-  /** Between two polls. */
-  readonly intervalSeconds: number;
-}
-
-/** If the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
-export const INTERVAL_SECONDS = 5;
-
-/** Asks for a device code (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
-export async function authorizeDevice(
-  provider: Provider,
-  clientSecret: string,
-  endpoint: string,
-  scope: string,
-): Promise<DeviceCode> {
-  const members = jsonObject(await post('the sign-in', provider, endpoint, clientSecret, { scope }));
-  const [deviceCode, userCode, page] = ['device_code', 'user_code', 'verification_uri'].map((name) => {
-    const value = textOf(members[name]);
-    if (value === undefined) throw new ServiceError(unusableText('the sign-in', `it has no ${name}`));
-    return value;
-  }) as [string, string, string];
-  return {
-    deviceCode,
-    userCode,
-    page: textOf(members['verification_uri_complete']) ?? page,
-    lifetimeSeconds: secondsOf(members['expires_in']) ?? STATED_LIFETIME_SECONDS,
-    // A tiny interval would be a flood of requests.
-    intervalSeconds: Math.max(1, secondsOf(members['interval']) ?? INTERVAL_SECONDS),
-  };
+  return await requestGrant('the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+    oauth.deviceCodeGrantRequest(...parties, deviceCode, options),
+  );
 }
 
 /** Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode` does. */
@@ -162,78 +149,118 @@ export async function revoke(
   token: string,
   hint: 'access_token' | 'refresh_token',
 ): Promise<void> {
-  await post('the revocation', provider, endpoint, clientSecret, { token, token_type_hint: hint });
+  // The body of a success says nothing.
+  const ignore = () => ({});
+  const { oauth, parties, options } = await loadLibrary('the revocation', provider, clientSecret, ignore);
+  const [issuer, ...client] = parties;
+  const server = { ...issuer, revocation_endpoint: endpoint };
+  const hinted = { ...options, additionalParameters: { token_type_hint: hint } };
+  await oauth.processRevocationResponse(await oauth.revocationRequest(server, ...client, token, hinted));
+}
+
+/** The OAuth library, and what each of its functions takes. */
+interface Library {
+  readonly oauth: typeof OAuth;
+  readonly parties: readonly [OAuth.AuthorizationServer, OAuth.Client, OAuth.ClientAuth];
+  /** Make the library send its requests through our transport. */
+  readonly options: OAuth.TokenEndpointRequestOptions;
 }
 
 /**
- * Asks the token endpoint for a grant, and puts right what real providers get wrong: a lifetime as text, out of range or
- * missing, no token type, and optional members of a wrong type, which are left out.
+ * Loads the library, which most runs do not need. It gets successful answers alone, with the JSON that `read` makes of
+ * them; others are thrown as our errors.
  */
+async function loadLibrary(
+  what: string,
+  provider: Provider,
+  clientSecret: string,
+  read: (answer: HttpResponse) => object,
+): Promise<Library> {
+  const oauth = await import('oauth4webapi');
+  const { authUrl, clientId } = provider.settings;
+  const issuer = urlText(authUrl);
+  return {
+    oauth,
+    parties: [
+      { issuer, token_endpoint: `${issuer}/connect/token` },
+      { client_id: clientId },
+      oauth.ClientSecretPost(clientSecret),
+    ],
+    options: {
+      [oauth.allowInsecureRequests]: isLoopback(authUrl),
+      [oauth.customFetch]: async (url, { body, headers: given }) => {
+        // The library adds a `charset`, but the media type has no parameters.
+        const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
+        const request = { method: 'POST', url: new URL(url), headers, body: String(body) };
+        const answer = await send(provider, request);
+        if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, provider, request.body);
+        return Response.json(read(answer));
+      },
+    },
+  };
+}
+
 async function requestGrant(
   what: string,
   provider: Provider,
   clientSecret: string,
-  type: string,
-  form: Readonly<Record<string, string>>,
+  ask: (library: Library) => Promise<Response>,
 ): Promise<Grant> {
-  const { settings, clock, advice } = provider;
+  const { clock, advice } = provider;
   const sentAt = clock.now();
-  const endpoint = `${urlText(settings.authUrl)}/connect/token`;
-  const answer = await post(what, provider, endpoint, clientSecret, { grant_type: type, ...form });
-  const members = jsonObject(answer);
-  const token = textOf(members['access_token']);
-  const refreshToken = textOf(members['refresh_token']);
-  const why = faultOf(token, members['token_type'] ?? 'Bearer');
-  if (token === undefined || why !== undefined) {
-    const next = (refreshToken === undefined && advice.unknown) || advice.later;
-    throw new UnusableGrantError(unusableText(what, why), { next }, refreshToken);
+  let successor: string | undefined;
+  const library = await loadLibrary(what, provider, clientSecret, (answer) => {
+    const members = conformingMembers(jsonObject(answer));
+    successor = members.refresh_token;
+    return members;
+  });
+  try {
+    const [server, client] = library.parties;
+    const members = await library.oauth.processGenericTokenEndpointResponse(
+      server,
+      client,
+      await ask(library),
+    );
+    const { access_token: token, expires_in, refresh_token: refreshToken, scope } = members;
+    if (!isHeaderSafe(token)) throw new Error('no header can carry its access token');
+    const expiresAt = expires_in === undefined ? undefined : sentAt + expires_in * 1000;
+    return { access: { token, expiresAt, scope }, refreshToken };
+  } catch (error) {
+    if (error instanceof HooktrailError) throw error;
+    const next = (successor === undefined && advice.unknown) || advice.later;
+    throw new UnusableGrantError(unusableText(what, error), { next }, successor);
   }
-  // Without a refresh token, a token of unknown lifetime is used until it is refused.
-  const stated = refreshToken === undefined ? undefined : STATED_LIFETIME_SECONDS;
-  const lifetime = secondsOf(members['expires_in']) ?? stated;
-  const expiresAt = lifetime === undefined ? undefined : sentAt + lifetime * 1000;
-  return { access: { token, expiresAt, scope: textOf(members['scope']) }, refreshToken };
 }
 
-/** The lifetime in the service description, part 8, used if an answer gives none. */
+/** The error itself is not kept as a cause: it holds the answer with the tokens. */
+function unusableText(what: string, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return `${what} failed: the identity provider's answer cannot be used: ${why}`;
+}
+
+/**
+ * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token can be
+ * renewed.
+ */
 const STATED_LIFETIME_SECONDS = 1800;
 /** A hundred years; much later dates cannot be represented. */
 const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
 
-function textOf(member: unknown): string | undefined {
-  return typeof member === 'string' && member !== '' ? member : undefined;
-}
-
-function secondsOf(member: unknown): number | undefined {
-  const seconds = Number.parseFloat(String(member));
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS);
-}
-
-/** Says why an access token cannot be used as this service takes it (RFC 6750 section 2.1). */
-function faultOf(token: string | undefined, type: unknown): string | undefined {
-  if (token === undefined) return 'it has no access_token';
-  if (!isHeaderSafe(token)) return 'no header can carry its access token';
-  return String(type).toLowerCase() === 'bearer' ? undefined : 'its token_type is not Bearer';
-}
-
-function unusableText(what: string, why: string | undefined): string {
-  return `${what} failed: the identity provider's answer cannot be used: ${why}`;
-}
-
-/** Posts a form with the client's credentials, and returns a successful answer; any other is thrown as an error. */
-async function post(
-  what: string,
-  provider: Provider,
-  endpoint: string,
-  clientSecret: string,
-  form: Readonly<Record<string, string>>,
-): Promise<HttpResponse> {
-  const fields = { ...form, client_id: provider.settings.clientId, client_secret: clientSecret };
-  const body = new URLSearchParams(fields).toString();
-  const headers = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await send(provider, { method: 'POST', url: new URL(endpoint), headers, body });
-  if (answer.status >= 200 && answer.status <= 299) return answer;
-  throw refusalOf(answer, what, provider, fields);
+/**
+ * The members of a grant that the service description has, with what real providers get wrong put right: a lifetime as
+ * text, out of range or missing, no token type, and optional members of a wrong type, which are left out.
+ */
+function conformingMembers({ access_token, token_type, refresh_token, scope, expires_in }: JsonObject) {
+  const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
+  const seconds = Number.parseFloat(String(expires_in));
+  const stated = refreshToken === undefined ? undefined : STATED_LIFETIME_SECONDS;
+  return {
+    access_token,
+    token_type: token_type ?? 'Bearer',
+    refresh_token: refreshToken,
+    scope: typeof scope === 'string' ? scope : undefined,
+    expires_in: Number.isNaN(seconds) ? stated : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS),
+  };
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -302,12 +329,7 @@ const REFUSALS = ['invalid_client', 'unauthorized_client', 'access_denied'];
 const SECRET_PARAMETERS = ['client_secret', 'code', 'code_verifier', 'refresh_token', 'device_code', 'token'];
 
 /** The error for an answer that grants nothing; secrets of the request that it repeats are redacted. */
-function refusalOf(
-  answer: HttpResponse,
-  what: string,
-  { advice }: Provider,
-  fields: Readonly<Record<string, string>>,
-): HooktrailError {
+function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, form: string): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
     return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
@@ -317,7 +339,8 @@ function refusalOf(
       next: CHECK_ADDRESS,
     });
   }
-  const secrets = SECRET_PARAMETERS.flatMap((name) => fields[name] ?? []);
+  const sent = new URLSearchParams(form);
+  const secrets = SECRET_PARAMETERS.flatMap((name) => sent.get(name) ?? []);
   const details = describeBody(answer).map((line) => redactSecrets(line, secrets));
   const { error: code } = parseObject(answer.body) ?? {};
   const error = typeof code === 'string' ? code : undefined;

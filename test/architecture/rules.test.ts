@@ -46,7 +46,7 @@ const clientLibrary = 'src/http/connections.ts';
 
 /** Libraries that are too slow to load for a declaration of flags. */
 const heavy =
-  /^(ora|open|chalk|jq-wasm|oidc-provider|cli-table3|string-width|keytar|@modelcontextprotocol|zod)/;
+  /^(ora|open|chalk|jq-wasm|oidc-provider|cli-table3|oauth4webapi|string-width|keytar|@modelcontextprotocol|zod)/;
 /** The only file that knows the process and its clock. */
 const system = 'src/system.ts';
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;

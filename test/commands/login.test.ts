@@ -130,7 +130,7 @@ test.each([
   const settings = resolveSettings({ authUrl, clientId: 'me' }, {}, config, ['authUrl', 'clientId']);
   const parameters = new URLSearchParams({ state: 'the-state', iss, error: 'access_denied' });
   const expected = { state: 'the-state', ...expectedOf(settings) };
-  expect(checkResponse(parameters, expected)).toMatchObject({
+  expect(await checkResponse(parameters, expected)).toMatchObject({
     kind: 'refused',
     error: 'access_denied',
   });

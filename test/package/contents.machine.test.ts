@@ -75,7 +75,7 @@ test('every package in the bundle has its licence in the package', async () => {
     name,
     kind,
   ]);
-  for (const name of ['commander', 'undici', 'oidc-provider', 'jq-wasm', 'ora', 'koa']) {
+  for (const name of ['commander', 'undici', 'oidc-provider', 'oauth4webapi', 'jq-wasm', 'ora', 'koa']) {
     expect(named.map(([one]) => one)).toContain(name);
   }
   for (const [name, kind] of named)
