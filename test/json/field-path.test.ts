@@ -31,17 +31,4 @@ describe('--fields', () => {
       ),
     );
   });
-
-  test.each([
-    ['', 'a field name is empty'],
-    ['a,,b', 'a field name is empty'],
-    ['a,', 'a field name is empty'],
-    ['a..b', "a part of 'a..b' is empty"],
-    ['.', "a part of '.' is empty"],
-    ['a\\', "'a\\' ends in a lone backslash"],
-    ['a,b, a', 'a is named twice'],
-    ['a\\b,ab', 'ab is named twice'],
-  ])('refuses "%s"', (text, why) => {
-    expect(() => parseFieldPaths(text)).toThrow(`--fields: invalid value '${text}': ${why}`);
-  });
 });

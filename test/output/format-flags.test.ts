@@ -23,28 +23,4 @@ describe('format flags', () => {
   ])('%j', (argv, options) => {
     expect(parse(...argv)).toEqual({ list: 'events', ...options });
   });
-
-  test.each([
-    [['--json', '--csv'], '--json and --csv contradict each other: give one'],
-    [
-      ['-o', 'csv', '--json', '--ndjson'],
-      '--output csv, --json and --ndjson contradict each other: give one',
-    ],
-    [['--csv', '--jq', '.'], '--jq and --csv contradict each other: a jq program works on JSON'],
-    [
-      ['-o', 'table', '--jq', '.'],
-      '--jq and --output table contradict each other: a jq program works on JSON',
-    ],
-    [['--csv-raw'], '--csv-raw needs --csv'],
-    [['--csv-raw', '--json'], '--csv-raw needs --csv'],
-    [['--csv-bom', '--ndjson'], '--csv-bom needs --csv'],
-    [['-o', 'xml'], "--output: invalid value 'xml': must be table, json, ndjson, csv or markdown"],
-    [['--fields', ''], "--fields: invalid value '': a field name is empty"],
-  ])('refuses %j', (argv, message) => {
-    expect(() => parse(...argv)).toThrow(expect.objectContaining({ name: 'UsageError', message }));
-  });
-
-  test('suggests the nearest format', () => {
-    expect(() => parse('-o', 'jsno')).toThrow(expect.objectContaining({ next: 'did you mean json?' }));
-  });
 });

@@ -51,14 +51,6 @@ test('many commands make one refresh even if every new token is due at once', as
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('all commands wait for a slow refresh', async () => {
-  await using at = await startRefreshing();
-  at.sandbox.control.fault('token', { kind: 'slow', ms: 3000 });
-  const results = await Promise.all(Array.from({ length: 5 }, () => token(at)));
-  expect(new Set(results.map(({ code, stdout }) => `${code} ${stdout}`)).size).toBe(1);
-  expect(at.refreshes()).toEqual(['ok']);
-});
-
 test('each refresh uses the token of the one before', async () => {
   await using at = await startRefreshing();
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
