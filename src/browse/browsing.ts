@@ -48,6 +48,7 @@ const AROUND_LIST = 3;
 const AROUND_EVENT = 2;
 /** The most pages read for one key press, so that a filter without matches does not download everything. */
 const PAGES_PER_KEY = 20;
+const READING = 'reading again';
 /** Events that the fields to group by are taken from. */
 const SAMPLE = 200;
 
@@ -184,6 +185,7 @@ export class Browsing {
     if (list.ended || list.loading || rows.count > wanted || this.#pagesLeft === 0) return;
     this.#pagesLeft--;
     void list.more().then(() => {
+      if (this.message === READING) this.message = '';
       this.settle();
       this.#parts.onChange();
     });
@@ -256,7 +258,7 @@ export class Browsing {
 
   #readAgain(failedOnly: boolean): void {
     this.list.close().catch(() => undefined);
-    this.message = failedOnly === this.failedOnly ? 'reading again' : '';
+    this.message = failedOnly === this.failedOnly ? READING : '';
     this.failedOnly = failedOnly;
     this.list = this.#parts.open(failedOnly);
     for (const level of this.#levels) if (level.kind !== 'event') level.restart();

@@ -89,18 +89,26 @@ export class Field {
   finish(): void {
     const values = this.texts.length - FIRST_CODE;
     if (this.#codes && values >= 20 && values > NEARLY_ALL * this.present) this.#giveUp('unique');
-    const isText = (json: string) => json.startsWith('"');
-    const texts = this.texts.slice(FIRST_CODE);
-    if (texts.some(isText) && !texts.every(isText)) this.#joinAlike();
+    this.#joinAlike(/^(eventType|subscriptionId)$/.test(this.steps.join('.')));
   }
 
-  /** `--where 'field = 1'` takes the text "1" too: beside a number or a literal, such a text is the same value. */
-  #joinAlike(): void {
-    const codes = new Map(this.texts.slice(FIRST_CODE).map((json, index) => [json, FIRST_CODE + index]));
-    const joined = this.texts.map((json, code) => {
+  /**
+   * Gives the values that a filter takes for one the same code: `--type` and `--subscription` ignore case, and
+   * `--where 'field = 1'` takes the text "1" for the number, if there is one.
+   */
+  #joinAlike(ignoresCase: boolean): void {
+    const keyOf = (json: string) => {
+      if (ignoresCase) return json.toLowerCase();
       const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
-      return code < FIRST_CODE ? code : (codes.get(isNumber(text) ? canonicalText(text) : text) ?? code);
-    });
+      return isNumber(text) ? canonicalText(text) : text;
+    };
+    const codes = new Map<string, number>();
+    for (const [code, json] of this.texts.entries())
+      if (code >= FIRST_CODE && (ignoresCase || !json.startsWith('"'))) codes.set(keyOf(json), code);
+    if (codes.size === 0 || codes.size === this.texts.length - FIRST_CODE) return;
+    const joined = this.texts.map((json, code) =>
+      code < FIRST_CODE ? code : (codes.get(keyOf(json)) ?? code),
+    );
     this.codes = this.codes.map((code) => joined[code] as number);
   }
 

@@ -69,7 +69,7 @@ export interface Explanation {
   readonly notCompared: readonly string[];
 }
 
-const MOST_CAUSES = 5;
+export const MOST_CAUSES = 5;
 const MOST_SAME = 20;
 /** Named values of a field that only failures have. */
 const MOST_EFFECT_VALUES = 5;

@@ -17,7 +17,7 @@ import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {
-  /** The JSON text of each field's value; null where it is missing. */
+  /** The JSON text of each field's value; null where it is missing or null, as for `--where`. */
   readonly values: readonly (string | null)[];
   count: number;
   first: Instant | undefined;
@@ -87,7 +87,8 @@ export class EventGroups {
     const start = this.#cursor.starts[field] as number;
     if (start === MISSING) return null;
     this.#found[field] = true;
-    return bytes.toString('utf8', start, this.#cursor.ends[field]);
+    const text = bytes.toString('utf8', start, this.#cursor.ends[field]);
+    return text === 'null' ? null : text;
   }
 
   #example(bytes: Buffer): string | undefined {

@@ -7,7 +7,7 @@ import {
   searchCommand,
   wideCommand,
 } from '../events/explain.ts';
-import type { Cause, CauseCondition, Effect } from '../events/explain-table.ts';
+import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from '../events/explain-table.ts';
 import { type Health, type HealthReport, healthJson } from '../events/health.ts';
 import { isNumber } from '../json/item-conditions.ts';
 import { completeCommands } from '../settings/flag-values.ts';
@@ -65,18 +65,18 @@ export const CAUSE_TITLE = 'what failed events have';
 export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
 /** The causes as rows of a table. */
-export function causeRows(explained: Explained, times: ReadableTimes): CauseRow[] {
+export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
   const { failed, events, baseline } = explained;
   const delivered = events - failed;
   return explained.causes.map((cause, index) => {
-    const same = someOf(conditionLines(cause.same, times));
+    const same = someOf(conditionLines(cause.same, zone));
     const { failedWithout, eventsWithout } = cause;
     const rate = eventsWithout === 0 ? '' : ` (${percent(failedWithout / eventsWithout)})`;
     return {
-      conditions: conditionLines(cause.conditions, times),
+      conditions: conditionLines(cause.conditions, zone),
       notes: [
         ...(same === '' ? [] : [`the same events: ${same}`]),
-        timesText(cause, times),
+        timesText(cause, zone),
         ...(baseline?.isAlsoThen[index] ? ['also then'] : []),
       ],
       figures: [
@@ -95,11 +95,13 @@ export function explanationFacts(explained: Explained): string[] {
   const named = new Set(causes.flatMap(({ conditions }) => conditions.map(({ text }) => text)));
   const effects = someOf(effectTexts(onlyInFailures.filter(({ text }) => !named.has(text))));
   const have = unexplained === 1 ? 'failure has' : 'failures have';
+  const rest =
+    causes.length < MOST_CAUSES
+      ? `${grouped(unexplained)} ${have} no cause in common with others`
+      : `${grouped(unexplained)} ${have} none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
   return [
     ...(failed > 0 && causes.length === 0 ? [failed === events ? NO_CONTRAST : NOTHING] : []),
-    ...(causes.length > 0 && unexplained > 0
-      ? [`${grouped(unexplained)} ${have} no cause in common with others`]
-      : []),
+    ...(causes.length > 0 && unexplained > 0 ? [rest] : []),
     ...(effects === '' ? [] : [`${failed === events ? 'all of them' : 'only failures'} have: ${effects}`]),
   ];
 }
@@ -115,8 +117,7 @@ function causesTable(explained: Explained, zone: TimeZone): Table {
       title,
       kind: FIGURE_TITLES.includes(title) ? 'number' : 'text',
     })),
-    // A ticket is read on another day.
-    rows: causeRows(explained, new ReadableTimes(zone)).map(({ conditions, notes, figures }) => [
+    rows: causeRows(explained, zone).map(({ conditions, notes, figures }) => [
       conditions.join(' and '),
       ...figures,
       notes.join('; '),
@@ -147,8 +148,7 @@ function explanationLines(
       return `${palette.accent('next:')} ${oneLine(command)}${comment}`;
     }),
   ];
-  if (causes.length > 0)
-    lines.push('', ...causeLines(causeRows(explained, new ReadableTimes(zone, explained.before)), look));
+  if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone), look));
   return facts.length > 0 ? [...lines, '', ...facts] : lines;
 }
 
@@ -187,9 +187,9 @@ function isOpen({ from, filters }: SummaryOptions): boolean {
 }
 
 function windowText({ after, before }: { after: Instant; before: Instant }, options: SummaryOptions): string {
-  const times = new ReadableTimes(options.filters.zone, before);
-  const start = times.dated(after);
-  return isOpen(options) ? `since ${start}` : `from ${start} to ${times.dated(before)}`;
+  const { zone } = options.filters;
+  const start = boundText(after, zone);
+  return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
 }
 
 function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
@@ -234,12 +234,12 @@ function wholePercent(share: number): string {
 }
 
 /** Each condition for people; a span of time is one. */
-function conditionLines(conditions: readonly CauseCondition[], clock: ReadableTimes): string[] {
+function conditionLines(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
   const [from, to] = (['>=', '<='] as const).map(
     (op) => conditions.find((condition) => condition.field === 'createdOn' && condition.op === op)?.value,
   );
   const fields = conditions.filter(({ field }) => field !== 'createdOn').map(conditionWords);
-  const shown = (value: unknown) => clock.timed(value as string);
+  const shown = (value: unknown) => secondText(value as string, zone);
   if (from !== undefined && to !== undefined) fields.push(`created from ${shown(from)} to ${shown(to)}`);
   else if (from !== undefined) fields.push(`created since ${shown(from)}`);
   else if (to !== undefined) fields.push(`created until ${shown(to)}`);
@@ -255,13 +255,14 @@ function conditionWords({ field, op, value }: CauseCondition): string {
   return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
 }
 
-function timesText(cause: Cause, clock: ReadableTimes): string {
+function timesText(cause: Cause, zone: TimeZone): string {
   const { firstFailed, lastFailed, lastSuccess, failingSince } = cause;
-  const success = lastSuccess ? `last success ${clock.shown(lastSuccess)}` : 'no success';
-  if (failingSince) return `failing since ${clock.shown(failingSince)}, ${success}`;
+  const shown = ({ text }: Instant) => secondText(text, zone);
+  const success = lastSuccess ? `last success ${shown(lastSuccess)}` : 'no success';
+  if (failingSince) return `failing since ${shown(failingSince)}, ${success}`;
   if (!firstFailed || !lastFailed) return success;
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
-  return `first failure ${clock.shown(firstFailed)}, last failure ${clock.shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
+  return `first failure ${shown(firstFailed)}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
 }
 
 /** `delivery.lastError (503 Service Unavailable 20, …)`, `delivery.attempts = 5`. */
@@ -299,34 +300,15 @@ function someOf(texts: readonly string[]): string {
   return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
 }
 
-/** Times in the user's zone, without fractions; without the date where it is that of the `end` of the window, if given. */
-export class ReadableTimes {
-  readonly #zone: TimeZone;
-  readonly #today: string | undefined;
+/** A time in the user's zone, without its fraction; always with its date, since answers are read on another day. */
+function secondText(text: string, zone: TimeZone): string {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
+}
 
-  constructor(zone: TimeZone, end?: Instant) {
-    this.#zone = zone;
-    this.#today = end && zone.shown(end.text).slice(0, 10);
-  }
-
-  shown({ text }: Instant): string {
-    return this.timed(text);
-  }
-
-  timed(text: string): string {
-    const time = this.#whole(text);
-    return time.startsWith(`${this.#today} `) ? time.slice(11) : time;
-  }
-
-  /** Always with its date; full minutes without seconds. */
-  dated({ text }: Instant): string {
-    return this.#whole(text).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
-  }
-
-  #whole(text: string): string {
-    const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
-    return this.#zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
-  }
+/** A bound of the time that was asked about; full minutes without seconds. */
+export function boundText({ text }: Instant, zone: TimeZone): string {
+  return secondText(text, zone).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
 }
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';

@@ -100,7 +100,7 @@ const ROOM_FOR_IDS = 78;
 
 /**
  * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there is: bars
- * and spare texts become narrower, fractions of seconds go, spare columns go, then the date if all rows share it, then
+ * and spare texts become narrower, fractions of seconds go, spare columns go, then the date if all rows share it (as the title), then
  * constant columns, the last spare column, the year; texts are cut; ids are cut; titles are cut; columns go from the right. What turns
  * out to fit after all comes back, the last concession first.
  *
@@ -119,13 +119,15 @@ export function fitColumns(
 
   const bars = drafts.filter(({ kind }) => kind === 'bar');
   const times = drafts.filter(({ kind }) => kind === 'time');
+  // Its title can be the day; two titles of one day would not tell the columns apart.
+  const onlyTime = times.length === 1 ? times[0] : undefined;
   const spares = fromRight.filter(({ spare }) => spare > 0).sort((a, b) => b.spare - a.spare);
   const concessions: readonly Concession[] = [
     [bars, { isNarrow: true }],
     [times, { form: WITHOUT_FRACTION }],
     [spares.filter(({ kind }) => kind === 'text'), { isNarrow: true }],
     [spares.filter(({ spare }) => spare > 1), { isShown: false }],
-    [times.filter(({ sharesDate }) => sharesDate), { form: WITHOUT_DATE }],
+    [onlyTime?.sharedDate ? [onlyTime] : [], { form: WITHOUT_DATE, title: onlyTime?.sharedDate ?? '' }],
     [fromRight.filter(({ isConstant }) => isConstant), { isShown: false }],
     [spares.filter(({ spare }) => spare === 1), { isShown: false }],
     [times.filter(({ sharesYear }) => sharesYear), { form: WITHOUT_YEAR }],
@@ -171,12 +173,13 @@ export function fitColumns(
 function draftOf(head: ColumnHead, index: number, texts: readonly string[], isComplete: boolean) {
   const kind = kindOf(head, texts);
   const times = kind === 'time' ? texts.filter((text) => text !== NONE) : [];
+  const days = times.map((text) => text.slice(0, 10));
   const { title, spare = 0, isConstant = false, isWhole = false } = head;
   return {
     ...{ index, title, kind, spare, isWhole },
     least: head.least ?? (kind === 'bar' ? SHORTEST_BAR : READABLE),
     isConstant: isConstant || (isComplete && kind === 'status' && areShared(texts)),
-    sharesDate: isComplete && areShared(times.map((text) => text.slice(0, 10))),
+    sharedDate: isComplete && areShared(days) ? days[0] : undefined,
     // Those to come may be of another year.
     sharesYear: new Set(times.map((text) => text.slice(0, 4))).size === 1,
     // The widths of its values in each form, the complete form first.

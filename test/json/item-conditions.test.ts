@@ -119,7 +119,8 @@ describe('--where', () => {
   });
 
   test('texts with `and` or `or` that join no conditions are texts', () => {
-    const item = '{"name":"Smith and Sons","note":"this or that","rule":"a && b"}';
+    const item = '{"name":"Smith and Sons","note":"this or that","rule":"a && b","rules":["a && b or c=d"]}';
+    expect(keeps(item, ['rules = ["a && b or c=d"]'])).toBe(true);
     expect(keeps(item, ['name = Smith and Sons', 'note ~ this or that', 'rule = "a && b"'])).toBe(true);
   });
 

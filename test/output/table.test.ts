@@ -177,9 +177,9 @@ describe('a table on a terminal', () => {
   test('from 80 columns on an id is whole: the date or the status that all rows share goes before the type is cut', async () => {
     const both = (items: string[]) => lines([items], { width: 80, isLast: true });
     expect(await both(events)).toEqual([
-      'createdOn  publishStatus  eventType         eventId',
-      '06:58:12Z  FAILED         invoice.payment…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
-      '06:58:12Z  SUCCESS        user.created      2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '2026-11-01  publishStatus  eventType        eventId',
+      '06:58:12Z   FAILED         invoice.paymen…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '06:58:12Z   SUCCESS        user.created     2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
     ]);
     const [failed = ''] = events;
     expect(await both([failed, failed.replace('2026-11-01', '2026-11-02')])).toEqual([

@@ -14,7 +14,7 @@ import { grouped, percent } from '../../terminal/terminal-text.ts';
 import { knownInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { version } from '../../version.ts';
-import { causeRows, explanationFacts, FIGURE_TITLES, ReadableTimes } from '../explanation-text.ts';
+import { boundText, causeRows, explanationFacts, FIGURE_TITLES } from '../explanation-text.ts';
 import { prettyJson } from '../json.ts';
 import { conditionTexts, groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
 import { type Html, html, type Rank, rankChart, shortened, timeChart } from './report-charts.ts';
@@ -62,15 +62,14 @@ function contents(data: ReportData, { filters, from, profile, generatedAt }: Rep
   const { explained, stats, subscriptions, failures, groups } = data;
   const { failed, name, after, before } = explained;
   const { zone } = filters;
-  const times = new ReadableTimes(zone, before);
   const others = conditionTexts(filters);
   return html`<h1>${title}</h1>
 <p class="lead">${lead(stats)}</p>
 <dl>
 <dt>${from === undefined ? 'Service' : 'Source'}</dt><dd>${profile === undefined ? name : `${name}, profile ${profile}`}</dd>
-<dt>Period</dt><dd>${times.dated(after)} to ${times.dated(before)} (${zone.name})</dd>
+<dt>Period</dt><dd>${boundText(after, zone)} to ${boundText(before, zone)} (${zone.name})</dd>
 <dt>Filters</dt><dd>${others.length > 0 ? shortened(others.join(' '), 1000) : 'none'}</dd>
-<dt>Generated</dt><dd>${times.dated(knownInstant(generatedAt))} by hooktrail ${version}</dd>
+<dt>Generated</dt><dd>${boundText(knownInstant(generatedAt), zone)} by hooktrail ${version}</dd>
 </dl>
 ${failed > 0 ? causesSection(explained, zone) : ''}
 ${stats.total > 0 ? overTime(stats) : ''}
@@ -90,7 +89,7 @@ function lead(stats: Stats): Html {
 
 /** The causes come first. */
 function causesSection(explained: Explained, zone: TimeZone): Html {
-  const rows = causeRows(explained, new ReadableTimes(zone, explained.before));
+  const rows = causeRows(explained, zone);
   const cell = (lines: readonly string[]) => lines.map((line) => html`<div><bdi>${line}</bdi></div>`);
   return html`<section>
 <h2>What failed events have in common</h2>

@@ -62,7 +62,7 @@ describe('events explain', () => {
       'what failed events have                                of failures  of delivered  fail with it        without it',
       `subscriptionId = ${SUBSCRIPTION}         93 %          20 %     25 of 100  2 of 300 (0.7 %)`,
       '  the same events: delivery.endpoint = https://hooks.example.com/in?a=1',
-      '  failing since 05:00:00Z, last success 04:56:00Z',
+      '  failing since 2026-11-02 05:00:00Z, last success 2026-11-02 04:56:00Z',
       '',
       ...FOLLOWING,
       `next: hooktrail events search --failed --subscription ${SUBSCRIPTION} --from ${file}`,
@@ -85,7 +85,7 @@ describe('events explain', () => {
       `subscriptionId = ${SUBSCRIPTION}`,
       '          93 %          20 %     25 of 100  2 of 300 (0.7 %)',
       '  the same events: delivery.endpoint = https://hooks.example.com/in?a=1',
-      '  failing since 05:00:00Z, last success 04:56:00Z',
+      '  failing since 2026-11-02 05:00:00Z, last success 2026-11-02 04:56:00Z',
       '',
     ]);
   });
@@ -218,6 +218,21 @@ describe('events explain', () => {
       expect((await run('count', '--from', 'failures')).stderr).toBe('');
     },
   );
+
+  test('of more causes than it names it does not say that the other failures have none', async () => {
+    const planted = events.map((event, minute) => ({
+      ...event,
+      subscriptionId: OTHER,
+      delivery: {},
+      plan: `p${(minute * 7) % 40}`,
+      publishStatus: (minute * 7) % 40 < 7 ? 'FAILED' : 'SUCCESS',
+    }));
+    const stdin = planted.map((event) => `${JSON.stringify(event)}\n`).join('');
+    const { stdout } = await explain([], { place: '-', stdin });
+    expect(stdout).toContain(
+      '\n20 failures have none of these 5 causes, the most that are named; a shorter time may show others\n',
+    );
+  });
 
   test('writes one number that all failures have as an equation', async () => {
     const failed = events
