@@ -36,20 +36,7 @@ interface Event {
 }
 
 /** An event service whose events change at chosen requests, and that remembers which matched all the time. */
-export interface ChangingService extends AsyncDisposable {
-  readonly baseUrl: string;
-  /** Begins a history: so many events, changed by the steps as requests arrive. */
-  begin(manner: Manner, events: number, steps: readonly Step[]): void;
-  /** Ids that have matched since the last call of `mark`. */
-  matchedThroughout(failedOnly: boolean): string[];
-  mark(): void;
-  /** Ids that match now, created at that time or later. */
-  matching(failedOnly: boolean, from?: number): string[];
-  /** All remaining steps happen. */
-  settle(): void;
-}
-
-export async function startChangingService(): Promise<ChangingService> {
+export async function startChangingService() {
   let manner: Manner;
   let events: Event[] = [];
   let steps: Step[] = [];
@@ -158,7 +145,8 @@ export async function startChangingService(): Promise<ChangingService> {
   return {
     ...server,
     baseUrl: `${server.origin}/events/v1`,
-    begin: (given, count, planned) => {
+    /** Begins a history: so many events, changed by the steps as requests arrive. */
+    begin: (given: Manner, count: number, planned: readonly Step[]) => {
       manner = given;
       events = [];
       answered = 0;
@@ -176,19 +164,24 @@ export async function startChangingService(): Promise<ChangingService> {
       left.all.clear();
       left.failed.clear();
     },
-    matchedThroughout: (failedOnly) =>
+    /** Ids that have matched since the last call of `mark`. */
+    matchedThroughout: (failedOnly: boolean) =>
       marked
         .map(({ eventId }) => eventId)
         .filter((id) => !left.all.has(id) && (!failedOnly || (markedFailed.has(id) && !left.failed.has(id)))),
-    matching: (failedOnly, from = 0) =>
+    /** Ids that match now, created at that time or later. */
+    matching: (failedOnly: boolean, from = 0) =>
       events
         .filter(({ status, createdOn }) => {
           const created = Date.parse(createdOn);
           return (!failedOnly || status === 'FAILED') && created >= from && created <= now();
         })
         .map(({ eventId }) => eventId),
+    /** All remaining steps happen. */
     settle: () => {
       for (const { change } of steps.splice(0)) apply(change);
     },
   };
 }
+
+export type ChangingService = Awaited<ReturnType<typeof startChangingService>>;

@@ -2,28 +2,17 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { hooktrail, type Result } from './program.ts';
+import { hooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
-import { idsOf, type Searching, startSearching } from './searching.ts';
+import { idsOf, startSearching } from './searching.ts';
 
 /** A sandbox and a directory to export into. */
-export interface Exporting extends Searching {
-  readonly directory: string;
-  /** From now on the service does not have these events. */
-  forget(ids: readonly string[]): void;
-  export(...args: string[]): Promise<Result>;
-  /** Returns the lines of all parts, in the order of their names. */
-  lines(): Promise<string>;
-  ids(): Promise<string[]>;
-  parts(): Promise<string[]>;
-  manifest(): Promise<Record<string, unknown> & { parts: { file: string; sha256: string | null }[] }>;
-}
-
-export async function startExporting(options: SandboxOptions = {}): Promise<Exporting> {
+export async function startExporting(options: SandboxOptions = {}) {
   const searching = await startSearching(options);
   const { env } = searching;
   const directory = path.join(env['HOME'] as string, 'export');
   const parts = async () => (await readdir(directory)).filter((name) => /^part-.*\.ndjson/.test(name)).sort();
+  /** Returns the lines of all parts, in the order of their names. */
   const lines = async () => {
     const texts = (await parts())
       .filter((name) => !name.endsWith('.tmp'))
@@ -36,7 +25,8 @@ export async function startExporting(options: SandboxOptions = {}): Promise<Expo
   return {
     ...searching,
     directory,
-    forget: (ids) => {
+    /** From now on the service does not have these events. */
+    forget: (ids: readonly string[]) => {
       const { store } = searching.sandbox.control;
       const page = store.page.bind(store);
       store.page = (filter, start, size) => {
@@ -45,14 +35,17 @@ export async function startExporting(options: SandboxOptions = {}): Promise<Expo
         return { count: events.length, events: events.slice(start - 1, start - 1 + size) };
       };
     },
-    export: (...args) => hooktrail(['events', 'export', directory, ...args], { env }),
+    export: (...args: string[]) => hooktrail(['events', 'export', directory, ...args], { env }),
     lines,
     ids: async () => idsOf(await lines()),
     parts,
-    manifest: async () => JSON.parse(await readFile(path.join(directory, 'manifest.json'), 'utf8')),
-    [Symbol.asyncDispose]: () => searching[Symbol.asyncDispose](),
+    manifest: async (): Promise<Manifest> =>
+      JSON.parse(await readFile(path.join(directory, 'manifest.json'), 'utf8')),
   };
 }
+
+type Manifest = Record<string, unknown> & { parts: { file: string; sha256: string | null }[] };
+export type Exporting = Awaited<ReturnType<typeof startExporting>>;
 
 export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');

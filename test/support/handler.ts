@@ -9,19 +9,10 @@ export interface Handed {
 }
 
 /** An application that receives events and answers with `answer`. */
-export interface HandlerServer extends AsyncDisposable {
-  readonly url: string;
-  readonly port: number;
+export async function startHandler(port = 0) {
   /** All requests, in order of arrival. */
-  readonly received: Handed[];
-  /** The status of the next answers, or a promise of it; absent: 200. */
-  answer: (handed: Handed) => number | Promise<number>;
-  /** The number of 2xx answers for each event. */
-  readonly taken: Map<string, number>;
-}
-
-export async function startHandler(port = 0): Promise<HandlerServer> {
   const received: Handed[] = [];
+  /** The number of 2xx answers for each event. */
   const taken = new Map<string, number>();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -38,6 +29,10 @@ export async function startHandler(port = 0): Promise<HandlerServer> {
   });
   const loopback = await onLoopback(server, port);
   const url = `${loopback.origin}/hooks?tenant=1`;
-  const handler: HandlerServer = { ...loopback, url, received, taken, answer: () => 200 };
+  /** The status of the next answers, or a promise of it. */
+  const answer = (_: Handed): number | Promise<number> => 200;
+  const handler = { ...loopback, url, received, taken, answer };
   return handler;
 }
+
+export type HandlerServer = Awaited<ReturnType<typeof startHandler>>;

@@ -1,12 +1,12 @@
 import { Agent } from 'node:http';
 import path from 'node:path';
 import { clock } from './clock.ts';
-import { type HandlerServer, startHandler } from './handler.ts';
-import { createHome, type Home } from './home.ts';
+import { startHandler } from './handler.ts';
+import { createHome } from './home.ts';
 import type { Options, Running } from './process.ts';
-import { hooktrail, type Result, startHooktrail } from './program.ts';
+import { hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
-import { type Searching, startSearching } from './searching.ts';
+import { startSearching } from './searching.ts';
 import { ask, type PlainAnswer } from './server.ts';
 
 export const API_TOKEN = 'the-right-token';
@@ -15,35 +15,20 @@ export const API_TOKEN = 'the-right-token';
 export const accepted = { status: 200, body: '{"outcome":"accepted"}' };
 export const duplicate = { status: 200, body: '{"outcome":"duplicate"}' };
 
-/** `webhooks listen` as users run it, and a sender of deliveries. */
-export interface Listening extends AsyncDisposable {
-  readonly home: Home;
-  readonly env: Readonly<Record<string, string>>;
-  readonly journal: string;
-  readonly port: number;
-  readonly program: Pick<Running, 'stdout' | 'stderr' | 'printed' | 'kill' | 'closeStdout' | 'finished'>;
-  /** Posts a delivery with the right token. `headers` replaces headers, or removes those that are undefined. */
-  send(
-    body: string | Buffer,
-    headers?: Readonly<Record<string, string | undefined>>,
-    target?: { method?: string; path?: string },
-  ): Promise<PlainAnswer>;
-  /** Ends the program with the signal and starts it again on the same port, with other flags if given. */
-  restart(signal: NodeJS.Signals, flags?: readonly string[]): Promise<void>;
-}
+type Listener = Pick<Running, 'stdout' | 'stderr' | 'printed' | 'kill' | 'closeStdout' | 'finished'>;
 
-/** Runs the command in this process; `restart` accepts SIGINT and SIGTERM. */
-export async function startListening(...flags: string[]): Promise<Listening> {
+/** Runs `webhooks listen` in this process; `restart` accepts SIGINT and SIGTERM. */
+export async function startListening(...flags: string[]) {
   return await listening(startHooktrail, flags);
 }
 
-/** Starts a listener by `start`: in this process, or as one of its own. */
-export async function listening(
-  start: typeof startHooktrail | ((args: readonly string[], options: Options) => Running),
+/** `webhooks listen` as users run it, started by `start` in this process or as one of its own, and a sender of deliveries. */
+export async function listening<Program extends Listener>(
+  start: (args: readonly string[], options: Options) => Program,
   flags: readonly string[],
-): Promise<Listening> {
+) {
   const home = await createHome();
-  const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const env: Readonly<Record<string, string>> = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const journal = path.join(home.folder, 'events.journal');
   const agent = new Agent({ keepAlive: true });
   let program = start(['webhooks', 'listen', '--port', '0', '--journal', journal, ...flags], { env });
@@ -56,8 +41,11 @@ export async function listening(
     get program() {
       return program;
     },
-    send: (body, headers = {}, target = {}) => post(port, body, headers, target, agent),
-    async restart(signal, others = flags) {
+    /** Posts a delivery with the right token. `headers` replaces headers, or removes those that are undefined. */
+    send: (body: string | Buffer, headers: Headers = {}, target: { method?: string; path?: string } = {}) =>
+      post(port, body, headers, target, agent),
+    /** Ends the program with the signal and starts it again on the same port, with other flags if given. */
+    async restart(signal: NodeJS.Signals, others = flags) {
       program.kill(signal);
       await program.finished;
       program = start(['webhooks', 'listen', '--port', `${port}`, '--journal', journal, ...others], { env });
@@ -71,8 +59,10 @@ export async function listening(
   };
 }
 
+type Listening = Awaited<ReturnType<typeof listening<Listener>>>;
+
 /** Ends a listener, and moves the clock on if it waits for a handler that never answers. */
-export async function ended(program: Listening['program'] | Running): Promise<void> {
+export async function ended(program: Listener | Running): Promise<void> {
   let isOver = false;
   const finished = program.finished.then(() => {
     isOver = true;
@@ -92,11 +82,13 @@ export async function portOf(program: Pick<Running, 'printed'>): Promise<number>
   return Number(port);
 }
 
+type Headers = Readonly<Record<string, string | undefined>>;
+
 /** Rejects if the connection breaks before an answer. */
 export function post(
   port: number,
   body: string | Buffer,
-  headers: Readonly<Record<string, string | undefined>> = {},
+  headers: Headers = {},
   { method = 'POST', path: target = '/' } = {},
   agent?: Agent,
 ): Promise<PlainAnswer> {
@@ -108,29 +100,18 @@ export function post(
  * Returns the number of requests that wait for their answer, including this one. For a listener with `--health
  * /health`.
  */
-export async function underWay(listening: Listening): Promise<number> {
+export async function underWay(listening: Pick<Listening, 'send'>): Promise<number> {
   const { body } = await listening.send('', {}, { method: 'GET', path: '/health' });
   return JSON.parse(body).underWay;
 }
 
 /** A sandbox with events, a handler, and `webhooks recover` between them. */
-export interface Recovering extends AsyncDisposable {
-  readonly searching: Searching;
-  readonly handler: HandlerServer;
-  readonly env: Readonly<Record<string, string>>;
-  readonly journal: string;
-  /** The command line of `recover`, for the sandbox's whole history. */
-  args(...flags: string[]): string[];
-  recover(...flags: string[]): Promise<Result>;
-  /** The command line of a listener with the same journal and handler. */
-  listenArgs(...flags: string[]): string[];
-}
-
-export async function startRecovering(options: SandboxOptions = {}): Promise<Recovering> {
+export async function startRecovering(options: SandboxOptions = {}) {
   const searching = await startSearching({ events: 60, ...options });
   const handler = await startHandler();
-  const env = { ...searching.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+  const env: Readonly<Record<string, string>> = { ...searching.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
   const journal = path.join(searching.env['HOME'] as string, 'events.journal');
+  /** The command line of `recover`, for the sandbox's whole history. */
   const args = (...flags: string[]) => [
     ...['webhooks', 'recover', '--after', '60d', '--journal', journal, '--forward-to', handler.url],
     ...flags,
@@ -141,8 +122,9 @@ export async function startRecovering(options: SandboxOptions = {}): Promise<Rec
     env,
     journal,
     args,
-    recover: (...flags) => hooktrail(args(...flags), { env }),
-    listenArgs: (...flags) => [
+    recover: (...flags: string[]) => hooktrail(args(...flags), { env }),
+    /** The command line of a listener with the same journal and handler. */
+    listenArgs: (...flags: string[]) => [
       ...['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url],
       ...flags,
     ],
@@ -152,3 +134,5 @@ export async function startRecovering(options: SandboxOptions = {}): Promise<Rec
     },
   };
 }
+
+export type Recovering = Awaited<ReturnType<typeof startRecovering>>;

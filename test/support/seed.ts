@@ -19,7 +19,7 @@ export function randomOf(name: string): Random {
 }
 
 /** npm passes the name of its script to everything it starts. */
-export const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
+const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 
 /** Returns how often a test of faults repeats its work: `many` times with `npm run faults`, `few` times otherwise. */
 export function faultRounds(few: number, many: number): number {

@@ -1,48 +1,30 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createHome, type Home } from './home.ts';
-import {
-  hooktrail,
-  type CommandOptions as Options,
-  type Result,
-  type RunningCommand,
-  startHooktrail,
-} from './program.ts';
-import { type Sandbox, type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
+import { createHome } from './home.ts';
+import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
+import { type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
 
-/** A sandbox, a home, and settings that make the program in that home use that sandbox. */
-export interface SigningIn extends AsyncDisposable {
-  readonly sandbox: Sandbox;
-  readonly home: Home;
-  readonly env: Readonly<Record<string, string>>;
-  readonly redirectUri: string;
-  run(args: readonly string[], options?: Partial<Options>): Promise<Result>;
-  /** Starts `login --no-browser` and waits until it has shown where to sign in. */
-  login(args?: readonly string[], options?: Partial<Options> & { firstInput?: string }): Promise<Login>;
-  /** The URL to sign in at, of a `login` that then ends. */
-  authorizeUrl(args?: readonly string[], options?: Partial<Options>): Promise<URL>;
-  /** Signs in from start to end. */
-  signIn(): Promise<void>;
-  /** The number of codes that were exchanged. */
-  exchanges(): number;
-}
+type Given = Partial<CommandOptions>;
 
-export interface Login {
-  readonly program: RunningCommand;
-  readonly authorizeUrl: URL;
-}
-
-/** The program chooses a port for each sign-in, unless one is given. */
-export async function startSigningIn(
-  options: SandboxOptions = {},
-  { host = '127.0.0.1', port = 0 } = {},
-): Promise<SigningIn> {
+/**
+ * A sandbox, a home, and settings that make the program in that home use that sandbox. The program chooses a port for each
+ * sign-in, unless one is given.
+ */
+export async function startSigningIn(options: SandboxOptions = {}, { host = '127.0.0.1', port = 0 } = {}) {
   const redirectUri = `http://${host}:${port}/callback`;
   const sandbox = await startSandbox({ events: 10, autoApprove: true, redirectUri, ...options });
   const home = await createHome();
   // The options may give the sandbox another redirect URI than the program uses.
-  const env = { ...home.env, ...sandboxEnv(sandbox.settings), HOOKTRAIL_REDIRECT_URI: redirectUri };
-  const login: SigningIn['login'] = async (args = [], { firstInput, ...given } = {}) => {
+  const env: Readonly<Record<string, string>> = {
+    ...home.env,
+    ...sandboxEnv(sandbox.settings),
+    HOOKTRAIL_REDIRECT_URI: redirectUri,
+  };
+  /** Starts `login --no-browser` and waits until it has shown where to sign in. */
+  const login = async (
+    args: readonly string[] = [],
+    { firstInput, ...given }: Given & { firstInput?: string } = {},
+  ) => {
     const program = startHooktrail(['login', '--no-browser', ...args], { env, ...given });
     if (firstInput !== undefined) program.stdin.write(firstInput);
     const [line] = await program.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
@@ -53,18 +35,21 @@ export async function startSigningIn(
     home,
     env,
     redirectUri,
-    run: (args, given) => hooktrail(args, { env, ...given }),
+    run: (args: readonly string[], given: Given = {}) => hooktrail(args, { env, ...given }),
     login,
-    authorizeUrl: async (args, given) => {
+    /** Returns the URL to sign in at, of a `login` that then ends. */
+    authorizeUrl: async (args?: readonly string[], given: Given = {}) => {
       const { program, authorizeUrl } = await login(args, { stdin: null, ...given });
       program.kill('SIGTERM');
       await program.finished;
       return authorizeUrl;
     },
+    /** Signs in from start to end. */
     signIn: async () => {
       const result = await hooktrail(['login'], { env });
       if (result.code !== 0) throw new Error(`login failed: ${JSON.stringify(result)}`);
     },
+    /** The number of codes that were exchanged. */
     exchanges: () => sandbox.log.filter(({ grantType }) => grantType === 'authorization_code').length,
     async [Symbol.asyncDispose]() {
       await sandbox.close();
@@ -73,34 +58,32 @@ export async function startSigningIn(
   };
 }
 
-/** A signed-in user whose access token is due for a refresh. */
-export interface Refreshing extends SigningIn {
-  /** The errors with which the token endpoint answered refreshes, in order; `ok` for a granted one. */
-  refreshes(): string[];
-  /** The stored content, by file. */
-  stored(): Promise<Map<string, string>>;
-}
+export type SigningIn = Awaited<ReturnType<typeof startSigningIn>>;
+export type Login = Awaited<ReturnType<SigningIn['login']>>;
 
-/** The next command refreshes; tokens granted from then on last for half an hour. */
-export async function startRefreshing(options: SandboxOptions = {}): Promise<Refreshing> {
+/**
+ * A signed-in user whose access token is due: the next command refreshes; tokens granted from then on last for half an
+ * hour.
+ */
+export async function startRefreshing(options: SandboxOptions = {}) {
   const at = await startSigningIn({ tokenLifetimeSeconds: 30, ...options });
   await at.signIn();
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 1800;
   return Object.assign(at, {
+    /** The errors with which the token endpoint answered refreshes, in order; `ok` for a granted one. */
     refreshes: () =>
       at.sandbox.log
         .filter(({ grantType }) => grantType === 'refresh_token')
         .map(({ error }) => error ?? 'ok'),
+    /** The stored content, by file. */
     stored: async () => {
       const folder = path.join(at.env['HOOKTRAIL_CONFIG_DIR'] as string, 'secrets');
-      const names = (await readdir(folder)).sort();
-      return new Map(
-        await Promise.all(
-          names.map(
-            async (name) => [name, await readFile(path.join(folder, name), 'hex')] as [string, string],
-          ),
-        ),
-      );
+      const contents = new Map<string, string>();
+      for (const name of (await readdir(folder)).sort())
+        contents.set(name, await readFile(path.join(folder, name), 'hex'));
+      return contents;
     },
   });
 }
+
+export type Refreshing = Awaited<ReturnType<typeof startRefreshing>>;

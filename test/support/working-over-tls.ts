@@ -4,27 +4,14 @@ import { expect } from 'vitest';
 import { visit } from './browser.ts';
 // This runs processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
 import { spawnHooktrail, startProcess } from './process.ts';
-import { type SigningIn, startSigningIn } from './signing-in.ts';
+import { startSigningIn } from './signing-in.ts';
 import { type Certificate, startTlsFront, startTlsServer } from './tls.ts';
 
 /** A sandbox behind a TLS front, a webhook handler with the same certificate, and a home. */
-export interface WorkingOverTls extends AsyncDisposable {
-  readonly at: SigningIn;
-  /** The environment without a trusted authority or a proxy. */
-  readonly env: Readonly<Record<string, string>>;
-  /** `host:port` of the provider and of the service. */
-  readonly provider: string;
-  readonly service: string;
-  /** The handler's URL. */
-  readonly handler: string;
-  /** The bodies that the handler received. */
-  readonly received: readonly string[];
-}
-
 export async function startWorkingOverTls(
   certificate: Certificate,
   hosts = { login: 'localhost', events: 'localhost', hooks: 'localhost' },
-): Promise<WorkingOverTls> {
+) {
   const at = await startSigningIn();
   const front = await startTlsFront(at.sandbox, certificate, hosts);
   const received: string[] = [];
@@ -36,10 +23,14 @@ export async function startWorkingOverTls(
   });
   return {
     at,
-    env: { ...at.env, ...front.env, HOOKTRAIL_API_TOKEN: 'the token of the webhook' },
+    /** The environment without a trusted authority or a proxy. */
+    env: { ...at.env, ...front.env, HOOKTRAIL_API_TOKEN: 'the token of the webhook' } as Env,
+    /** `host:port` of the provider and of the service. */
     provider: `${hosts.login}:${front.port}`,
     service: `${hosts.events}:${front.port}`,
+    /** The handler's URL. */
     handler: `https://${hosts.hooks}:${handler.port}/in`,
+    /** The bodies that the handler received. */
     received,
     async [Symbol.asyncDispose]() {
       await handler[Symbol.asyncDispose]();
@@ -49,8 +40,11 @@ export async function startWorkingOverTls(
   };
 }
 
+type Env = Readonly<Record<string, string>>;
+export type WorkingOverTls = Awaited<ReturnType<typeof startWorkingOverTls>>;
+
 /** Signs in with a browser that needs neither the front nor a proxy. */
-export async function signInOverTls({ at }: WorkingOverTls, env: Readonly<Record<string, string>>) {
+export async function signInOverTls({ at }: WorkingOverTls, env: Env) {
   const program = startProcess(['login', '--no-browser'], { env });
   const [line] = await program.printed('stderr', /^https:\S+\/connect\/authorize\?\S+$/m);
   const { pathname, search } = new URL(line);
@@ -62,7 +56,7 @@ export async function signInOverTls({ at }: WorkingOverTls, env: Readonly<Record
  * Uses each part of the program that sends requests, from sign-in to sign-out, and compares the results with those over
  * plain HTTP.
  */
-export async function workOverTls(working: WorkingOverTls, env: Readonly<Record<string, string>>) {
+export async function workOverTls(working: WorkingOverTls, env: Env) {
   const { at, handler, received } = working;
   const { behaviour } = at.sandbox.control;
   behaviour.tokenLifetimeSeconds = 30;

@@ -8,17 +8,11 @@ import { available } from './requirement.ts';
 
 export const hasMitmproxy = available('mitmproxy');
 
-/** mitmproxy, which terminates the TLS of its clients with certificates of its own authority. */
-export interface Mitmproxy extends AsyncDisposable {
-  readonly url: string;
-  /** The certificate of its authority. */
-  readonly authorityFile: string;
-  /** `host:port` of the requests that it decrypted so far, each once. */
-  read(): Set<string>;
-}
-
-/** Connects to this machine for every name, and expects certificates of 'Example Private CA' there. */
-export async function startMitmproxy(): Promise<Mitmproxy> {
+/**
+ * mitmproxy, which terminates the TLS of its clients with certificates of its own authority. It connects to this machine for
+ * every name, and expects certificates of 'Example Private CA' there.
+ */
+export async function startMitmproxy() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'mitmproxy-'));
   const addon = path.join(folder, 'this_machine.py');
   await writeFile(
@@ -41,7 +35,9 @@ export async function startMitmproxy(): Promise<Mitmproxy> {
   );
   return {
     url: `http://127.0.0.1:${port}`,
+    /** The certificate of its authority. */
     authorityFile: path.join(folder, 'mitmproxy-ca-cert.pem'),
+    /** `host:port` of the requests that it decrypted so far, each once. */
     read: () =>
       new Set(
         Array.from(proxy.printed.matchAll(/(?:GET|POST) https:\/\/([^/]+)/g), ([, host]) => String(host)),
@@ -52,3 +48,5 @@ export async function startMitmproxy(): Promise<Mitmproxy> {
     },
   };
 }
+
+export type Mitmproxy = Awaited<ReturnType<typeof startMitmproxy>>;

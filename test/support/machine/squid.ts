@@ -8,16 +8,8 @@ import { available } from './requirement.ts';
 
 export const hasSquid = available('Squid');
 
-/** Squid as a proxy that requires a user name and a password. */
-export interface Squid extends AsyncDisposable {
-  /** `host:port`. */
-  readonly host: string;
-  /** The lines of its log so far: status, method, target and user. */
-  log(): Promise<string[]>;
-}
-
-/** Only Squid resolves `hosts`, to this machine. */
-export async function startSquid(user: string, password: string, hosts: readonly string[]): Promise<Squid> {
+/** Squid as a proxy that requires a user name and a password. Only Squid resolves `hosts`, to this machine. */
+export async function startSquid(user: string, password: string, hosts: readonly string[]) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'squid-'));
   const logs = path.join(folder, 'logs');
   await mkdir(logs);
@@ -59,7 +51,9 @@ visible_hostname squid.test
     },
   );
   return {
+    /** `host:port`. */
     host: `127.0.0.1:${port}`,
+    /** The lines of its log so far: status, method, target and user. */
     log: async () =>
       (await readFile(path.join(logs, 'access.log'), 'utf8').catch(() => '')).split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
@@ -69,3 +63,5 @@ visible_hostname squid.test
     },
   };
 }
+
+export type Squid = Awaited<ReturnType<typeof startSquid>>;

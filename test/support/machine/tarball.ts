@@ -8,15 +8,7 @@ import { inject } from 'vitest';
 const execute = promisify(execFile);
 
 /** The package as it would be published, packed from this run's build. */
-export interface Tarball extends AsyncDisposable {
-  readonly file: string;
-  /** Bytes of the packed file. */
-  readonly size: number;
-  /** Paths inside the package. */
-  readonly contents: readonly string[];
-}
-
-export async function pack(): Promise<Tarball> {
+export async function pack() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-pack-'));
   // The build exists already; the scripts would build again.
   const { stdout } = await execute(
@@ -29,22 +21,18 @@ export async function pack(): Promise<Tarball> {
   const [packed] = Array.isArray(parsed) ? parsed : Object.values(parsed);
   return {
     file: path.join(folder, packed.filename),
-    size: packed.size,
-    contents: packed.files.map((file: { path: string }) => file.path),
+    /** Bytes of the packed file. */
+    size: packed.size as number,
+    /** Paths inside the package. */
+    contents: packed.files.map((file: { path: string }) => file.path) as string[],
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
-export interface Installed extends AsyncDisposable {
-  readonly folder: string;
-  /** The installed program. */
-  readonly program: string;
-  /** The names of the installed packages. */
-  readonly packages: readonly string[];
-}
+export type Tarball = Awaited<ReturnType<typeof pack>>;
 
 /** Installs the packed file into an empty folder, as `npx` does, without running any package's scripts. */
-export async function install(tarball: Tarball, npm: readonly string[] = ['npm']): Promise<Installed> {
+export async function install(tarball: Tarball, npm: readonly string[] = ['npm']) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-installed-'));
   const [command = 'npm', ...first] = npm;
   await execute(
@@ -57,7 +45,9 @@ export async function install(tarball: Tarball, npm: readonly string[] = ['npm']
   });
   return {
     folder,
+    /** The installed program. */
     program: path.join(folder, 'node_modules', 'hooktrail', 'bin', 'hooktrail.js'),
+    /** The names of the installed packages. */
     packages: stdout
       .trim()
       .split('\n')
@@ -66,3 +56,5 @@ export async function install(tarball: Tarball, npm: readonly string[] = ['npm']
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
+
+export type Installed = Awaited<ReturnType<typeof install>>;

@@ -22,7 +22,7 @@ import { createHome } from '../home.ts';
 import { freePort } from '../ports.ts';
 import type { Result } from '../process.ts';
 import { noteRunning } from '../running.ts';
-import { type Sandbox, type SandboxOptions, sandboxEnv, startSandbox } from '../sandbox.ts';
+import { type SandboxOptions, sandboxEnv, startSandbox } from '../sandbox.ts';
 import { windowsCompiler, windowsNode } from './requirement.ts';
 
 /*
@@ -99,22 +99,20 @@ export async function keepOpen(file: string): Promise<WindowsProgram> {
   return holder;
 }
 
-/** Puts a stand-in for a program in place, which records its command line, and returns that program. */
-export async function standIn(file: string): Promise<StandIn> {
+/** Puts a stand-in for a program in place, which records its command line. */
+export async function standIn(file: string) {
   await mkdir(path.dirname(file), { recursive: true });
   await copyFile(native, file);
   const record = `${file}.record`;
   return {
-    env: (exitCode) => ({ HOOKTRAIL_TEST_RECORD: onWindows(record), HOOKTRAIL_TEST_EXIT: String(exitCode) }),
+    /** The variables that it needs in its environment, where it is to exit with this code. */
+    env: (exitCode: number) => ({
+      HOOKTRAIL_TEST_RECORD: onWindows(record),
+      HOOKTRAIL_TEST_EXIT: String(exitCode),
+    }),
+    /** The whole command line of its last call, if it has been called. */
     commandLine: () => readFile(record, 'utf8').catch(() => undefined),
   };
-}
-
-export interface StandIn {
-  /** The variables that it needs in its environment, where it is to exit with this code. */
-  env(exitCode: number): Readonly<Record<string, string>>;
-  /** The whole command line of its last call, if it has been called. */
-  commandLine(): Promise<string | undefined>;
 }
 
 /** The ids of an export's events, as often as they stand there. */
@@ -124,15 +122,11 @@ export async function exportedIds(folder: string): Promise<string[]> {
   return texts.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line).eventId);
 }
 
-/** A user's folders on Windows, and the whole environment of the programs that the user runs. */
-export interface WindowsHome extends AsyncDisposable {
-  /** The path of the profile folder on this machine. */
-  readonly folder: string;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-/** Secrets go to the encrypted file, settings to `AppData`. */
-export async function createWindowsHome(): Promise<WindowsHome> {
+/**
+ * A user's folders on Windows (`folder` is the path of the profile folder on this machine), and the whole environment of the
+ * programs that the user runs. Secrets go to the encrypted file, settings to `AppData`.
+ */
+export async function createWindowsHome() {
   const home = await createHome();
   const { folder } = home;
   for (const name of ['AppData/Roaming', 'AppData/Local', 'Temp'])
@@ -151,7 +145,7 @@ export async function createWindowsHome(): Promise<WindowsHome> {
       HOOKTRAIL_PASSPHRASE: 'correct horse battery staple',
       NODE_OPTIONS: `--require="${onWindows(given).replaceAll('\\', '/')}"`,
       HOOKTRAIL_TEST_HOME: onWindows(folder),
-    },
+    } as Readonly<Record<string, string>>,
     [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
   };
 }
@@ -167,17 +161,8 @@ export interface WindowsOptions {
 
 /** The events of the Windows console, by their number. */
 const consoleEvents = ['Ctrl-C', 'Ctrl-Break', 'close'] as const;
-export type ConsoleEvent = (typeof consoleEvents)[number];
 
-export interface WindowsProgram {
-  readonly finished: Promise<Result>;
-  /** Waits until the stream's text so far matches; rejects if the program ends first. */
-  printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray>;
-  /** Ends the process at once, as Windows does: none of its handlers runs. */
-  kill(): Promise<void>;
-  /** Sends an event to all programs of its console. */
-  send(event: ConsoleEvent): Promise<void>;
-}
+type WindowsProgram = Awaited<ReturnType<typeof startOnWindows>>;
 
 export async function runOnWindows(args: readonly string[], options: WindowsOptions): Promise<Result> {
   return (await startOnWindows(args, options)).finished;
@@ -186,7 +171,7 @@ export async function runOnWindows(args: readonly string[], options: WindowsOpti
 export async function startOnWindows(
   args: readonly string[],
   { env, stdin = '', cwd = env['USERPROFILE'], executable }: WindowsOptions,
-): Promise<WindowsProgram> {
+) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'windows-'));
   const at = (name: string) => path.join(folder, name);
   clock.run();
@@ -207,6 +192,7 @@ export async function startOnWindows(
     for (let tries = 3; tries > 0 && !existsSync(at('stdout')); tries--) await launch();
   };
   const text = (name: string) => readFile(at(name), 'utf8').catch(() => '');
+  /** Ends the process at once, as Windows does: none of its handlers runs. */
   const kill = () => writeFile(at('kill'), '');
   const finished = launched().then(async () => {
     const { code } = JSON.parse((await text('result.json')) || '{"code":"the launcher failed"}');
@@ -220,11 +206,13 @@ export async function startOnWindows(
   return {
     finished,
     kill,
-    async send(event) {
+    /** Sends an event to all programs of its console. */
+    async send(event: (typeof consoleEvents)[number]) {
       await writeFile(at('event.part'), String(consoleEvents.indexOf(event)));
       await rename(at('event.part'), at('event'));
     },
-    async printed(stream, pattern) {
+    /** Waits until the stream's text so far matches; rejects if the program ends first. */
+    async printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpMatchArray> {
       for (;;) {
         const ended = result;
         const match = (await text(stream)).match(pattern);
@@ -237,38 +225,29 @@ export async function startOnWindows(
 }
 
 /** A user on Windows and a sandbox on this machine. */
-export interface WindowsUser extends AsyncDisposable {
-  readonly sandbox: Sandbox;
-  readonly home: WindowsHome;
-  readonly env: Readonly<Record<string, string>>;
-  run(args: readonly string[], options?: Partial<WindowsOptions>): Promise<Result>;
-  /** Signs in with a browser on this machine; returns what `login` printed. */
-  signIn(changes?: Readonly<Record<string, string>>): Promise<Result>;
-  /** The number of token requests with a refresh token, and the errors with which they were answered. */
-  refreshes(): (string | undefined)[];
-}
-
-export async function startWindowsUser(options: SandboxOptions = {}): Promise<WindowsUser> {
+export async function startWindowsUser(options: SandboxOptions = {}) {
   const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
   const sandbox = await startSandbox({ events: 30, autoApprove: true, redirectUri, ...options });
   const home = await createWindowsHome();
-  const env = { ...home.env, ...sandboxEnv(sandbox.settings) };
+  const env: Readonly<Record<string, string>> = { ...home.env, ...sandboxEnv(sandbox.settings) };
   return {
     sandbox,
     home,
     env,
-    run: (args, given) => runOnWindows(args, { env, ...given }),
-    async signIn(changes = {}) {
+    run: (args: readonly string[], given: Partial<WindowsOptions> = {}) =>
+      runOnWindows(args, { env, ...given }),
+    /** Signs in with a browser on this machine; returns what `login` printed. */
+    async signIn(changes: Readonly<Record<string, string>> = {}): Promise<Result> {
       const login = await startOnWindows(['login', '--no-browser'], { env: { ...env, ...changes } });
       const [url] = await login.printed('stderr', /^http\S+\/connect\/authorize\?\S+$/m);
       await visit(url);
       return login.finished;
     },
-    refreshes: () =>
-      sandbox.log.filter(({ grantType }) => grantType === 'refresh_token').map(({ error }) => error),
     async [Symbol.asyncDispose]() {
       await sandbox.close();
       await home[Symbol.asyncDispose]();
     },
   };
 }
+
+export type WindowsUser = Awaited<ReturnType<typeof startWindowsUser>>;
