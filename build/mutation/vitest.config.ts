@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { CORES } from './cores.ts';
 
-/** The source layer alone, for the mutants: nothing is built, and a process of its own for each worker, since tests change the folder. */
+/** The tests of one core, with nothing built, in a process for each worker, since tests change the folder. */
 export default defineConfig({
   test: {
     env: { HOOKTRAIL_TEST_SEED: '20261120' },
@@ -11,7 +12,7 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     pool: 'forks',
     isolate: false,
-    include: (process.env['HOOKTRAIL_MUTATION_TESTS'] ?? 'test/**/*.test.ts').split(','),
-    exclude: ['test/**/*.{process,machine}.test.ts', 'test/architecture/**', 'test/docs/**'],
+    include: [...(CORES[process.env['HOOKTRAIL_MUTATION_CORE'] ?? '']?.tests ?? [])],
+    exclude: ['test/**/*.{process,machine}.test.ts'],
   },
 });

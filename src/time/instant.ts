@@ -62,8 +62,8 @@ export function milliseconds({ seconds, fraction }: Instant): number {
  * shows twice the first is meant; for a time that it skips, the moment of the change.
  */
 export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
-  const plain = parsePlainUtc(text);
-  if (plain) return plain;
+  const usual = parseUsual(text);
+  if (usual) return usual;
   const match = ABSOLUTE.exec(text);
   if (!match) return undefined;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match;
@@ -87,38 +87,21 @@ export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant
   return converted(seconds, fraction);
 }
 
-const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/** Without the years 0000 to 0999: `Date.UTC` takes 0026 for 1926. */
+const USUAL =
+  /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 
 /**
- * Reads the form in which services write times, `2026-11-20T08:30:00.1234567Z`, ten times as fast as the expression: a
- * million events have a million of them. Undefined for any other form.
+ * Reads the form in which services write times, `2026-11-20T08:30:00.1234567Z`, eight times as fast as the other expression:
+ * a million events have a million of them. Undefined for any other form.
  */
-function parsePlainUtc(text: string): Instant | undefined {
-  const end = text.length - 1;
-  if (end < 19 || text[10] !== 'T' || text[end] !== 'Z') return undefined;
-  if (text[4] !== '-' || text[7] !== '-' || text[13] !== ':' || text[16] !== ':') return undefined;
-  if (end > 19 && (text[19] !== '.' || end === 20)) return undefined;
-  const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
-  const [month, day] = [twoDigits(text, 5), twoDigits(text, 8)];
-  const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)];
-  // A part that is not a number compares as false. 29 February, and years that `Date.UTC` takes for 19xx, are read the long way.
-  const isDate = year >= 1000 && month >= 1 && day >= 1 && day <= (DAYS_OF_MONTHS[month - 1] ?? 0);
-  if (!isDate || !(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
-  let last = end;
-  for (let at = 20; at < end; at++) if (!isDigit(text.charCodeAt(at))) return undefined;
-  while (last > 20 && text[last - 1] === '0') last--;
-  const seconds = Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
-  return { text, seconds, fraction: text.slice(20, last) };
-}
-
-/** `NaN` if they are not digits. */
-function twoDigits(text: string, at: number): number {
-  const [tens, ones] = [text.charCodeAt(at), text.charCodeAt(at + 1)];
-  return isDigit(tens) && isDigit(ones) ? 10 * (tens - 0x30) + ones - 0x30 : Number.NaN;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+function parseUsual(text: string): Instant | undefined {
+  if (!USUAL.test(text)) return undefined;
+  const two = (at: number) => 10 * (text.charCodeAt(at) - 0x30) + text.charCodeAt(at + 1) - 0x30;
+  const [year, day] = [100 * two(0) + two(2), two(8)];
+  const milliseconds = Date.UTC(year, two(5) - 1, day, two(11), two(14), two(17));
+  if (day > 28 && new Date(milliseconds).getUTCDate() !== day) return undefined;
+  return { text, seconds: milliseconds / 1000, fraction: trimmed(text.slice(20, -1)) };
 }
 
 function converted(seconds: number, fraction: string): Instant | undefined {

@@ -41,12 +41,11 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
 function joined(text: string): string {
   return text
     .replace(
-      /^(\d{4})(\d\d)(\d\d)[Tt](\d\d)(\d\d)(\d\d)?(?!\d)/,
+      /(\d{4})(\d\d)(\d\d)[Tt](\d\d)(\d\d)(\d\d)?(?!\d)/,
       (_, y, mo, d, h, m, s = '00') => `${y}-${mo}-${d}T${h}:${m}:${s}`,
     )
-    .replace(/^(\d{4}-\d{2}-\d{2})[ t](?=\d)/, '$1T')
-    .replace(/ ?(?:UTC|(?<=\d)[zZ])$/, 'Z')
-    .replace(/ (?=[+-]\d)/, '');
+    .replace(/(\d{4}-\d{2}-\d{2})[ t](?=\d)/, '$1T')
+    .replace(/ ?(?:UTC|(?<=\d)[zZ])$/, 'Z');
 }
 
 /** Seconds (10 digits) or milliseconds (13) since the epoch, after `@` of any length. */
@@ -71,12 +70,12 @@ const UNITS: readonly [RegExp, seconds: number, months: number][] = [
 /** `15m`, `1d12h`, `10min`, `2 hours ago`, `1 month ago`, or a duration of ISO 8601 such as `PT2H`. */
 function span(given: string): Time | undefined {
   // A capital M is a month to some and a minute to others.
-  if (/\dM$/.test(given) && !/^P/i.test(given)) return undefined;
+  if (/^\d.*M$/.test(given)) return undefined;
   const text = given.toLowerCase();
   const iso = /^p((?:\d{1,9}[ymwd])*)(?:t((?:\d{1,9}[hms])+))?$/.exec(text);
   const words = iso
     ? `${(iso[1] ?? '').replace('m', 'mo')}${iso[2] ?? ''}`
-    : /^((?:\d{1,9} ?[a-z]+(?:,? (?:and )?)?)+?)(?: ?ago)?$/.exec(text)?.[1];
+    : /^((?:\d{1,9} ?[a-z]+(?:,? (?:and )?)?)+?)(?: ago)?$/.exec(text)?.[1];
   if (!words) return undefined;
   let [seconds, months] = [0, 0];
   for (const [, number, name = ''] of words.matchAll(/(\d+) ?([a-z]+)/g)) {
@@ -106,53 +105,50 @@ function dated(given: string, defaultZone: TimeZone): Time | undefined {
   // JavaScript prints the zone's name at the end, and logs of web servers join day and time by a colon.
   const text = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
   const zoned =
-    /^(.*(?:\d|[ap]m|noon|midnight)) ?(?:(?:gmt|utc)?([+-]\d\d(?::?\d\d)?)|([a-z][a-z0-9_+-]*(?:\/[a-z0-9_+/-]+)?))$/i.exec(
+    /(.*(?:\d|[ap]m|noon|midnight)) ?(?:(?:gmt|utc)?([+-]\d\d(?::?\d\d)?)|([a-z][a-z0-9_+-]*(?:\/[a-z0-9_+/-]+)?))$/i.exec(
       text,
     );
   const zone = zoned ? zoneOfText(zoned[2], zoned[3]) : undefined;
   return (
-    (zone && zoned ? dayAndClock((zoned[1] as string).trim().toLowerCase(), zone, true) : undefined) ??
+    (zone && zoned ? dayAndClock((zoned[1] as string).toLowerCase(), zone, true) : undefined) ??
     dayAndClock(text.toLowerCase(), defaultZone, false)
   );
 }
 
 function zoneOfText(offset: string | undefined, name = ''): Zone | undefined {
   if (offset !== undefined) return offset;
-  const known = OFFSETS[name.toLowerCase()];
-  if (known !== undefined || !/[/]/.test(name)) return known;
+  if (!name.includes('/')) return OFFSETS[name.toLowerCase()];
   const zone = zoneNamed(name);
   return zone === undefined ? undefined : new TimeZone(zone);
 }
 
-function dayAndClock(text: string, zone: Zone, isZoned: boolean): Time | undefined {
-  const last = new RegExp(`^(.*?)(?:(?:,? at|,|t)? ?)(?<![\\d:])(${CLOCK})$`).exec(text);
-  const first = new RegExp(`^(${CLOCK})(?: on|,)? (.+)$`).exec(text);
+/** A day and a time of day, together. */
+const FORMS = [
+  `(?<day>.*?)(?:(?:,? at|,|t)? ?)(?<![\\d:])(?<clock>${CLOCK})`,
+  `(?<clock>${CLOCK})(?: on|,)? (?<day>.+)`,
   // The time stands before the year in what `date` prints.
-  const inside = new RegExp(`^(.+) (${CLOCK}) (\\d{4})$`).exec(text);
-  const hour = /^(\d{4}-\d\d-\d\d)[t ](\d\d)$/.exec(text);
-  const splits: (readonly [day: string, clock: string | undefined])[] = [
-    ...(last ? [[last[1] ?? '', last[2]] as const] : []),
-    ...(first ? [[first[2] ?? '', first[1]] as const] : []),
-    ...(inside ? [[`${inside[1]} ${inside[3]}`, inside[2]] as const] : []),
-    ...(hour ? [[hour[1] ?? '', `${hour[2]}:00`] as const] : []),
-    [text, undefined],
-  ];
-  for (const [day, said] of splits) {
-    const clock = said === undefined ? '00:00:00' : clockText(said);
-    // A zone belongs to a time of day.
-    if (clock === undefined || (said === undefined && (isZoned || day === ''))) continue;
-    const time = dayAt(day.replace(/,$/, '').trim(), clock, zone, said !== undefined);
-    if (time) return time;
-  }
-  return undefined;
+  `(?<day>.+) (?<clock>${CLOCK}) (?<year>\\d{4})`,
+  '(?<day>\\d{4}-\\d\\d-\\d\\d)[t ](?<clock>\\d\\d)',
+];
+
+function dayAndClock(text: string, zone: Zone, isZoned: boolean): Time | undefined {
+  const found = FORMS.map((form) => new RegExp(`^${form}$`).exec(text)?.groups);
+  const { day = text, clock: said, year } = found.find((groups) => groups) ?? {};
+  // A zone belongs to a time of day.
+  if (said === undefined && (isZoned || text === '')) return undefined;
+  const clock = clockText(said ?? 'midnight');
+  if (clock === undefined) return undefined;
+  return dayAt(year === undefined ? day : `${day} ${year}`, clock, zone, said !== undefined);
 }
+
+const NAMED_CLOCKS: Readonly<Record<string, string>> = { noon: '12:00', midnight: '00:00' };
 
 /** `08:30:00` of `8:30`, `8:30 pm`, `noon`; undefined if there is no such time. */
 function clockText(said: string): string | undefined {
-  if (said === 'noon') return '12:00:00';
-  if (said === 'midnight') return '00:00:00';
-  const [, hour = '', minute = '00', second = '00', fraction = '', half] =
-    /^(\d{1,2})(?::(\d\d))?(?::(\d\d)([.,]\d+)?)? ?([ap]m)?$/.exec(said) ?? [];
+  const [, hour, minute = '00', second = '00', fraction = '', half] =
+    /(\d{1,2})(?::(\d\d))?(?::(\d\d)([.,]\d+)?)? ?([ap]m)?/.exec(
+      NAMED_CLOCKS[said] ?? said,
+    ) as RegExpExecArray;
   if (half !== undefined && (Number(hour) < 1 || Number(hour) > 12)) return undefined;
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'pm' ? 12 : 0);
   const clock = `${String(hours).padStart(2, '0')}:${minute}:${second}${fraction.replace(',', '.')}`;
@@ -182,15 +178,13 @@ function dayAt(day: string, clock: string, zone: Zone, hasClock: boolean): Time 
 }
 
 function instantIn(wall: string, zone: Zone): Instant | undefined {
-  return typeof zone === 'string'
-    ? parseInstant(`${wall}${zone}`)
-    : parseInstant(`${wall}${zone.isUtc ? 'Z' : ''}`, zone);
+  return typeof zone === 'string' ? parseInstant(`${wall}${zone}`) : parseInstant(wall, zone);
 }
 
 /** `2026-11-20` of a date in another form; `-11-20` if it has no year; undefined if it is no date. */
 function dateText(text: string): string | undefined {
-  const [, name, rest = ''] = new RegExp(`^(?:${WEEKDAY},? )?(.*)$`).exec(text) ?? [];
-  const date = dateOf(rest);
+  const [, name, rest] = new RegExp(`^(?:${WEEKDAY},? )?(.*)`).exec(text) as RegExpExecArray;
+  const date = dateOf(rest as string);
   if (name === undefined || date === undefined || date.startsWith('-')) return date;
   return WEEKDAYS[new Date(`${date}T00:00Z`).getUTCDay()] === name.slice(0, 3) ? date : undefined;
 }
@@ -198,9 +192,8 @@ function dateText(text: string): string | undefined {
 function dateOf(text: string): string | undefined {
   const two = (number: string | number) => String(number).padStart(2, '0');
   const monthOf = (name: string) => two(MONTHS.indexOf(name.slice(0, 3)) + 1);
-  let match = /^(\d{4})-(\d\d)$/.exec(text);
-  if (match) return `${text}-01`;
-  match = /^(\d{4})-?(\d\d)-?(\d\d)$/.exec(text) ?? /^(\d{4})\/(\d\d)\/(\d\d)$/.exec(text);
+  if (/\d{4}-\d\d$/.test(text)) return `${text}-01`;
+  let match = /^(\d{4})-?(\d\d)-?(\d\d)$/.exec(text) ?? /^(\d{4})\/(\d\d)\/(\d\d)$/.exec(text);
   if (match) return `${match[1]}-${match[2]}-${match[3]}`;
   match = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text);
   if (match) return `${match[3]}-${two(match[2] as string)}-${two(match[1] as string)}`;
@@ -220,7 +213,7 @@ export function resolveTime(time: Time, now: number): Instant | undefined {
   const offset = typeof zone === 'string' ? offsetMsIn(zone) : zone.offsetAt(now);
   if (time.kind === 'yearless') {
     // 29 February occurs within any eight years.
-    const year = new Date(now + offset).getUTCFullYear();
+    const year = new Date(now).getUTCFullYear();
     const latest = Array.from({ length: 10 }, (_, back) =>
       instantIn(`${year + 1 - back}-${time.rest}`, zone),
     );
@@ -230,13 +223,12 @@ export function resolveTime(time: Time, now: number): Instant | undefined {
   const today = now + offset;
   const since = time.kind === 'day' ? time.daysAgo : (new Date(today).getUTCDay() - time.weekday + 7) % 7;
   const daysAgo = time.kind === 'weekday' && time.isLast && since === 0 ? 7 : since;
-  const date = instantAt(today - daysAgo * DAY_MS)?.text.slice(0, 10);
-  return date === undefined ? undefined : instantIn(`${date}T${time.clock}`, zone);
+  const date = new Date(today - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  return instantIn(`${date}T${time.clock}`, zone);
 }
 
 /** The same day and time some months before; the last day of a month that is too short for it. */
 function monthsBefore(now: number, months: number): number {
-  if (months === 0) return now;
   const date = new Date(now);
   const day = date.getUTCDate();
   date.setUTCMonth(date.getUTCMonth() - months);
@@ -250,17 +242,16 @@ export function timeAdvice(text: string): string {
   const given = text.trim();
   const month = /^(\d{1,9})M( ago)?$/.exec(given)?.[1];
   if (month !== undefined) return `write ${month}mo for months, ${month}m for minutes`;
-  const negative = /^[-−](\d.*)$/.exec(given)?.[1];
+  const negative = /^[-−](\d.*)/.exec(given)?.[1];
   if (negative !== undefined && parseTime(negative)?.kind === 'ago')
     return `write ${negative}: a span counts back from now`;
   const [, one = '', other = '', year, rest = ''] =
-    /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})(.*)$/.exec(given) ?? [];
+    /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})(.*)/.exec(given) ?? [];
   const two = (number: string) => number.padStart(2, '0');
   const dates = [
     [one, other],
     [other, one],
   ].flatMap(([m = '', d = '']) => parseInstant(`${year}-${two(m)}-${two(d)}`)?.text ?? []);
-  if (year !== undefined && dates.length > 0)
-    return `write ${[...new Set(dates)].map((date) => date + rest).join(' or ')}`;
+  if (dates.length > 0) return `write ${[...new Set(dates)].map((date) => date + rest).join(' or ')}`;
   return 'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`';
 }

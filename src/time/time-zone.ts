@@ -56,7 +56,7 @@ export class TimeZone {
     const offsets = new Set([this.offsetAt(earlier), this.offsetAt(later)]);
     const times = [...offsets].map((offset) => wall - offset);
     const shown = times.filter((time) => time + this.offsetAt(time) === wall);
-    return shown.length > 0 ? shown.sort((a, b) => a - b) : [this.#changeBetween(earlier, later)];
+    return shown.length > 0 ? shown : [this.#changeBetween(earlier, later)];
   }
 
   /** The first full minute at which the offset is that of the later time. */
@@ -98,7 +98,6 @@ export const UTC = new TimeZone('UTC');
 /** Milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without one, `NaN` for an impossible one. */
 export function offsetMsIn(text: string): number {
   const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):?(\d\d)?/.exec(text) ?? [];
-  if (sign === undefined) return 0;
   if (Number(hours) > 23 || Number(minutes) > 59) return Number.NaN;
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE;
 }

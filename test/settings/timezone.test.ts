@@ -21,9 +21,13 @@ describe('the setting timezone', () => {
       'Asia/Kolkata',
     );
     expect(zoneOf('local', { machine: { ...thisMachine(), timezone: 'Etc/UTC' } }).isUtc).toBe(true);
-    expect(() => zoneOf('local', { machine: { ...thisMachine(), timezone: 'Etc/Unknown' } })).toThrow(
-      "--timezone local: this machine's zone 'Etc/Unknown' is not known",
-    );
+    for (const timezone of ['Etc/Unknown', 'Mars/Etc/UTC', 'UTCx'])
+      expect(() => zoneOf('local', { machine: { ...thisMachine(), timezone } })).toThrow(
+        expect.objectContaining({
+          message: `--timezone local: this machine's zone '${timezone}' is not known`,
+          next: 'give its name, as in --timezone Europe/Berlin',
+        }),
+      );
   });
 });
 

@@ -1,10 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
+import {
+  compareInstants,
+  earlierOf,
+  type Instant,
+  instantAt,
+  knownInstant,
+  laterOf,
+  milliseconds,
+  nextFullSecond,
+  parseInstant,
+} from '../../src/time/instant.ts';
+
+const at = (text: string) => parseInstant(text) as Instant;
 
 describe('an instant', () => {
   test('instants compare by time, to the last digit of the fraction', () => {
-    const at = (text: string) => parseInstant(text) as Instant;
     expect(compareInstants(at('2026-11-01'), at('2026-11-01T00:00:00.000Z'))).toBe(0);
     expect(compareInstants(at('2026-11-01T00:00:00.10Z'), at('2026-11-01T00:00:00.1Z'))).toBe(0);
     expect(compareInstants(at('2026-11-01T00:00:00.0000001Z'), at('2026-11-01T00:00:00Z'))).toBeGreaterThan(
@@ -12,6 +23,56 @@ describe('an instant', () => {
     );
     expect(compareInstants(at('2026-11-01T00:00:00.09Z'), at('2026-11-01T00:00:00.1Z'))).toBeLessThan(0);
     expect(compareInstants(at('2026-11-01T02:00:00+02:00'), at('2026-11-01'))).toBe(0);
+    expect(compareInstants(at('2026-11-01T00:00:01Z'), at('2026-11-01T00:00:00.9Z'))).toBeGreaterThan(0);
+    expect(compareInstants(at('2026-11-01T00:00:00.9Z'), at('2026-11-01T00:00:01Z'))).toBeLessThan(0);
+  });
+
+  test('of two instants one is later, and the second of equal ones is taken', () => {
+    const [early, late, alike] = [
+      '2026-11-01T00:00:00.1Z',
+      '2026-11-01T00:00:00.2Z',
+      '2026-11-01T00:00:00.20Z',
+    ].map(at) as [Instant, Instant, Instant];
+    expect([
+      laterOf(early, late),
+      laterOf(late, early),
+      laterOf(late, alike),
+      laterOf(undefined, early),
+    ]).toEqual([late, late, alike, early]);
+    expect([
+      earlierOf(early, late),
+      earlierOf(late, early),
+      earlierOf(late, alike),
+      earlierOf(undefined, late),
+    ]).toEqual([early, early, alike, late]);
+  });
+
+  test('has milliseconds, without finer digits', () => {
+    expect(milliseconds(at('2026-11-01T00:00:01.5Z'))).toBe(Date.parse('2026-11-01T00:00:01.500Z'));
+    expect(milliseconds(at('2026-11-01T00:00:01.0009999Z'))).toBe(Date.parse('2026-11-01T00:00:01Z'));
+  });
+
+  test('the next full second is later than each time of this one', () => {
+    const next = (text: string) => nextFullSecond(Date.parse(text)).text;
+    expect(next('2026-11-01T00:00:00Z')).toBe('2026-11-01T00:00:01Z');
+    expect(next('2026-11-01T00:00:00.999Z')).toBe('2026-11-01T00:00:01Z');
+  });
+
+  test.each([Date.UTC(10_000, 0), Date.UTC(0, 0) - 1e14, Number.NaN])(
+    '%i is in no year that can be written',
+    (time) => {
+      expect(instantAt(time)).toBeUndefined();
+      expect(() => knownInstant(time)).toThrow(`no time of the years 0 to 9999: ${time}`);
+    },
+  );
+
+  test('in UTC is sent as it is written, with a zone that is not, in UTC', () => {
+    expect(at('2026-11-01T10:00:00+23:59')).toEqual({
+      text: '2026-10-31T10:01:00Z',
+      seconds: Date.parse('2026-10-31T10:01:00Z') / 1000,
+      fraction: '',
+    });
+    expect(at('2026-11-01T10:00:00.50z').text).toBe('2026-11-01T10:00:00.50z');
   });
 
   test('a clock reading and its text are the same instant', () => {
@@ -24,6 +85,22 @@ describe('an instant', () => {
     );
   });
 });
+
+test.each([
+  '2026x11-20T08:30:00Z',
+  '2026-11x20T08:30:00Z',
+  '2026-11-20x08:30:00Z',
+  '2026-11-20T08x30:00Z',
+  '2026-11-20T08:30x00Z',
+  '2026-11-20T08:30:00x5Z',
+  '2026-11-20T08:30:00.5',
+  '2026-11-20T08:30:00.5Zx',
+  'x2026-11-20T08:30:00.5Z',
+  '+002026-11-20T08:30:00Z',
+  '2026-11-20T24:00:00Z',
+])('%s is not in the usual form', (text) =>
+  expect(parseInstant(text)?.text).toBe(text.endsWith('5') ? `${text}Z` : undefined),
+);
 
 test('the usual form of a time is read as the others are, also where it is no time', () => {
   const two = (max: number) => fc.integer({ min: 0, max }).map((number) => `${number}`.padStart(2, '0'));

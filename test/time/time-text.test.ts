@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseTime, resolveTime, timeAdvice } from '../../src/time/time-text.ts';
+import { parseTime, resolveTime, type Time, timeAdvice } from '../../src/time/time-text.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
 
 const NOW = Date.parse('2026-11-21T10:11:12.345Z');
@@ -50,15 +50,18 @@ describe('a point in time as people type it', () => {
     ['7D', '2026-11-14T10:11:12.345Z'],
     ['2w', '2026-11-07T10:11:12.345Z'],
     ['1 week', '2026-11-14T10:11:12.345Z'],
+    ['2  hours', '2026-11-21T08:11:12.345Z'],
   ])("'%s' counts from now", (text, expected) => expect(sent(text)).toBe(expected));
 
   test.each([
     ['08:00', '2026-11-21T08:00:00Z'],
     ['8:05', '2026-11-21T08:05:00Z'],
     ['08:00:15.25', '2026-11-21T08:00:15.25Z'],
+    ['08:00:15,25', '2026-11-21T08:00:15.25Z'],
     ['08:00Z', '2026-11-21T08:00:00Z'],
     ['8am', '2026-11-21T08:00:00Z'],
     ['8:30 PM', '2026-11-21T20:30:00Z'],
+    ['1am', '2026-11-21T01:00:00Z'],
     ['12am', '2026-11-21T00:00:00Z'],
     ['12pm', '2026-11-21T12:00:00Z'],
     ['yesterday 8am', '2026-11-20T08:00:00Z'],
@@ -81,6 +84,7 @@ describe('a point in time as people type it', () => {
     ['@1795328922123', '2026-11-22T06:28:42.123Z'],
     ['@1795328922.1234567', '2026-11-22T06:28:42.1234567Z'],
     ['@0', '1970-01-01T00:00:00Z'],
+    ['@123456789012', '1973-11-29T21:33:09.012Z'],
     ['1795328922.5', '2026-11-22T06:28:42.5Z'],
   ])("'%s' counts from the epoch", (text, expected) => expect(sent(text)).toBe(expected));
 
@@ -100,7 +104,12 @@ describe('a point in time as people type it', () => {
     ['Fri Nov 20 08:30:00 2026', '2026-11-20T08:30:00Z'],
     ['Fri Nov 20 08:30:00 CET 2026', undefined],
     ['Fri Nov 20 2026 09:30:00 GMT+0100 (Central European Standard Time)', '2026-11-20T08:30:00Z'],
-    ['20/Nov/2026:08:30:00 +0000', '2026-11-20T08:30:00Z'],
+    ['Friday, 20 Nov 2026 08:30', '2026-11-20T08:30:00Z'],
+    ['Wednesday, 18 Nov 2026 08:30', '2026-11-18T08:30:00Z'],
+    ['20/Nov/2025:08:30:00 +0000', '2025-11-20T08:30:00Z'],
+    ['20 Nov 08:30', '2026-11-20T08:30:00Z'],
+    ['Fri Nov 20 08:30', '2026-11-20T08:30:00Z'],
+    ['20 Nov 2026 09:30 +01', '2026-11-20T08:30:00Z'],
     ['20.11.2026', '2026-11-20'],
     ['1.5.2026', '2026-05-01'],
     ['20.11.2026 08:30', '2026-11-20T08:30:00Z'],
@@ -115,7 +124,8 @@ describe('a point in time as people type it', () => {
     ['2026-11-20 8:30 pm', '2026-11-20T20:30:00Z'],
     ['2026-11-20 8:30pm +01:00', '2026-11-20T19:30:00Z'],
     ['2026-11-20 08:30 Europe/Berlin', '2026-11-20T07:30:00Z'],
-    ['2026-11-20 08:30 CET', '2026-11-20T07:30:00Z'],
+    ['2026-11-20 08:30 UTC+01:00', '2026-11-20T07:30:00Z'],
+    ['20261120T0830Z', '2026-11-20T08:30:00Z'],
     ['2026-11-20 16:06:31,123', '2026-11-20T16:06:31,123Z'],
   ])("'%s', as other programs write it, is that time", (text, expected) => expect(sent(text)).toBe(expected));
 
@@ -144,7 +154,68 @@ describe('a point in time as people type it', () => {
     ['P1DT12H', '2026-11-19T22:11:12.345Z'],
     ['P1M', '2026-10-21T10:11:12.345Z'],
     ['PT1M', '2026-11-21T10:10:12.345Z'],
+    ['P10D', '2026-11-11T10:11:12.345Z'],
+    ['PT1H30M', '2026-11-21T08:41:12.345Z'],
+    ['1Month', '2026-10-21T10:11:12.345Z'],
   ])("'%s' counts from today", (text, expected) => expect(sent(text)).toBe(expected));
+
+  test.each([
+    ['s', 'sec', 'secs', 'second', 'seconds', '2026-11-21T10:11:10.345Z'],
+    ['m', 'min', 'mins', 'minute', 'minutes', '2026-11-21T10:09:12.345Z'],
+    ['h', 'hr', 'hrs', 'hour', 'hours', '2026-11-21T08:11:12.345Z'],
+    ['d', 'day', 'days', '2026-11-19T10:11:12.345Z'],
+    ['w', 'wk', 'wks', 'week', 'weeks', '2026-11-07T10:11:12.345Z'],
+    ['mo', 'mos', 'mth', 'mths', 'month', 'months', '2026-09-21T10:11:12.345Z'],
+    ['y', 'yr', 'yrs', 'year', 'years', '2024-11-21T10:11:12.345Z'],
+  ])('spans are counted in %s and what else it is called', (...names) => {
+    const expected = names.pop();
+    for (const name of names) expect([name, sent(`2${name}`)]).toEqual([name, expected]);
+    for (const name of names)
+      expect([name, sent(`2x${name}`), sent(`2${name}x`)]).toEqual([name, undefined, undefined]);
+  });
+
+  test('each month and each day of the week has its names', () => {
+    const at = (text: string) => [text, sent(text)];
+    for (let month = 1; month <= 12; month++) {
+      const date = `2025-${String(month).padStart(2, '0')}-20`;
+      for (const style of ['short', 'long'] as const) {
+        const name = new Date(date).toLocaleString('en-US', { month: style, timeZone: 'UTC' });
+        expect(at(`20 ${name} 2025`)).toEqual([`20 ${name} 2025`, date]);
+        expect(at(`${name} 20, 2025`)).toEqual([`${name} 20, 2025`, date]);
+      }
+    }
+    for (let day = 14; day <= 20; day++) {
+      for (const weekday of ['short', 'long'] as const) {
+        const name = new Date(`2026-11-${day}`).toLocaleString('en-US', { weekday, timeZone: 'UTC' });
+        expect(at(`last ${name}`)).toEqual([`last ${name}`, `2026-11-${day}T00:00:00Z`]);
+      }
+    }
+  });
+
+  test.each([
+    ['Z', '08'],
+    ['GMT', '08'],
+    ['UTC', '08'],
+    ['UT', '08'],
+    ['CET', '07'],
+    ['CEST', '06'],
+    ['EST', '13'],
+    ['EDT', '12'],
+    ['CST', '14'],
+    ['CDT', '13'],
+    ['MST', '15'],
+    ['MDT', '14'],
+    ['PST', '16'],
+    ['PDT', '15'],
+  ])('%s is a zone', (zone, hour) =>
+    expect(sent(`20 Nov 2026 08:30 ${zone}`)).toBe(`2026-11-20T${hour}:30:00Z`),
+  );
+
+  test('a date without its year is the latest that is not in the future', () => {
+    const time = parseTime('11-20 00:00:00Z') as Time;
+    expect(resolveTime(time, Date.parse('2026-11-20T00:00:00Z'))?.text).toBe('2026-11-20T00:00:00Z');
+    expect(resolveTime(time, Date.parse('2026-11-19T23:59:59.999Z'))?.text).toBe('2025-11-20T00:00:00Z');
+  });
 
   test('a month back from the 31st is the last day of a shorter month', () => {
     const at = (text: string, now: string) => {
@@ -173,16 +244,28 @@ describe('a point in time as people type it', () => {
     ['11/12/2026', 'write 2026-11-12 or 2026-12-11'],
     ['20/11/2026 08:30', 'write 2026-11-20 08:30'],
     ['11-20-2026', 'write 2026-11-20'],
+    ['1/2/2026', 'write 2026-01-02 or 2026-02-01'],
     ['1M', 'write 1mo for months, 1m for minutes'],
+    [' 12M ', 'write 12mo for months, 12m for minutes'],
     ['-2h', 'write 2h: a span counts back from now'],
-    [
-      'soon',
-      'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`',
-    ],
+    ['-15m', 'write 15m: a span counts back from now'],
   ])("'%s' is refused with the right form", (text, advice) => {
     expect(sent(text)).toBeUndefined();
     expect(timeAdvice(text)).toBe(advice);
   });
+
+  test.each(['soon', '-8', '-soon', '5-2h', 'x1M', '1Mx', '13/13/2026', 'x11/12/2026'])(
+    "'%s' is refused with the usual forms",
+    (text) => {
+      expect(sent(text)).toBeUndefined();
+      expect(timeAdvice(text)).toBe(
+        'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`',
+      );
+    },
+  );
+
+  test('a span that leads out of the years that can be written is none', () =>
+    expect(sent('999999999w')).toBeUndefined());
 
   test.each([
     '',
@@ -211,7 +294,6 @@ describe('a point in time as people type it', () => {
     'ago',
     '0000-01-01T00:00:00+01:00',
     '9999-12-31T23:59:59-01:00',
-    '999999999w',
     '2026-11-01T10:00:00Z)&eq(eventId,x',
     'Thu, 20 Nov 2026 08:30:00 GMT',
     '31.11.2026',
@@ -225,5 +307,24 @@ describe('a point in time as people type it', () => {
     'PT',
     '2026-11-20 CET',
     '2026-11-20 08:30 Mars/Olympus',
-  ])("'%s' is not a point in time", (text) => expect(sent(text)).toBeUndefined());
+    '2026-11-20 08:30 local',
+    'x2026-11-20 08',
+    '2026-11-20 08x',
+    '20 Nov 2026 (Fri) 08:30',
+    'nowhere',
+    'unknow',
+    'x1795328922',
+    '1795328922x',
+    'xP1D',
+    'P1Dx',
+    'x20261120',
+    'x2026/11/20',
+    '2026/11/20x',
+    'x20.11.2026',
+    '20.11.2026x',
+    'x11-20',
+    '11-20x',
+    'x 11-20 08:30',
+    '11-20 x 08:30',
+  ])("'%s' is not a point in time", (text) => expect(parseTime(text)).toBeUndefined());
 });

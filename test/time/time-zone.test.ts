@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 import { parseTime, resolveTime } from '../../src/time/time-text.ts';
-import { TimeZone } from '../../src/time/time-zone.ts';
+import { localZone, TimeZone, zoneNamed, zoneNames } from '../../src/time/time-zone.ts';
+import { thisMachine } from '../support/context.ts';
 
 const sentIn = (name: string, now: string) => {
   const zone = new TimeZone(name);
@@ -76,12 +77,39 @@ describe('a time is shown', () => {
     ['Europe/London', '2026-11-21T08:00:00Z', '2026-11-21T08:00:00+00:00'],
     ['Europe/Berlin', '2026-11-21T08:00:00+05:00', '2026-11-21T04:00:00+01:00'],
     ['Europe/Berlin', '2026-11-21T08:00:00', '2026-11-21T09:00:00+01:00'],
+    ['Europe/Berlin', '2026-11-21T08:00Z', '2026-11-21T09:00:00+01:00'],
+    ['Europe/Berlin', '2026-11-30T08:00:00Z', '2026-11-30T09:00:00+01:00'],
   ])('in %s: %s', (name, text, expected) => expect(new TimeZone(name).shown(text)).toBe(expected));
 
-  test.each(['2026-11-21', 'soon', '2026-02-30T00:00:00Z', '9999-12-31T23:30:00Z', '2026-11-21T08:00:00Z '])(
-    "but '%s' as it is",
-    (text) => expect(new TimeZone('Europe/Berlin').shown(text)).toBe(text),
-  );
+  test.each([
+    '2026-11-21',
+    'soon',
+    'x2026-11-21T08:00:00Z',
+    '2026-02-30T00:00:00Z',
+    '9999-12-31T23:30:00Z',
+    '2026-11-21T08:00:00Z ',
+  ])("but '%s' as it is", (text) => expect(new TimeZone('Europe/Berlin').shown(text)).toBe(text));
+});
+
+test('a zone that platforms list by its former name can be chosen by its present one', () => {
+  const names = zoneNames();
+  expect(names.slice(0, 2)).toEqual(['UTC', 'local']);
+  expect(names.slice(2)).toEqual([...new Set(names.slice(2))].sort());
+  expect(names.indexOf('UTC', 1)).toBe(-1);
+  for (const name of [
+    ...['Asia/Ho_Chi_Minh', 'Asia/Kathmandu', 'Asia/Kolkata', 'Asia/Yangon', 'America/Nuuk'],
+    ...['Atlantic/Faroe', 'Europe/Kyiv', 'Pacific/Chuuk', 'Pacific/Pohnpei', 'Europe/Berlin'],
+  ])
+    expect([names.includes(name), zoneNamed(name.toLowerCase())]).toEqual([true, name]);
+});
+
+test.each(['xlocal', 'localx', 'UTCx', 'xUTC', '+02:00', '', 'Europe/Berln'])("'%s' names no zone", (text) =>
+  expect(zoneNamed(text)).toBeUndefined(),
+);
+
+test('the zone of the machine is UTC where it is not known', () => {
+  const zoneOn = (timezone: string) => localZone({ machine: { ...thisMachine(), timezone } }).name;
+  expect([zoneOn('Asia/Kolkata'), zoneOn('Mars/Olympus')]).toEqual(['Asia/Kolkata', 'UTC']);
 });
 
 describe('every zone', () => {

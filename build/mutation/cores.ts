@@ -1,0 +1,52 @@
+interface Core {
+  readonly mutate: readonly string[];
+  readonly tests: readonly string[];
+  readonly floor: number;
+}
+
+/**
+ * The modules in which a wrong line costs a user an event or a sign-in, each with the tests that have to notice it.
+ * `floor` is the share of mutants, in per cent, that they kill at least. It only rises.
+ */
+export const CORES: Readonly<Record<string, Core>> = {
+  time: {
+    mutate: ['src/time/time-text.ts', 'src/time/instant.ts', 'src/time/time-zone.ts'],
+    tests: ['test/time/*.test.ts', 'test/settings/timezone.test.ts'],
+    floor: 0,
+  },
+  conditions: {
+    mutate: ['src/json/item-conditions.ts'],
+    tests: ['test/json/item-conditions.test.ts'],
+    floor: 0,
+  },
+  scanner: {
+    mutate: ['src/json/json-scanner.ts'],
+    tests: ['test/json/json-scanner.test.ts', 'test/events/page.test.ts'],
+    floor: 0,
+  },
+  'merge-pages': {
+    mutate: ['src/events/merge-pages.ts'],
+    tests: ['test/events/merge-pages.test.ts'],
+    floor: 0,
+  },
+  page: { mutate: ['src/events/page.ts'], tests: ['test/events/page.test.ts'], floor: 0 },
+  'read-pages': {
+    mutate: ['src/events/read-pages.ts'],
+    tests: ['test/events/read-pages.test.ts', 'test/commands/events/search.changing.test.ts'],
+    floor: 0,
+  },
+  causes: { mutate: ['src/events/find-causes.ts'], tests: ['test/events/explain.test.ts'], floor: 0 },
+  lock: { mutate: ['src/lock/*.ts'], tests: ['test/lock/*.test.ts'], floor: 0 },
+  journal: { mutate: ['src/webhooks/journal.ts'], tests: ['test/webhooks/journal.test.ts'], floor: 0 },
+  vaults: {
+    mutate: ['src/secrets/file-vault.ts', 'src/secrets/encrypted-file.ts', 'src/secrets/keychain-vault.ts'],
+    tests: ['test/secrets/file-vault.test.ts', 'test/secrets/keychain-vault.test.ts'],
+    floor: 0,
+  },
+  refresh: { mutate: ['src/sign-in/refresh.ts'], tests: ['test/sign-in/refresh*.test.ts'], floor: 0 },
+  redirect: {
+    mutate: ['src/sign-in/redirect-listener.ts'],
+    tests: ['test/sign-in/redirect-listener.test.ts'],
+    floor: 0,
+  },
+};
