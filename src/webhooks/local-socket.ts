@@ -16,14 +16,15 @@ import type { Acceptance } from './receiver.ts';
  * every folder with a journal can hold a socket.
  */
 
-interface Question {
-  /** The journal's device and inode: in another container the same path may be another file. */
-  readonly journal: string;
+export interface ListenerQuestion {
   /** An event to accept, in base64; without it the question is who has the journal. */
   readonly event?: string;
   /** The handler that the event is for: another listener may have taken the journal since the last question. */
   readonly forwardTo?: string;
 }
+
+/** The journal's device and inode go with it: in another container the same path may be another file. */
+type Question = ListenerQuestion & { readonly journal: string };
 
 /** How a listener describes itself. */
 export interface ListenerSelf {
@@ -91,7 +92,7 @@ export async function openListenerSocket(
 export async function askListener(
   journal: string,
   machine: Machine,
-  question: Omit<Question, 'journal'>,
+  question: ListenerQuestion,
   { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal },
 ): Promise<ListenerReply | undefined> {
   const found = fs.statSync(journal, { throwIfNoEntry: false });

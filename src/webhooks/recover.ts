@@ -12,13 +12,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning } from './api-token.ts';
 import type { EventKey } from './delivery.ts';
-import {
-  createHandler,
-  ForwardRetry,
-  type Handler,
-  type HandlerAnswer,
-  type OutgoingEvent,
-} from './forward.ts';
+import { createHandler, ForwardRetry, type ForwardRetryOptions, type HandlerAnswer } from './forward.ts';
 import {
   eventPrinter,
   type FoundEvent,
@@ -36,7 +30,7 @@ import {
   readIds,
   realJournalPath,
 } from './journal.ts';
-import { askListener, type ListenerReply } from './local-socket.ts';
+import { askListener, type ListenerQuestion, type ListenerReply } from './local-socket.ts';
 
 /** The command line. */
 export interface RecoverFlags {
@@ -121,34 +115,27 @@ async function listMissing(
   noticeDelivered(missing.filter(({ isDelivered }) => isDelivered).length, call.reporter);
 }
 
-/** Milliseconds that work in progress gets after a signal. */
-const GRACE_MS = 10_000;
-
 /**
  * Forwards the events that the journal lacks, oldest first, then prints those that the handler did not accept and a
  * summary. Throws `ServiceError` if there are any.
  */
 async function recoverMissing(
   found: Missing,
-  flags: RecoverFlags & { readonly journal: string; readonly forwardTo: URL },
+  flags: RecoverFlags & Target,
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
   const { failure } = found;
   if (failure && found.missing.length + found.known === 0) throw failure.error;
   const { context, reporter } = call;
-  const { clock, signal } = context;
   const print = await eventPrinter(flags.format, call);
   const progress = startProgress(context, reporter, 'recovering');
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
-  const retry = new ForwardRetry({ clock, signal, retryFor: flags.retryFor, onWait });
-  const forwarder = new OnceForwarder({ ...flags, retry, context });
   const left = new LeftEvents();
   let forwarded = 0;
   let delivered = 0;
   let { known } = found;
-  const recover = async (event: FoundEvent) => {
-    const { outcome, reason = 'the handler did not accept it' } = await forwardOnce(event);
+  const onEnd = (event: FoundEvent, { outcome, reason = 'the handler did not accept it' }: Forwarded) => {
     if (outcome === 'refused') left.add(event, reason, reporter);
     else if (outcome === 'duplicate') known++;
     else {
@@ -157,31 +144,11 @@ async function recoverMissing(
     }
     progress.update({ events: forwarded + known + left.events.length, note: `${forwarded} forwarded` });
   };
-  const forwardOnce = async ({ key, body }: FoundEvent): Promise<Forwarded> => {
-    if (key === undefined) return { outcome: 'refused', reason: WITHOUT_ID };
-    try {
-      return await forwarder.forward(key, { body, contentType: 'application/json', apiToken });
-    } catch (error) {
-      if (!(error instanceof JournalFullError)) throw error;
-      return { outcome: 'refused', reason: error.message };
-    }
-  };
-  const ended = new AbortController();
-  const onAbort = () => {
-    clock.sleep(GRACE_MS, ended.signal).then(
-      () => forwarder.abandon(),
-      () => undefined,
-    );
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await inParallel(found.missing, flags.concurrency, recover);
+    await forwardOnce(found.missing, { ...flags, apiToken, onWait, onEnd }, context);
   } finally {
-    signal.removeEventListener('abort', onAbort);
-    ended.abort();
     progress.stop();
     await print(left.events).catch(() => undefined);
-    await forwarder.close();
     const rest = `${left.events.length} left${failure ? ' of those found' : ''}`;
     reporter.notice(`${forwarded} forwarded; ${known} in the journal already; ${rest}`);
     noticeDelivered(delivered, reporter);
@@ -200,13 +167,10 @@ function noticeDelivered(count: number, reporter: Reporter): void {
   );
 }
 
-interface ForwarderOptions {
-  /** The journal's file. */
+/** The journal's file and the handler. */
+interface Target {
   readonly journal: string;
   readonly forwardTo: URL;
-  readonly forwardTimeout: number;
-  readonly retry: ForwardRetry;
-  readonly context: Context;
 }
 
 interface Forwarded {
@@ -215,143 +179,159 @@ interface Forwarded {
   readonly reason?: string | undefined;
 }
 
-/** The journal, which this process has until its turn is over, or the listener that has it. */
-type Way = { readonly journal: Journal; readonly until: number } | { readonly listener: ListenerReply };
+interface ForwardOptions
+  extends Target,
+    Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor'>,
+    Pick<ForwardRetryOptions, 'onWait'> {
+  readonly apiToken: string | undefined;
+  readonly onEnd: (event: FoundEvent, forwarded: Forwarded) => void;
+}
 
-/** Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, a recovery at work. */
-const PATIENCE_MS = 15_000;
-const ASK_AGAIN_MS = 50;
+/** The journal, which this process has for a turn, or the listener that has it. */
+type Way = { readonly journal: Journal } | { readonly listener: ListenerReply };
+
+/** Sends the listener that has the journal a question; undefined if there is no answer in time. */
+type Ask = (question: ListenerQuestion, milliseconds: number) => Promise<ListenerReply | undefined>;
+
+/** Milliseconds that work in progress gets after a signal. */
+const GRACE_MS = 10_000;
 /** Milliseconds after which this process lets others have the journal, and for how long. */
 const TURN_MS = 5_000;
 const PAUSE_MS = 200;
-/** Milliseconds that a listener has to describe itself. */
-const DESCRIBE_MS = 5_000;
 /** Milliseconds that a listener has beyond the time of its handler, to write its line and its journal. */
 const JOURNALING_MS = 15_000;
 /** The number of times that one event is sent to listeners that end, or do not answer. */
 const MOST_UNANSWERED = 5;
 
+/** The listener ended, or did not answer in time: another way has to be found. */
+class ListenerGone extends Error {}
+
 /**
  * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and treats
  * them as deliveries; otherwise they go through the journal to the handler. Every few seconds the journal is free for a
- * moment, so that a listener which waits for it need not wait for the end of a long recovery.
+ * moment, so that a listener which waits for it need not wait for the end of a long recovery. Throws if the journal
+ * cannot be opened or used.
  */
-class OnceForwarder {
-  readonly #options: ForwarderOptions;
-  readonly #handler: Handler;
-  readonly #abandoned = new AbortController();
-  #way: Promise<Way> | undefined;
-
-  constructor(options: ForwarderOptions) {
-    this.#options = options;
-    this.#handler = createHandler(options.forwardTo, options.forwardTimeout, options.context);
-  }
-
-  /** Forwards an event unless that was done before. Rejects if the journal cannot be opened or used. */
-  async forward(key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
-    const { clock, signal } = this.#options.context;
-    for (let unanswered = 0; unanswered < MOST_UNANSWERED; ) {
-      this.#way ??= this.#find();
-      const current = this.#way;
-      const way = await current;
-      // Another event may have found another way meanwhile.
-      if (this.#way !== current) continue;
-      if ('journal' in way) {
-        if (clock.now() < way.until) return await this.#throughJournal(way.journal, key, event);
-        this.#way = way.journal
-          .close()
-          .then(() => clock.sleep(PAUSE_MS, signal))
-          .then(() => this.#find());
-        continue;
-      }
-      const result = await this.#throughListener(way.listener, event);
-      if (result) return result;
-      unanswered++;
-      if (this.#way === current) this.#way = undefined;
-    }
-    return { outcome: 'refused', reason: 'the listener did not answer' };
-  }
-
-  /** Ends every attempt in progress. */
-  async abandon(): Promise<void> {
-    this.#abandoned.abort();
-    await this.#handler.close();
-  }
-
-  async close(): Promise<void> {
-    await this.abandon();
-    const way = await this.#way?.catch(() => undefined);
-    if (way && 'journal' in way) await way.journal.close();
-  }
-
-  async #throughJournal(journal: Journal, key: EventKey, event: OutgoingEvent): Promise<Forwarded> {
+async function forwardOnce(
+  events: readonly FoundEvent[],
+  options: ForwardOptions,
+  context: Context,
+): Promise<void> {
+  const { journal: file, forwardTo, forwardTimeout, apiToken, onEnd } = options;
+  const { clock, signal, machine } = context;
+  const handler = createHandler(forwardTo, forwardTimeout, context);
+  const retry = new ForwardRetry({ ...options, clock, signal });
+  const abandoned = new AbortController();
+  const ask: Ask = (question, milliseconds) => {
+    const limits = { milliseconds, signal: abandoned.signal };
+    return askListener(realJournalPath(file, machine), machine, question, limits);
+  };
+  const forward = async (way: Way, key: EventKey, body: Buffer): Promise<Forwarded> => {
+    let outcome: Outcome = 'refused';
     let reason: string | undefined;
-    const outcome = await journal.once(key, async () => {
-      reason = await this.#options.retry.forward(() => this.#handler.forward(event));
-      return reason === undefined;
+    if ('journal' in way) {
+      outcome = await way.journal.once(key, async () => {
+        const event = { body, contentType: 'application/json', apiToken };
+        reason = await retry.forward(() => handler.forward(event));
+        return reason === undefined;
+      });
+      return { outcome, reason };
+    }
+    const question = { event: body.toString('base64'), forwardTo: forwardTo.href };
+    reason = await retry.forward(async () => {
+      const reply = await ask(question, way.listener.forwardTimeout + JOURNALING_MS);
+      if (reply?.outcome === undefined) throw new ListenerGone();
+      outcome = reply.outcome;
+      return outcome === 'refused' ? (reply.answer ?? NOT_JOURNALED) : { status: 200 };
     });
     return { outcome, reason };
-  }
-
-  /** Resolves to undefined if the listener is no longer there. */
-  async #throughListener(listener: ListenerReply, { body }: OutgoingEvent): Promise<Forwarded | undefined> {
-    const question = { event: Buffer.from(body).toString('base64'), forwardTo: this.#options.forwardTo.href };
-    let outcome: Outcome | undefined;
-    const reason = await this.#options.retry.forward(async (): Promise<HandlerAnswer> => {
-      const reply = await this.#ask(question, listener.forwardTimeout + JOURNALING_MS);
-      outcome = reply?.outcome;
-      return outcome === 'refused' ? (reply?.answer ?? NOT_JOURNALED) : { status: 200 };
-    });
-    return outcome && { outcome, reason };
-  }
-
-  /** Opens the journal, or finds the listener that has it. Throws `ServiceError` if neither succeeds in time. */
-  async #find(): Promise<Way> {
-    const { clock, signal } = this.#options.context;
-    const began = clock.now();
-    for (;;) {
+  };
+  const waiting = events.map((event) => ({ event, unanswered: 0 }));
+  const takeTurn = async (way: Way) => {
+    let end = 'journal' in way ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
+    const ofThisTurn = function* () {
+      for (let next = waiting.shift(); next; next = clock.now() < end ? waiting.shift() : undefined)
+        yield next;
+    };
+    await inParallel(ofThisTurn(), options.concurrency, async (next) => {
+      const { key, body } = next.event;
       try {
-        const journal = await openJournal(this.#options.journal, {}, this.#options.context);
-        return { journal, until: clock.now() + TURN_MS };
+        onEnd(next.event, key ? await forward(way, key, body) : { outcome: 'refused', reason: WITHOUT_ID });
       } catch (error) {
-        if (!(error instanceof LockedError)) throw error;
-        const listener = await this.#ask({}, DESCRIBE_MS);
-        if (listener) return this.#through(listener);
-        if (clock.now() - began >= PATIENCE_MS) throw this.#held(error);
+        if (error instanceof JournalFullError)
+          return onEnd(next.event, { outcome: 'refused', reason: error.message });
+        if (!(error instanceof ListenerGone)) throw error;
+        end = clock.now();
+        if (++next.unanswered < MOST_UNANSWERED) waiting.unshift(next);
+        else onEnd(next.event, { outcome: 'refused', reason: 'the listener did not answer' });
       }
-      await clock.sleep(ASK_AGAIN_MS, signal);
+    });
+  };
+  const abandon = async () => {
+    abandoned.abort();
+    await handler.close();
+  };
+  const ended = new AbortController();
+  const onAbort = () => void clock.sleep(GRACE_MS, ended.signal).then(abandon, () => undefined);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    while (waiting.length > 0) {
+      const way = await findWay(options, ask, context);
+      if ('listener' in way) await takeTurn(way);
+      else {
+        await takeTurn(way).finally(() => way.journal.close());
+        if (waiting.length > 0) await clock.sleep(PAUSE_MS, signal);
+      }
     }
-  }
-
-  async #ask(
-    question: { event?: string; forwardTo?: string },
-    milliseconds: number,
-  ): Promise<ListenerReply | undefined> {
-    const { machine } = this.#options.context;
-    const journal = realJournalPath(this.#options.journal, machine);
-    return await askListener(journal, machine, question, { milliseconds, signal: this.#abandoned.signal });
-  }
-
-  /** Throws `UsageError` if the listener has another handler. */
-  #through(listener: ListenerReply): Way {
-    const { forwardTo, journal } = this.#options;
-    const other = listener.forwardTo;
-    if (other === forwardTo.href) return { listener };
-    const goesTo = other === null ? 'forwards to no handler' : `forwards to ${other}`;
-    throw new UsageError(
-      `--forward-to: a running \`webhooks listen\` has the journal ${journal} and ${goesTo}, not to ${forwardTo.href}`,
-      { next: 'name the same handler, stop the listener, or choose another journal' },
-    );
-  }
-
-  #held({ holder, next }: LockedError): ServiceError {
-    const name = holder === undefined ? '' : ` (${holder})`;
-    const has = `another hooktrail process${name} has the journal ${this.#options.journal}`;
-    const there =
-      'in another container, or of another user, it recovers with `hooktrail webhooks listen --recover`';
-    return new ServiceError(`${has}, and does not answer this one`, { next: `${next}; ${there}` });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    ended.abort();
+    await abandon();
   }
 }
 
 /** The answer for an event that the listener could not journal. */
 const NOT_JOURNALED: HandlerAnswer = { failure: 'the listener could not accept the event' };
+
+/** Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, a recovery at work. */
+const PATIENCE_MS = 15_000;
+const ASK_AGAIN_MS = 50;
+/** Milliseconds that a listener has to describe itself. */
+const DESCRIBE_MS = 5_000;
+
+/**
+ * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler, `ServiceError`
+ * if neither succeeds in time.
+ */
+async function findWay({ journal, forwardTo }: Target, ask: Ask, context: Context): Promise<Way> {
+  const { clock, signal } = context;
+  const began = clock.now();
+  for (;;) {
+    try {
+      return { journal: await openJournal(journal, {}, context) };
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      const listener = await ask({}, DESCRIBE_MS);
+      if (listener?.forwardTo === forwardTo.href) return { listener };
+      if (listener) throw otherHandlerError(listener, journal, forwardTo);
+      if (clock.now() - began >= PATIENCE_MS) throw heldError(error, journal);
+    }
+    await clock.sleep(ASK_AGAIN_MS, signal);
+  }
+}
+
+function otherHandlerError({ forwardTo: other }: ListenerReply, journal: string, forwardTo: URL): UsageError {
+  const goesTo = other === null ? 'forwards to no handler' : `forwards to ${other}`;
+  return new UsageError(
+    `--forward-to: a running \`webhooks listen\` has the journal ${journal} and ${goesTo}, not to ${forwardTo.href}`,
+    { next: 'name the same handler, stop the listener, or choose another journal' },
+  );
+}
+
+function heldError({ holder, next }: LockedError, journal: string): ServiceError {
+  const name = holder === undefined ? '' : ` (${holder})`;
+  const has = `another hooktrail process${name} has the journal ${journal}`;
+  const there =
+    'in another container, or of another user, it recovers with `hooktrail webhooks listen --recover`';
+  return new ServiceError(`${has}, and does not answer this one`, { next: `${next}; ${there}` });
+}
