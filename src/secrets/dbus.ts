@@ -148,71 +148,33 @@ function unescaped(value: string): string {
   }
 }
 
-/** Encodes a method call in the wire format (D-Bus specification, "Message Format"), little-endian. */
+/** Values of a message by their types in a signature: those that the calls of this program need, and their replies. */
+type Value = string | number | boolean | readonly Value[];
+
+/** The fixed members of a message's header, with the fields by their codes (D-Bus specification, "Message Format"). */
+const HEADER = 'yyyyuua(yv)';
+const [PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SIGNATURE] = [1, 2, 3, 4, 5, 6, 8];
+const [LITTLE_ENDIAN, METHOD_CALL, ERROR, VERSION] = [0x6c, 1, 3, 1];
+
+/** Encodes a method call. Every machine for which there is a native library is little-endian. */
 function encodeCall(serial: number, call: MethodCall): Buffer {
   const { body = [] } = call;
+  const types = body.map((value) => (typeof value === 'string' ? 's' : 'a{ss}'));
   const content = new Writer();
-  for (const value of body) {
-    if (typeof value === 'string') content.string(value);
-    else
-      content.structs(
-        Object.entries(value).map((pair) => (entry) => void pair.map((text) => entry.string(text))),
-      );
-  }
-  const signature = body.map((value) => (typeof value === 'string' ? 's' : 'a{ss}')).join('');
-  const fields = [
-    [1, 'o', call.path],
-    [2, 's', call.interface],
-    [3, 's', call.member],
-    [6, 's', call.destination],
-    [8, 'g', signature],
-  ] as const;
+  for (const [index, value] of body.entries())
+    content.write(types[index] as string, typeof value === 'string' ? value : Object.entries(value));
+  const fields: Value = [
+    [PATH, ['o', call.path]],
+    [INTERFACE, ['s', call.interface]],
+    [MEMBER, ['s', call.member]],
+    [DESTINATION, ['s', call.destination]],
+    [SIGNATURE, ['g', types.join('')]],
+  ];
   const header = new Writer();
-  // Little-endian, a method call, no flags, protocol version 1.
-  header.bytes.push(0x6c, 1, 0, 1);
-  header.uint32(content.bytes.length);
-  header.uint32(serial);
-  header.structs(
-    fields.map(([code, type, text]) => (field) => {
-      field.bytes.push(code);
-      field.signature(type);
-      if (type === 'g') field.signature(text);
-      else field.string(text);
-    }),
-  );
+  const members = [LITTLE_ENDIAN, METHOD_CALL, 0, VERSION, content.bytes.length, serial, fields];
+  for (const [index, type] of typesIn(HEADER).entries()) header.write(type, members[index] as Value);
   header.align(8);
   return Buffer.from([...header.bytes, ...content.bytes]);
-}
-
-class Writer {
-  readonly bytes: number[] = [];
-
-  align(size: number): void {
-    while (this.bytes.length % size !== 0) this.bytes.push(0);
-  }
-  uint32(value: number): void {
-    this.align(4);
-    this.bytes.push(value & 255, (value >>> 8) & 255, (value >>> 16) & 255, value >>> 24);
-  }
-  string(value: string): void {
-    const text = Buffer.from(value);
-    this.uint32(text.length);
-    this.bytes.push(...text, 0);
-  }
-  signature(value: string): void {
-    this.bytes.push(value.length, ...Buffer.from(value), 0);
-  }
-  /** An array of structures or dictionary entries. Its length does not count the padding in front of the first. */
-  structs(writes: readonly ((struct: Writer) => void)[]): void {
-    const content = new Writer();
-    for (const write of writes) {
-      content.align(8);
-      write(content);
-    }
-    this.uint32(content.bytes.length);
-    this.align(8);
-    this.bytes.push(...content.bytes);
-  }
 }
 
 interface Reply {
@@ -222,30 +184,72 @@ interface Reply {
   readonly body: readonly unknown[];
 }
 
+const LARGEST_REPLY_BYTES = 1 << 20;
+
 /** Returns the message at the start of the bytes and its length; undefined while it is incomplete. */
 function decodeReply(bytes: Buffer): { value: Reply; size: number } | undefined {
   if (bytes.length < 16) return undefined;
-  const reader = new Reader(bytes);
-  const fieldsEnd = 16 + reader.uint32At(12);
-  const bodyStart = Math.ceil(fieldsEnd / 8) * 8;
-  const size = bodyStart + reader.uint32At(4);
-  if (size > 1 << 20) throw new Error('an oversized D-Bus message');
+  const bodyStart = Math.ceil((16 + bytes.readUInt32LE(12)) / 8) * 8;
+  const size = bodyStart + bytes.readUInt32LE(4);
+  if (size > LARGEST_REPLY_BYTES) throw new Error('an oversized D-Bus message');
   if (bytes.length < size) return undefined;
-  const fields = new Map<number, unknown>();
-  for (reader.at = 16; reader.at < fieldsEnd; ) {
-    reader.align(8);
-    fields.set(reader.byte(), reader.value('v'));
-  }
+  const reader = new Reader(bytes);
+  const [, type, , , , , fields] = typesIn(HEADER).map((each) => reader.read(each));
+  const field = new Map(fields as [number, Value][]);
   reader.at = bodyStart;
   // Values behind a type that is not known here are left out.
-  const types = /^(?:a[sob]|[sogubv])*/.exec(String(fields.get(8) ?? ''))?.[0].match(/a?[sogubv]/g) ?? [];
+  const [known] = /^(?:a[sob]|a\{ss\}|[sogubv])*/.exec(String(field.get(SIGNATURE) ?? '')) ?? [];
   const value = {
-    isError: bytes[1] === 3,
-    replyTo: Number(fields.get(5) ?? 0),
-    errorName: String(fields.get(4) ?? ''),
-    body: types.map((type) => reader.value(type)),
+    isError: type === ERROR,
+    replyTo: Number(field.get(REPLY_SERIAL) ?? 0),
+    errorName: String(field.get(ERROR_NAME) ?? ''),
+    body: typesIn(known ?? '').map((each) => reader.read(each)),
   };
   return { value, size };
+}
+
+/** Returns the complete types of a signature: `s` and `a{ss}` of `sa{ss}`. */
+function typesIn(signature: string): string[] {
+  return signature.match(/a*(?:\([a-z]+\)|\{[a-z]+\}|[a-z])/g) ?? [];
+}
+
+function alignmentOf(type: string): number {
+  if (/^[({]/.test(type)) return 8;
+  return /^[ygv]/.test(type) ? 1 : 4;
+}
+
+class Writer {
+  readonly bytes: number[] = [];
+
+  align(size: number): void {
+    while (this.bytes.length % size !== 0) this.bytes.push(0);
+  }
+
+  write(type: string, value: Value): void {
+    const values = value as readonly Value[];
+    this.align(alignmentOf(type));
+    if (type === 'y') this.bytes.push(Number(value));
+    else if (type === 'u') {
+      const number = Number(value);
+      this.bytes.push(number & 255, (number >>> 8) & 255, (number >>> 16) & 255, number >>> 24);
+    } else if (type === 's' || type === 'o' || type === 'g') {
+      const text = Buffer.from(String(value));
+      this.write(type === 'g' ? 'y' : 'u', text.length);
+      this.bytes.push(...text, 0);
+    } else if (type === 'v') {
+      this.write('g', values[0] as string);
+      this.write(values[0] as string, values[1] as Value);
+    } else if (type.startsWith('a')) {
+      // The length does not count the padding in front of the first element.
+      const elements = new Writer();
+      for (const element of values) elements.write(type.slice(1), element);
+      this.write('u', elements.bytes.length);
+      this.align(alignmentOf(type.slice(1)));
+      this.bytes.push(...elements.bytes);
+    } else
+      for (const [index, member] of typesIn(type.slice(1, -1)).entries())
+        this.write(member, values[index] as Value);
+  }
 }
 
 class Reader {
@@ -255,48 +259,32 @@ class Reader {
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
+
   align(size: number): void {
     this.at = Math.ceil(this.at / size) * size;
   }
-  byte(): number {
-    return this.#bytes.readUInt8(this.at++);
-  }
-  uint32At(at: number): number {
-    return this.#bytes[0] === 0x6c ? this.#bytes.readUInt32LE(at) : this.#bytes.readUInt32BE(at);
-  }
-  uint32(): number {
-    this.align(4);
-    this.at += 4;
-    return this.uint32At(this.at - 4);
-  }
-  text(length: number): string {
-    this.at += length + 1;
-    return this.#bytes.toString('utf8', this.at - length - 1, this.at - 1);
-  }
-  value(type: string): unknown {
-    if (type === 'u') return this.uint32();
-    if (type === 'b') return this.uint32() !== 0;
-    if (type === 'g') return this.text(this.byte());
-    if (type === 's' || type === 'o') return this.text(this.uint32());
-    if (type === 'v') return this.value(this.text(this.byte()));
-    if (type === 'a{ss}') return this.record();
-    const [array, element] = type;
-    if (array !== 'a' || element === undefined) throw new Error(`D-Bus type ${type} is not supported`);
-    const end = this.uint32() + this.at;
-    const values: unknown[] = [];
-    while (this.at < end) values.push(this.value(element));
-    return values;
-  }
-  record(): Record<string, string> {
-    const size = this.uint32();
-    this.align(8);
-    const end = this.at + size;
-    const record: Record<string, string> = {};
-    while (this.at < end) {
-      this.align(8);
-      const key = this.text(this.uint32());
-      record[key] = this.text(this.uint32());
+
+  read(type: string): Value {
+    this.align(alignmentOf(type));
+    if (type === 'y') return this.#bytes.readUInt8(this.at++);
+    if (type === 'u') {
+      this.at += 4;
+      return this.#bytes.readUInt32LE(this.at - 4);
     }
-    return record;
+    if (type === 'b') return this.read('u') !== 0;
+    if (type === 's' || type === 'o' || type === 'g') {
+      const length = Number(this.read(type === 'g' ? 'y' : 'u'));
+      this.at += length + 1;
+      return this.#bytes.toString('utf8', this.at - length - 1, this.at - 1);
+    }
+    if (type === 'v') return this.read(String(this.read('g')));
+    if (!/^[a({]./.test(type)) throw new Error(`D-Bus type ${type} is not supported`);
+    if (!type.startsWith('a')) return typesIn(type.slice(1, -1)).map((member) => this.read(member));
+    const size = Number(this.read('u'));
+    this.align(alignmentOf(type.slice(1)));
+    const end = this.at + size;
+    const elements: Value[] = [];
+    while (this.at < end) elements.push(this.read(type.slice(1)));
+    return elements;
   }
 }

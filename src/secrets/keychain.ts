@@ -235,7 +235,7 @@ async function readAccounts(bus: DBusConnection): Promise<string[]> {
   const accounts: string[] = [];
   for (const item of [...open, ...locked]) {
     const [attributes] = await bus.call(property(item, 'Item', 'Attributes'));
-    const { account } = attributes as { account?: string };
+    const { account } = Object.fromEntries(attributes as [string, string][]);
     if (account !== undefined) accounts.push(account);
   }
   return accounts;
