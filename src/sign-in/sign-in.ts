@@ -1,4 +1,4 @@
-import type { Call } from '../command.ts';
+import { type Call, untilStopped } from '../command.ts';
 import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
@@ -274,8 +274,14 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
     });
     let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
     try {
-      if (answer.kind === 'foreign') await finishWithoutIssuer(answer, request, setup, attempt);
-      else await finish(answer, request, setup, attempt);
+      const isUnnamed = answer.kind === 'foreign';
+      const checked = isUnnamed ? await confirmUnnamed(answer, request, settings, attempt) : answer;
+      if (checked.kind === 'refused') throw refusal(checked.error, checked.description);
+      page = 'failed';
+      const exchange = (provider: Provider) =>
+        exchangeCode(provider, setup.clientSecret, checked.parameters, request);
+      const grant = await withProvider(settings, attempt, exchange, { advice: NEW_SIGN_IN });
+      await keepGrant(grant, isUnnamed ? withoutIssuer(setup) : setup, attempt);
       page = 'signedIn';
     } finally {
       await reception?.conclude(page, answer.kind === 'foreign' ? issuerText(answer.issuer) : undefined);
@@ -286,26 +292,27 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
 }
 
 /**
- * Finishes with an answer that names no issuer, if the provider's metadata does not promise one (RFC 9207 section 2.4)
- * and a person at the terminal confirms it, which is saved. Throws `NotSignedInError` for any other answer of a foreign
- * issuer.
+ * Returns an answer that names no issuer as one that need not, if the provider's metadata does not promise to name one
+ * (RFC 9207 section 2.4) and a person at the terminal confirms it. Throws `NotSignedInError` for any other answer of a
+ * foreign issuer.
  */
-async function finishWithoutIssuer(
+async function confirmUnnamed(
   { issuer, parameters }: Extract<AuthorizationAnswer, { kind: 'foreign' }>,
   request: AuthorizationRequest,
-  setup: SignInSetup,
+  settings: SignInSetup['settings'],
   attempt: Attempt,
-): Promise<void> {
-  const { settings } = setup;
+): Promise<Exclude<AuthorizationAnswer, { kind: 'foreign' }>> {
   const { context, reporter } = attempt;
-  const named = issuerText(issuer);
-  const refused = new NotSignedInError(`the answer to the sign-in names ${named}, not ${request.issuer}`, {
-    details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
-    next:
-      issuer === undefined
-        ? 'if your provider names none, run `hooktrail login --issuer none`'
-        : 'if that is your provider, give what it names with --issuer; otherwise check --auth-url',
-  });
+  const refused = new NotSignedInError(
+    `the answer to the sign-in names ${issuerText(issuer)}, not ${request.issuer}`,
+    {
+      details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
+      next:
+        issuer === undefined
+          ? 'if your provider names none, run `hooktrail login --issuer none`'
+          : 'if that is your provider, give what it names with --issuer; otherwise check --auth-url',
+    },
+  );
   if (issuer !== undefined || !canPrompt(context)) throw refused;
   // Metadata that cannot be read may promise one.
   if (await withProvider(settings, attempt, promisesIssuer, OPTIONAL).catch(() => true)) throw refused;
@@ -316,8 +323,13 @@ async function finishWithoutIssuer(
   await confirm(`Did you sign in at ${settings.authUrl.host}?`, context, refused);
   const answer = await checkResponse(parameters, { ...request, issuer: 'none' });
   if (answer.kind === 'stray' || answer.kind === 'foreign') throw refused;
+  return answer;
+}
+
+/** The setup with `--issuer none`, which is saved. */
+function withoutIssuer({ settings, ...setup }: SignInSetup): SignInSetup {
   const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
-  await finish(answer, request, { ...setup, settings: { ...settings, issuer: 'none', given } }, attempt);
+  return { ...setup, settings: { ...settings, issuer: 'none', given } };
 }
 
 const AFTER_REFUSAL: Readonly<Record<string, string>> = {
@@ -331,20 +343,6 @@ function refusal(error: string, description?: string): NotSignedInError {
     details: description ? [description] : [],
     next: AFTER_REFUSAL[error] ?? 'run `hooktrail login` again',
   });
-}
-
-/** Exchanges the code of an answer and stores the tokens. Throws `NotSignedInError` for an answer without a code. */
-async function finish(
-  answer: Exclude<AuthorizationAnswer, { kind: 'foreign' }>,
-  request: AuthorizationRequest,
-  setup: SignInSetup,
-  attempt: Attempt,
-): Promise<void> {
-  if (answer.kind === 'refused') throw refusal(answer.error, answer.description);
-  const { settings, clientSecret } = setup;
-  const exchange = (provider: Provider) => exchangeCode(provider, clientSecret, answer.parameters, request);
-  const grant = await withProvider(settings, attempt, exchange, { advice: NEW_SIGN_IN });
-  await keepGrant(grant, setup, attempt);
 }
 
 const BY_DEVICE_AGAIN = 'run `hooktrail login --device` again';
@@ -478,18 +476,18 @@ async function withinTime<Result>(
   { flags: { timeout = TIMEOUT_MS, device, paste }, context: { clock, signal } }: Attempt,
   wait: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
+  const or = device || paste ? '' : '; --paste needs no redirect to this machine';
+  const late = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
+    next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id, or run \`hooktrail doctor\``,
+  });
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
-  const or = device || paste ? '' : '; --paste needs no redirect to this machine';
-  const late = clock.sleep(timeout, either).then(() => {
-    const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
-      next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id, or run \`hooktrail doctor\``,
-    });
-    over.abort(error);
-    throw error;
-  });
+  clock.sleep(timeout, either).then(
+    () => over.abort(late),
+    () => undefined,
+  );
   try {
-    return await Promise.race([wait(either), late]);
+    return await Promise.race([wait(either), untilStopped(either)]);
   } finally {
     over.abort(new Error('over'));
   }
