@@ -284,7 +284,8 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
       await keepGrant(grant, isUnnamed ? withoutIssuer(setup) : setup, attempt);
       page = 'signedIn';
     } finally {
-      await reception?.conclude(page, answer.kind === 'foreign' ? issuerText(answer.issuer) : undefined);
+      const named = page === 'foreign' && answer.kind === 'foreign' ? issuerText(answer.issuer) : undefined;
+      await reception?.conclude(page, named);
     }
   } finally {
     port?.close();

@@ -201,6 +201,15 @@ describe('a provider that names no issuer', () => {
     expect((await again.finished).stderr).not.toMatch(question);
   });
 
+  test('and then refuses the code is no other provider to the browser', async () => {
+    at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
+    const login = startLogin(['--no-browser']);
+    const page = visit(await redirectOf((await login.printed('stderr', shownUrl))[1] as string));
+    await answer(login, [question, 'yes']);
+    expect((await page).body).toContain('<p>Something went wrong. The terminal says what.</p>\n<small>');
+    expect((await login.finished).code).toBe(4);
+  });
+
   test('is confirmed for a pasted address too', async () => {
     const login = startLogin(['--paste', '--no-browser']);
     const redirect = await redirectOf((await login.printed('stderr', shownUrl))[1] as string);
