@@ -7,6 +7,8 @@ import { billOfMaterials, licences } from './bundled-packages.ts';
 const FILES_BESIDE: Readonly<Record<string, string>> = {
   'chunks/build/jq.wasm': createRequire(import.meta.url).resolve('jq-wasm/jq.wasm'),
   'chunks/report.html': 'src/output/report/report.html',
+  'chunks/redirect-page.html': 'src/sign-in/redirect-page.html',
+  'chunks/sandbox-page.html': 'src/sandbox/identity/sandbox-page.html',
 };
 
 const filesBeside: Plugin = {

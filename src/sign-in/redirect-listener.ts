@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingMessage,
@@ -223,22 +224,10 @@ const texts: {
 
 const signs = { good: 'M7 12.5l3.4 3.4L17 9', bad: 'M8 8l8 8M16 8l-8 8', busy: 'M12 7v5.2l3.2 2' } as const;
 
-const style = `
-:root { color-scheme: light dark; --ground: #f3f5f8; --card: #fff; --ink: #1b2430; --soft: #5b6776; --line: #dfe4ea;
-  --good: #12804a; --bad: #c02a37; --busy: #9a6700; font: 1rem/1.5 system-ui, sans-serif }
-@media (prefers-color-scheme: dark) { :root { --ground: #10141a; --card: #1a2029; --ink: #e8ecf1; --soft: #a3afbd;
-  --line: #2c3541; --good: #4cc38a; --bad: #ff7b86; --busy: #e0b341 } }
-body { display: grid; min-height: 100vh; margin: 0; place-content: center; background: var(--ground); color: var(--ink) }
-main { max-width: 26rem; margin: 1rem; padding: 2.5rem 2rem 2rem; text-align: center; background: var(--card);
-  border: 1px solid var(--line); border-top: .375rem solid var(--mood); border-radius: .75rem; overflow-wrap: anywhere }
-.good { --mood: var(--good) } .bad { --mood: var(--bad) } .busy { --mood: var(--busy) }
-svg { width: 3.5rem; height: 3.5rem; fill: none; stroke: var(--mood); stroke-width: 1.75; stroke-linecap: round;
-  stroke-linejoin: round }
-h1 { margin: .75rem 0 .25rem; font-size: 1.625rem; line-height: 1.25 }
-p { margin: .5rem 0; color: var(--soft); text-wrap: balance }
-small { display: block; margin-top: 1.75rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--soft) }
-`;
+/** The page without its contents: `{{name}}` stands for a part. */
+const template = readFileSync(new URL('redirect-page.html', import.meta.url), 'utf8');
 
+const [, style = ''] = /<style>([^<]*)<\/style>/.exec(template) ?? [];
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 /** The page is not cached, runs no script, cannot be framed and sends no referrer. */
@@ -254,20 +243,8 @@ const pageHeaders: OutgoingHttpHeaders = {
 function page(name: PageName, issuer?: string): string {
   const [mood, title, text] = texts[name];
   const named = issuer === undefined ? '' : `\n<p>It names ${escaped(issuer)}.</p>`;
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title} – hooktrail</title>
-<style>${style}</style>
-<main class="${mood}">
-<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10"/><path d="${signs[mood]}"/></svg>
-<h1>${title}</h1>
-<p>${text}</p>${named}
-<small>hooktrail</small>
-</main>
-</html>
-`;
+  const parts: Readonly<Record<string, string>> = { mood, title, text, named, sign: signs[mood] };
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] as string);
 }
 
 function escaped(text: string): string {

@@ -1,21 +1,11 @@
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Provider } from 'oidc-provider';
 import type { Behaviour } from '../sandbox-options.ts';
 
-const style = `
-:root{color-scheme:light dark;--line:1px solid color-mix(in srgb,GrayText 40%,Canvas)}
-body{margin:0;min-height:100vh;display:grid;place-items:center;background:color-mix(in srgb,GrayText 12%,Canvas);font:1rem/1.5 system-ui,sans-serif}
-main{box-sizing:border-box;width:100%;max-width:26rem;padding:1.75rem;background:Canvas;border:var(--line);border-radius:.75rem}
-h1{margin:0;font-size:1.35rem}
-ul{padding:0;list-style:none;border-top:var(--line)}
-li{padding:.6rem 0;border-bottom:var(--line)}
-small{display:block}
-label{font-weight:600}
-input,button{box-sizing:border-box;width:100%;margin-top:.5rem;padding:.65rem;font:inherit}
-.actions{display:flex;gap:.75rem;margin:.75rem 0 1.25rem}
-.main{font-weight:600}
-`;
+/** The page without its contents: `{{name}}` stands for a part. */
+const template = readFileSync(new URL('sandbox-page.html', import.meta.url), 'utf8');
 
 export const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -30,22 +20,7 @@ function escapeHtml(text: string): string {
 
 /** Returns a page of the identity provider; `main` is HTML. */
 function renderPage(title: string, main: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – sandbox</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-<h1>${title}</h1>
-${main}
-</main>
-</body>
-</html>
-`;
+  return template.replaceAll('{{title}}', title).replace('{{main}}', () => main);
 }
 
 const meanings: Readonly<Record<string, string>> = {
