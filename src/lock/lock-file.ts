@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, readFile, readlink, rm, rmdir, stat } from 'node:fs/promises';
+import { open, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
 import { readRegularFile } from '../files/whole-files.ts';
@@ -104,22 +104,6 @@ export async function claimLock(
 export async function tidyLock(folder: string, held: number): Promise<void> {
   for (const name of await readdir(folder))
     if (numberOf(name) < held - 8) await rm(path.join(folder, name), { force: true });
-}
-
-const MONTH_MS = 30 * 24 * 3_600_000;
-
-/** Removes the sibling folders of locks that nobody has taken for a month. `held`: the held number, whose file has today's date. */
-export async function sweepSiblings(own: string, held: number): Promise<void> {
-  const parent = path.dirname(own);
-  const now = (await stat(fileOf(own, held))).mtimeMs;
-  for (const name of await readdir(parent)) {
-    const folder = path.join(parent, name);
-    const files = (await readdir(folder)).map((file) => path.join(folder, file));
-    const changes = await Promise.all([folder, ...files].map(async (place) => (await stat(place)).mtimeMs));
-    if (now - Math.max(...changes) < MONTH_MS) continue;
-    for (const file of files) await rm(file, { force: true });
-    await rmdir(folder);
-  }
 }
 
 function fileOf(folder: string, number: number): string {

@@ -14,7 +14,6 @@ import {
   type HolderCondition,
   type LockState,
   readLock,
-  sweepSiblings,
   tidyLock,
 } from './lock-file.ts';
 
@@ -69,7 +68,7 @@ export interface LockOptions<T = never> {
   readonly subject?: string;
 }
 
-type Surroundings = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>;
+type LockContext = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>;
 
 const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL_MS = 200;
@@ -83,7 +82,7 @@ const CONDITION_INTERVAL_MS = 200;
  */
 export async function withLock<T>(
   name: string,
-  context: Surroundings,
+  context: LockContext,
   work: (lock: HeldLock) => Promise<T>,
   options: LockOptions<T> = {},
 ): Promise<T> {
@@ -99,7 +98,7 @@ export async function withLock<T>(
 /** Takes the lock for a holder that keeps it beyond one function, and has to release it. */
 export async function takeLock(
   name: string,
-  context: Surroundings,
+  context: LockContext,
   options: Omit<LockOptions, 'meanwhile'> = {},
 ): Promise<TakenLock> {
   const taken = await take<never>(name, context, options);
@@ -116,7 +115,7 @@ export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, {
 
 async function take<T>(
   name: string,
-  context: Surroundings,
+  context: LockContext,
   { subject = 'the sign-in', ...options }: LockOptions<T>,
 ): Promise<TakenLock | { readonly result: T }> {
   const folder = options.folder ?? (await lockFolder(name, context.machine));
@@ -128,7 +127,6 @@ async function take<T>(
   if ('result' in claim) return claim;
   // Leftover files do no harm.
   await tidyLock(folder, claim.number).catch(() => undefined);
-  if (claim.number === 1 && !options.folder) await sweepSiblings(folder, 1).catch(() => undefined);
   const lost = new AbortController();
   let beating = Promise.resolve();
   const look = async () => {
@@ -158,7 +156,7 @@ async function take<T>(
 async function waitAndClaim<T>(
   folder: string,
   self: Holder,
-  { clock, machine, signal, lockRhythm = RHYTHM }: Surroundings,
+  { clock, machine, signal, lockRhythm = RHYTHM }: LockContext,
   { patience = 60_000, meanwhile, subject }: LockOptions<T> & { readonly subject: string },
 ): Promise<Claim | { readonly result: T }> {
   let seen: LockState | undefined;

@@ -16,7 +16,7 @@ import {
 import { givenSecret, isSecretGiven } from './given-secret.ts';
 import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
+type FileVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
 
 /**
  * The file was sealed with a passphrase and a key was given, or the other way round. `login` may seal the file again,
@@ -29,7 +29,7 @@ export class FileVault implements Vault {
   readonly kind = 'file';
   readonly place: string;
   readonly #binding: string;
-  readonly #context: Surroundings;
+  readonly #context: FileVaultContext;
   readonly #file: SecretCopies;
   /** Kept for this run, so that it is derived once. */
   #key: FileKey | undefined;
@@ -37,7 +37,7 @@ export class FileVault implements Vault {
   /** True if the stored file is sealed the other way, and will be overwritten without being read. */
   #isReplaced = false;
 
-  constructor(binding: Binding, context: Surroundings) {
+  constructor(binding: Binding, context: FileVaultContext) {
     this.#binding = bindingText(binding);
     this.#context = context;
     this.#file = new SecretCopies(binding, 'vault', context);
@@ -148,10 +148,7 @@ const answers = new WeakMap<Context['stdin'], Promise<string>>();
  * hidden prompt, asked twice for a new file. White space around it is ignored, and Unicode is normalized (NFKC). Throws
  * `UsageError` if there is neither.
  */
-export async function askPassphrase(
-  context: Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>,
-  isNew: boolean,
-): Promise<string> {
+export async function askPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
   const given = (await givenSecret('HOOKTRAIL_PASSPHRASE', context))?.trim();
   if (given) return given.normalize('NFKC');
   const answer = answers.get(context.stdin) ?? promptPassphrase(context, isNew);
@@ -159,10 +156,7 @@ export async function askPassphrase(
   return await answer;
 }
 
-async function promptPassphrase(
-  context: Pick<Context, 'environment' | 'stdin' | 'stderr' | 'signal'>,
-  isNew: boolean,
-): Promise<string> {
+async function promptPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
   const { canPrompt, promptSecret } = await import('../terminal/prompt.ts');
   if (!canPrompt(context)) {
     throw new UsageError('the encrypted file of secrets needs a passphrase', {

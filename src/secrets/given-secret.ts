@@ -7,7 +7,7 @@ import { encodingOf, openWithoutWaiting } from '../files/whole-files.ts';
 import { reporters } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
+type SecretContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
 
 /** The time that a command, or the writer of a pipe, may take to give a secret. */
 const SOURCE_LIMIT_MS = 60_000;
@@ -34,7 +34,7 @@ export function isSecretGiven(name: SecretVariable, environment: Context['enviro
  * that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. Throws `UsageError` if two are set, or
  * if a file or command does not provide a secret.
  */
-export async function givenSecret(name: SecretVariable, context: Surroundings): Promise<string | undefined> {
+export async function givenSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
   const known = found.get(context.environment) ?? new Map<SecretVariable, Promise<string | undefined>>();
   found.set(context.environment, known);
   const secret = known.get(name) ?? readSecret(name, context);
@@ -46,7 +46,7 @@ function sourcesOf(name: SecretVariable, environment: Context['environment']): s
   return [name, `${name}_FILE`, `${name}_COMMAND`].filter((variable) => environment[variable]?.trim());
 }
 
-async function readSecret(name: SecretVariable, context: Surroundings): Promise<string | undefined> {
+async function readSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
   const sources = sourcesOf(name, context.environment);
   const [variable] = sources;
   if (variable === undefined) return undefined;
@@ -62,7 +62,7 @@ async function readSecret(name: SecretVariable, context: Surroundings): Promise<
     : await secretOfCommand(variable, value, context);
 }
 
-async function secretInFile(variable: string, file: string, context: Surroundings): Promise<string> {
+async function secretInFile(variable: string, file: string, context: SecretContext): Promise<string> {
   let bytes: Buffer;
   try {
     const { fd, stats } = openWithoutWaiting(file);
@@ -86,7 +86,7 @@ async function secretInFile(variable: string, file: string, context: Surrounding
  * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such modes, and
  * devices such as /dev/null belong to the system.
  */
-function checkAccess(variable: string, file: string, stats: Stats, { machine, stderr }: Surroundings): void {
+function checkAccess(variable: string, file: string, stats: Stats, { machine, stderr }: SecretContext): void {
   if (machine.platform === 'win32' || stats.isCharacterDevice()) return;
   const shown = terminalSafeLine(file);
   if (stats.uid !== 0 && stats.uid !== machine.userId) {
@@ -114,7 +114,7 @@ function checkAccess(variable: string, file: string, stats: Stats, { machine, st
  * Reads the start of a file or device, or the first line of a pipe that was opened without waiting, such as bash's
  * `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts.
  */
-async function readStart(fd: number, isPipe: boolean, { clock, signal }: Surroundings): Promise<Buffer> {
+async function readStart(fd: number, isPipe: boolean, { clock, signal }: SecretContext): Promise<Buffer> {
   const bytes = Buffer.alloc(SOURCE_LIMIT_BYTES);
   const began = clock.now();
   let length = 0;
@@ -139,7 +139,7 @@ async function readStart(fd: number, isPipe: boolean, { clock, signal }: Surroun
   return bytes.subarray(0, length);
 }
 
-async function secretOfCommand(variable: string, command: string, context: Surroundings): Promise<string> {
+async function secretOfCommand(variable: string, command: string, context: SecretContext): Promise<string> {
   const { environment, clock, stderr, signal } = context;
   const { spawn } = await import('node:child_process');
   const secrets: readonly string[] = SECRET_VARIABLES;

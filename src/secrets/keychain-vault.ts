@@ -5,7 +5,7 @@ import { bindingHash, bindingText, probeSecretFolder, SecretCopies, seal, unseal
 import { KeychainError, openKeychain, probeKeychain } from './keychain.ts';
 import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
+type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
  * Windows stores at most 2,560 bytes per item. Longer secrets are kept in the file, encrypted with the key in the item: a
@@ -30,7 +30,7 @@ export class KeychainVault implements Vault {
   readonly kind = 'keychain';
   readonly place: string;
   readonly #binding: Binding;
-  readonly #context: Surroundings;
+  readonly #context: KeychainVaultContext;
   readonly #file: SecretCopies;
   #keychain: Promise<Keychain> | undefined;
   /** As it was last read or written. */
@@ -38,7 +38,7 @@ export class KeychainVault implements Vault {
   #started: Promise<Item | undefined> | undefined;
   #written = 0;
 
-  constructor(binding: Binding, context: Surroundings) {
+  constructor(binding: Binding, context: KeychainVaultContext) {
     this.#binding = binding;
     this.#context = context;
     this.#file = new SecretCopies(binding, 'access', context);

@@ -61,7 +61,7 @@ const TEXTS = {
 
 const ABSENT = new Set<KeychainCondition>(['no-package', 'no-library', 'no-bus', 'no-service', 'no-keyring']);
 
-type Surroundings = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
+type KeychainContext = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
 
 /**
  * How long the keychain may take for one answer. On a busy machine forty commands that start at once wait for each other
@@ -76,7 +76,7 @@ const DIALOG_LIMIT_MS = 60_000;
  * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are `KeychainError`s. On
  * Linux the Secret Service is checked first, so that the native library is not called when it would hang.
  */
-export async function openKeychain(context: Surroundings, callLimitMs = CALL_LIMIT_MS): Promise<Keychain> {
+export async function openKeychain(context: KeychainContext, callLimitMs = CALL_LIMIT_MS): Promise<Keychain> {
   const { platform } = context.machine;
   let [keychain] = await Promise.all([
     loadLibrary(context),
@@ -158,7 +158,7 @@ export async function probeKeychain(keychain: Keychain, account: string): Promis
   if (read !== text) throw new KeychainError('refused', 'what was stored could not be read back');
 }
 
-async function loadLibrary({ loadKeychain, machine }: Surroundings): Promise<Keychain> {
+async function loadLibrary({ loadKeychain, machine }: KeychainContext): Promise<Keychain> {
   try {
     return await loadKeychain();
   } catch (error) {

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Claim, claimLock, readLock, sweepSiblings, tidyLock } from '../../src/lock/lock-file.ts';
+import { type Claim, claimLock, readLock, tidyLock } from '../../src/lock/lock-file.ts';
 
 const holder = (nonce: string) => ({ pid: 1, hostname: 'here', nonce });
 let top: string;
@@ -80,18 +80,4 @@ test('each beat changes the text, and the holder can be read all the time', asyn
   expect(new Set(texts).size).toBe(3);
   await made?.release();
   expect(await readFile(path.join(folder, '1.lock'), 'utf8')).toMatch(/^R.*\n000000003$/);
-});
-
-test('folders of locks that nobody took for a month are swept, and no others', async () => {
-  for (const name of ['old', 'recent', 'beating']) {
-    await mkdir(path.join(top, name));
-    await writeFile(path.join(top, name, '4.lock'), 'R');
-  }
-  await claim(0, 'a');
-  const then = new Date(Date.UTC(2001));
-  await utimes(path.join(top, 'old', '4.lock'), then, then);
-  await utimes(path.join(top, 'old'), then, then);
-  await utimes(path.join(top, 'beating'), then, then);
-  await sweepSiblings(folder, 1);
-  expect((await readdir(top)).sort()).toEqual(['beating', 'lock', 'recent']);
 });
