@@ -1,4 +1,4 @@
-import { type Call, untilStopped } from '../command.ts';
+import type { Call } from '../command.ts';
 import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { TransportError } from '../http/transport.ts';
@@ -477,18 +477,18 @@ async function withinTime<Result>(
   { flags: { timeout = TIMEOUT_MS, device, paste }, context: { clock, signal } }: Attempt,
   wait: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const or = device || paste ? '' : '; --paste needs no redirect to this machine';
-  const late = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
-    next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id, or run \`hooktrail doctor\``,
-  });
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
-  clock.sleep(timeout, either).then(
-    () => over.abort(late),
-    () => undefined,
-  );
+  const or = device || paste ? '' : '; --paste needs no redirect to this machine';
+  const late = clock.sleep(timeout, either).then(() => {
+    const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
+      next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id, or run \`hooktrail doctor\``,
+    });
+    over.abort(error);
+    throw error;
+  });
   try {
-    return await Promise.race([wait(either), untilStopped(either)]);
+    return await Promise.race([wait(either), late]);
   } finally {
     over.abort(new Error('over'));
   }
