@@ -23,14 +23,20 @@ export function callsIn(script: string): string[][] {
   );
 }
 
+let tree: Promise<Command> | undefined;
+let taken: string[] = [];
+
 /**
  * Returns the name of the command for these words, after parsing every value. Throws the error that the user would get.
  */
 export async function commandFor(words: readonly string[]): Promise<string> {
-  const { program } = await describeAll();
-  const taken: string[] = [];
-  for (const leaf of leavesOf(program.root)) leaf.action(() => void taken.push(pathOf(leaf)));
-  await program.root.parseAsync(words, { from: 'user' }).catch((error) => {
+  tree ??= describeAll().then(({ program: { root } }) => {
+    for (const leaf of leavesOf(root)) leaf.action(() => void taken.push(pathOf(leaf)));
+    return root;
+  });
+  const root = await tree;
+  taken = [];
+  await root.parseAsync(words, { from: 'user' }).catch((error) => {
     throw new Error(`hooktrail ${words.join(' ')}: ${error.message}`);
   });
   return taken.join(' and ');

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -46,25 +45,3 @@ export async function startExporting(options: SandboxOptions = {}) {
 
 type Manifest = Record<string, unknown> & { parts: { file: string; sha256: string | null }[] };
 export type Exporting = Awaited<ReturnType<typeof startExporting>>;
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
-/** Waits until a number has not changed for a while. */
-export async function settled(number: () => number): Promise<void> {
-  for (let seen = -1, same = 0; same < 20; ) {
-    same = number() === seen ? same + 1 : 0;
-    seen = number();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-/** Waits until a condition holds; rejects with the last value if it never does. */
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 2000; tries++) {
-    if (await condition().catch(() => false)) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('it never came to pass');
-}

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { type Exporting, startExporting, until } from '../../support/exporting.ts';
+import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { startProcess } from '../../support/process.ts';
 import { hooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
@@ -14,10 +14,10 @@ const small = ['--page-size', '10'];
 const complete = async (exporting: Exporting) =>
   (await exporting.manifest()).parts.filter(({ sha256 }) => sha256).length;
 /**
- * Runs until that many more parts exist, then kills the program without a warning. From then on the service does not
- * answer.
+ * Runs until that many more parts exist; from then on the service does not answer, and the program gets the signal. Returns
+ * what it printed.
  */
-async function killedAfter(exporting: Exporting, parts: number, ...args: string[]): Promise<void> {
+async function endedAfter(exporting: Exporting, parts: number, signal: NodeJS.Signals, ...args: string[]) {
   const had = await complete(exporting).catch(() => 0);
   const { control } = exporting.sandbox;
   const isEnough = async () => (await complete(exporting).catch(() => 0)) >= had + parts;
@@ -25,18 +25,23 @@ async function killedAfter(exporting: Exporting, parts: number, ...args: string[
     if (await isEnough()) await new Promise(() => undefined);
   };
   control.fault('events', ...Array.from({ length: 5000 }, (): Fault => ({ kind: 'run', run })));
-  const program = startProcess(['events', 'export', exporting.directory, ...small, ...args], {
-    env: exporting.env,
-  });
-  await until(isEnough);
-  program.kill('SIGKILL');
-  expect((await program.finished).code).toBe('SIGKILL');
+  const words = ['events', 'export', exporting.directory, ...small, ...args];
+  const program = startProcess(words, { env: exporting.env });
+  await expect.poll(isEnough, { interval: 10 }).toBe(true);
+  program.kill(signal);
+  const result = await program.finished;
   control.clearFaults();
+  return result;
+}
+
+/** Kills the program without a warning when that many more parts exist. */
+async function killedAfter(exporting: Exporting, parts: number, ...args: string[]): Promise<void> {
+  expect((await endedAfter(exporting, parts, 'SIGKILL', ...args)).code).toBe('SIGKILL');
 }
 
 describe('after a crash', () => {
   test.each([[[]], [['--gzip']]])('the same command continues where it stopped %j', async (gzip) => {
-    await using exporting = await startExporting({ events: 3000, latencyMs: 15 });
+    await using exporting = await startExporting({ events: 3000 });
     for (const parts of [1, 4, 2, 7]) await killedAfter(exporting, parts, ...gzip);
     const had = await complete(exporting);
     expect(had).toBeGreaterThan(13);
@@ -53,7 +58,7 @@ describe('after a crash', () => {
   });
 
   test('events that arrive meanwhile stay out: a time such as 7d was resolved once', async () => {
-    await using exporting = await startExporting({ events: 2000, latencyMs: 10 });
+    await using exporting = await startExporting({ events: 2000 });
     await killedAfter(exporting, 2, '--since', '7d');
     const { pin, queries } = await exporting.manifest();
     clock.set(Date.parse(pin as string) + 1);
@@ -68,7 +73,7 @@ describe('after a crash', () => {
   });
 
   test('a status that changed between the runs has its last value, and hides no other event', async () => {
-    await using exporting = await startExporting({ events: 6000, latencyMs: 10 });
+    await using exporting = await startExporting({ events: 6000 });
     const { control } = exporting.sandbox;
     await killedAfter(exporting, 3, '--failed', '--page-size', '2');
     const done = await exporting.ids();
@@ -82,7 +87,7 @@ describe('after a crash', () => {
   });
 
   test('a late event in the second that two parts share is there once', async () => {
-    await using exporting = await startExporting({ events: 2000, latencyMs: 10 });
+    await using exporting = await startExporting({ events: 2000 });
     await killedAfter(exporting, 1);
     const first = (await exporting.manifest()).parts[0] as unknown as { after: string; file: string };
     const createdOn = new Date(Date.parse(first.after) + 500).toISOString();
@@ -159,11 +164,8 @@ describe('while it runs', () => {
   });
 
   test('a signal ends it with 130 and leaves nothing half written', async () => {
-    await using exporting = await startExporting({ events: 3000, latencyMs: 20 });
-    const program = startProcess(['events', 'export', exporting.directory, ...small], { env: exporting.env });
-    await until(async () => (await complete(exporting)) >= 2);
-    program.kill('SIGINT');
-    const { code, stderr } = await program.finished;
+    await using exporting = await startExporting({ events: 3000 });
+    const { code, stderr } = await endedAfter(exporting, 2, 'SIGINT');
     expect(code).toBe(130);
     expect(stderr).toMatch(/to resume: run the same command again\n$/);
     expect((await exporting.parts()).filter((name) => name.endsWith('.tmp'))).toEqual([]);

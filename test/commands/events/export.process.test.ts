@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { sha256, startExporting } from '../../support/exporting.ts';
+import { startExporting } from '../../support/exporting.ts';
 import { spawnHooktrail, startProcess } from '../../support/process.ts';
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 describe('an export', () => {
   test('writes what a search prints, in files that the manifest lists', async () => {

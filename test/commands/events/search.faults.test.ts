@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { settled } from '../../support/exporting.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
@@ -133,6 +132,15 @@ test('one request in twenty failing in any way changes nothing in the result', {
   expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(2000));
   expect(code).toBe(0);
 });
+
+/** Waits until a number has not changed for a while. */
+async function settled(number: () => number): Promise<void> {
+  for (let seen = -1, same = 0; same < 20; ) {
+    same = number() === seen ? same + 1 : 0;
+    seen = number();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
 
 test('a slow reader slows the search down instead of filling the memory', { timeout: 60_000 }, async () => {
   await using searching = await startSearching({ events: 50_000 });
