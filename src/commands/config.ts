@@ -11,11 +11,10 @@ import {
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export const list: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(command, 'hooktrail config', 'hooktrail config list --profile staging --json')
       .option('--json', 'print the settings as a JSON object')
-      .action(action(listSettings));
-  },
+      .action(action(listSettings)),
 };
 
 async function listSettings(call: Call<{ readonly json?: true }>): Promise<void> {
@@ -23,7 +22,7 @@ async function listSettings(call: Call<{ readonly json?: true }>): Promise<void>
   const { profile, saved } = await readProfile(call);
   if (flags.json) {
     const { printJson } = await import('../output/formats.ts');
-    return await printJson(saved, undefined, context, reporter, JSON.stringify(saved));
+    return await printJson(saved, undefined, context, reporter);
   }
   if (Object.keys(saved).length === 0) reporter.notice(`nothing is saved in the profile '${profile}'`);
   for (const [key, value] of Object.entries(saved))
@@ -37,11 +36,10 @@ async function readProfile({ flags, context }: Call): Promise<{ profile: string;
 }
 
 export const get: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(command, 'hooktrail config get base-url', 'hooktrail config get vendor --profile staging')
       .argument('<key>', 'a setting, such as base-url')
-      .action(action(getSetting));
-  },
+      .action(action(getSetting)),
 };
 
 async function getSetting(call: Call): Promise<void> {
@@ -58,7 +56,7 @@ async function getSetting(call: Call): Promise<void> {
 }
 
 export const set: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(
       command,
       'hooktrail config set base-url https://events.example.com/v1',
@@ -67,8 +65,7 @@ export const set: CommandModule = {
     )
       .argument('<key>', 'a setting, such as base-url; key=value works too')
       .argument('[value]', 'its value, checked before it is saved')
-      .action(action(setSetting));
-  },
+      .action(action(setSetting)),
 };
 
 async function setSetting(call: Call): Promise<void> {
@@ -100,15 +97,14 @@ async function changeSetting(key: string, text: string | undefined, { flags, con
 }
 
 export const unset: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(
       command,
       'hooktrail config unset issuer',
       'hooktrail config unset redirect-uri --profile staging',
     )
       .argument('<key>', 'a setting, such as issuer')
-      .action(action(unsetSetting));
-  },
+      .action(action(unsetSetting)),
 };
 
 async function unsetSetting(call: Call): Promise<void> {
@@ -119,9 +115,8 @@ async function unsetSetting(call: Call): Promise<void> {
 }
 
 export const path: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(command, 'hooktrail config path', 'ls -l "$(hooktrail config path)"').action(
       action(async ({ context }: Call) => await context.stdout.write(`${configPath(context)}\n`)),
-    );
-  },
+    ),
 };

@@ -9,11 +9,10 @@ import {
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export const profileList: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(command, 'hooktrail profiles', 'hooktrail profiles list --json')
       .option('--json', 'print the profiles as a JSON array')
-      .action(action(listProfiles));
-  },
+      .action(action(listProfiles)),
 };
 
 async function listProfiles({ flags, context, reporter }: Call<{ readonly json?: true }>): Promise<void> {
@@ -59,14 +58,13 @@ async function listProfiles({ flags, context, reporter }: Call<{ readonly json?:
 }
 
 export const profileUse: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(command, 'hooktrail profiles use staging', 'hooktrail profiles use default')
       .argument(
         '<name>',
         'the profile that commands use when neither --profile nor HOOKTRAIL_PROFILE names one',
       )
-      .action(action(useProfile));
-  },
+      .action(action(useProfile)),
 };
 
 async function useProfile({ args, context, reporter }: Call): Promise<void> {
@@ -81,11 +79,10 @@ async function useProfile({ args, context, reporter }: Call): Promise<void> {
 }
 
 export const profileDelete: CommandModule = {
-  declare: (command, action) => {
+  declare: (command, action) =>
     addExamples(command, 'hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet')
       .argument('<name>', 'the profile to delete, with everything stored for it')
-      .action(action(removeProfile));
-  },
+      .action(action(removeProfile)),
 };
 
 async function removeProfile({ args, context, reporter }: Call): Promise<void> {

@@ -28,7 +28,7 @@ export async function printDiagnosis(call: Call<SettingFlags>, asJson: boolean):
   const { context, reporter } = call;
   const { stdout } = context;
   const findings = await diagnose(call);
-  if (asJson) await printJson(findings, undefined, context, reporter, JSON.stringify(findings, null, 2));
+  if (asJson) await printJson(findings, undefined, context, reporter);
   else {
     const palette = await paletteOf(reporter.stdoutColor);
     await stdout.write(diagnosisText(findings, palette, stdout.isTerminal ? stdout.columns : undefined));

@@ -52,6 +52,36 @@ export async function printExplanation(
   await printSummary(summary, options, call);
 }
 
+const ORDER = 'newest first in order of creation, which is not the order of delivery';
+
+/** Prints the state of each subscription, or of each value of another field. */
+export async function printHealth(
+  report: HealthReport,
+  options: SummaryOptions,
+  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
+): Promise<void> {
+  const { rows } = report;
+  const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
+  const [failing, recovered] = [number('failing'), number('recovered')];
+  const span = windowText(report, options);
+  const counts =
+    rows.length === 0
+      ? `no events ${span}`
+      : `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
+  const table = healthTable(report, options.filters, takesUnicode(call.context));
+  const summary = {
+    json: healthJson(report),
+    table,
+    facts: [counts, ORDER, ...conditionTexts(options.filters)],
+    lines: (look: TableLook) =>
+      rows.length === 0
+        ? [counts]
+        : [...tableLines(table, look), '', look.palette.bold(counts), look.palette.dim(ORDER)],
+    next: failing > 0 && 'says why they fail',
+  };
+  await printSummary(summary, options, call);
+}
+
 /** A cause for people. */
 export interface CauseRow {
   readonly conditions: readonly string[];
@@ -270,15 +300,14 @@ function effectTexts(effects: readonly Effect[]): string[] {
   const byField = new Map<string, Effect[]>();
   for (const effect of effects) byField.set(effect.field, [...(byField.get(effect.field) ?? []), effect]);
   return [...byField].map(([field, [first, ...others]]) => {
-    const values =
-      others.length > 0
-        ? [first as Effect, ...others].map(({ value, failed }) => ({ value, failed }))
-        : (first as Effect).values;
+    const values = others.length > 0 ? [first as Effect, ...others] : (first as Effect).values;
     if (first?.op === '=' && others.length === 0) return conditionWords(first);
     const [only, another] = values;
     if (first && typeof only?.value === 'number' && !another && only.failed === first.failed)
       return conditionWords({ ...first, op: '=', value: only.value });
-    const texts = values.slice(0, 3).map(({ value, failed }) => `${valueText(value)} ${grouped(failed)}`);
+    const texts = values
+      .slice(0, 3)
+      .map(({ value, failed }) => `${cutToWidth(valueText(value), LONGEST_VALUE)} ${grouped(failed)}`);
     const more = values.length > 3 ? ', …' : '';
     return oneLine(texts.length === 0 ? field : `${field} (${texts.join(', ')}${more})`);
   });
@@ -288,7 +317,7 @@ function effectTexts(effects: readonly Effect[]): string[] {
 const LONGEST_VALUE = 60;
 
 function valueText(value: unknown): string {
-  return cutToWidth(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_VALUE);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Values, conditions and fields that are named in one line before the rest is counted. */
@@ -311,36 +340,6 @@ export function boundText({ text }: Instant, zone: TimeZone): string {
   return secondText(text, zone).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
 }
 
-const ORDER = 'newest first in order of creation, which is not the order of delivery';
-
-/** Prints the state of each subscription, or of each value of another field. */
-export async function printHealth(
-  report: HealthReport,
-  options: SummaryOptions,
-  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
-): Promise<void> {
-  const { rows } = report;
-  const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
-  const [failing, recovered] = [number('failing'), number('recovered')];
-  const span = windowText(report, options);
-  const counts =
-    rows.length === 0
-      ? `no events ${span}`
-      : `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
-  const table = healthTable(report, options.filters, takesUnicode(call.context));
-  const summary = {
-    json: healthJson(report),
-    table,
-    facts: [counts, ORDER, ...conditionTexts(options.filters)],
-    lines: (look: TableLook) =>
-      rows.length === 0
-        ? [counts]
-        : [...tableLines(table, look), '', look.palette.bold(counts), look.palette.dim(ORDER)],
-    next: failing > 0 && 'says why they fail',
-  };
-  await printSummary(summary, options, call);
-}
-
 function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   return {
@@ -353,21 +352,12 @@ function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode
       { title: 'last ten', kind: 'text', spare: 2, least: 10 },
     ],
     rows: rows.map((row) => [
-      groupText(row.value),
+      row.value === null ? NONE : valueText(row.value),
       row.state,
       `${grouped(row.failed)} of ${grouped(row.events)}`,
       time(row.failingSince),
       time(row.lastSuccess),
-      marks(row, unicode),
+      unicode ? row.recent.replaceAll('F', '✗').replaceAll('S', '·') : row.recent.replaceAll('S', '.'),
     ]),
   };
-}
-
-function groupText(value: unknown): string {
-  if (value === null) return NONE;
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function marks({ recent }: Health, unicode: boolean): string {
-  return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
 }
